@@ -58,6 +58,9 @@ inline constexpr std::string_view kSchedulingApiVersion = "scheduling.volcano.sh
 inline constexpr std::string_view kDefaultScheduler = "volcano";
 inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 inline constexpr std::string_view kDefaultQueue = "default";
+// Of a queue that was closed because its parent was: "true" until it is opened again, "false" afterwards (queue
+// spec 1.4).
+inline constexpr std::string_view kClosedByParentKey = "volcano.sh/closed-by-parent";
 inline constexpr std::string_view kRootQueue = "root";
 
 // Ids of the gateway's watches, as they stand in ObjectState.watch.

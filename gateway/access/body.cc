@@ -71,6 +71,15 @@ absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value
       return need(IsAbout(body, "Pod", request.namespace_(), request.name()) ||
                       IsAbout(body, "Karta", /*ns=*/"", request.name()),
                   "is not about its pod, nor about a Karta");
+    case v1::SERVICE_KIND_QUEUE:
+      if (plural == "commands") {
+        const json::value* target = Find(body, "target");
+        return need(target != nullptr && FindString(*target, "kind") == "Queue" && FindString(*target, "name") == key &&
+                        FindString(*target, "apiVersion") == kube::kSchedulingApiVersion,
+                    "does not have that queue as its target");
+      }
+      if (plural != "events") return absl::OkStatus();
+      return need(IsAbout(body, "Queue", /*ns=*/"", request.name()), "is not about that queue");
     default:
       return absl::OkStatus();
   }

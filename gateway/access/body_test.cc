@@ -61,6 +61,18 @@ TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
        "not about its pod"},
       {kGroup, "podgroups", "j", "{}", ""},  // The name says all.
       {kQueue, "queues", "j", "{}", ""},
+      {kQueue, "commands", "c",
+       R"({"target":{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","name":"ns/j"}})", ""},
+      {kQueue, "commands", "c",
+       R"({"target":{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","name":"other"}})",
+       "does not have that queue as its target"},
+      {kQueue, "commands", "c", R"({"target":{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"ns/j"}})",
+       "that queue as its target"},
+      {kQueue, "events", "q.1", R"({"involvedObject":{"kind":"Queue","name":"q"}})", ""},
+      {kQueue, "events", "q.1", R"({"involvedObject":{"kind":"Queue","name":"other"}})", "not about that queue"},
+      {kQueue, "events", "q.1", R"({"involvedObject":{"kind":"Queue","namespace":"ns","name":"q"}})",
+       "not about that queue"},
+      {kQueue, "events", "q.1", R"({"involvedObject":{"kind":"Node","name":"q"}})", "not about that queue"},
       {kNobody, "configmaps", "basalt", "{}", ""},  // The gateway itself.
   };
   for (const auto& row : rows) {

@@ -40,6 +40,8 @@ enum class Rule : uint8_t {
   kPodsEvent,      // "<pod>.…", of a pod that is routed to the group; cut short in the same way. Or "<Karta>.…".
   kPodsOwner,      // A pod that is routed to the group has it as its owner.
   kInNamespace,    // The key is its namespace.
+  kQueuesCommand,  // Routed to the queue. What is created names it in its body.
+  kQueuesEvent,    // "<queue>.…", in the namespace of Events about objects of none; cut short in the same way.
   kIsGroup,        // The key names it; or is its namespace, and it is no job's: in the rich profile.
 };
 
@@ -72,6 +74,8 @@ constexpr Row kRows[] = {
     {kGroup, kube::kStatefulSets, kGet, Rule::kPodsOwner},
     {kGroup, kube::kBatchJobs, kGet, Rule::kPodsOwner},
     {kQueue, kube::kQueues, kCreate | kPatch, Rule::kIsKey, {}, true},
+    {kQueue, kube::kCommands, kCreate | kDelete, Rule::kQueuesCommand},
+    {kQueue, kube::kEvents, kGet | kCreate | kPatch, Rule::kQueuesEvent},
 };
 
 // The name of a job or a pod is cut off behind so much in that of its Event (common/kube/event.h), at the earliest:
@@ -197,6 +201,13 @@ Permission CheckOwnerOfPods(const Ask& ask, std::string_view kind, const Cache& 
 // Whom an Event is about, as far as its own name says.
 std::string_view SubjectOf(std::string_view event) { return event.substr(0, std::min(event.rfind('.'), event.size())); }
 
+// Whether the Event is named after what has that name, which is cut off where it is very long.
+bool IsEventAbout(std::string_view name, std::string_view event) {
+  const std::string_view subject = SubjectOf(event);
+  if (subject.size() == event.size()) return false;
+  return subject == name || (subject.size() >= kUncutName && name.starts_with(subject));
+}
+
 // A pod whose name is cut off in that of its Event cannot be looked up by it.
 Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
   const std::string_view name = SubjectOf(ask.name);
@@ -231,6 +242,12 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   if (row.rule == Rule::kIsKey) return kube::ObjectKey(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
   if (row.rule == Rule::kIsGroup) return CheckGroup(ask, cache);
   if (row.rule == Rule::kInNamespace) return ask.ns == key ? Permission() : NotOfThatKey(ask);
+  if (row.rule == Rule::kQueuesCommand && ask.verb == kCreate) return {};
+  if (row.rule == Rule::kQueuesCommand) return CheckRouted(ask, kube::kWatchCommands, /*named=*/false, cache);
+  if (row.rule == Rule::kQueuesEvent) {
+    const bool is_about = ask.ns == kube::kClusterEventsNamespace && IsEventAbout(key, ask.name);
+    return is_about ? Permission() : NotOfThatKey(ask);
+  }
   if (row.rule == Rule::kPodsEvent && IsEventOfKarta(ask, cache)) return {};
   const bool is_of_namespace = key.find('/') == std::string_view::npos;
   const auto [key_ns, key_name] = is_of_namespace ? kube::KeyParts{key, {}} : kube::SplitKey(key);
@@ -241,6 +258,8 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
     case Rule::kIsKey:
     case Rule::kInNamespace:
     case Rule::kIsGroup:
+    case Rule::kQueuesCommand:
+    case Rule::kQueuesEvent:
       break;
     case Rule::kJobsPod:
       if (ask.verb == kDeleteCollection) return CheckCollection(ask);
@@ -253,11 +272,8 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
     case Rule::kNamedAfterJob:
       return if_it(ask.name.size() == key_name.size() + row.suffix.size() && ask.name.starts_with(key_name) &&
                    ask.name.ends_with(row.suffix));
-    case Rule::kJobsEvent: {
-      const std::string_view of = SubjectOf(ask.name);
-      return if_it(of.size() < ask.name.size() &&
-                   (of == key_name || (of.size() >= kUncutName && key_name.starts_with(of))));
-    }
+    case Rule::kJobsEvent:
+      return if_it(IsEventAbout(key_name, ask.name));
     case Rule::kGroupsPod:
       return CheckRouted(ask, "pods/", /*named=*/false, cache);
     case Rule::kPodsEvent:

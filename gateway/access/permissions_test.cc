@@ -68,6 +68,7 @@ class PermissionsTest : public ::testing::Test {
     cache.Apply(kGroups, PodGroup("j-2-uid", 16, "q", "j-2"));
     cache.Apply(kCommands, Command("order", 17, "Job", "batch.volcano.sh/v1alpha1", "j"));
     cache.Apply(kCommands, Command("other", 18, "Job", "batch.volcano.sh/v1alpha1", "j-2"));
+    cache.Apply(kCommands, Command("close", 23, "Queue", "scheduling.volcano.sh/v1beta1", "red"));
     kube::v1::Object plain = PlainPod("web-0", 19, "rs-uid");
     kube::v1::OwnerReference& owner = *plain.mutable_pod()->mutable_grouping()->add_owner_references();
     owner.set_kind("ReplicaSet");
@@ -272,6 +273,16 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kQueue, "red", "patch u", "queues.scheduling.volcano.sh/status", "", "blue", RefusalReason::kObject},
       {kQueue, "red", "delete u", "queues.scheduling.volcano.sh", "", "red", RefusalReason::kKind},
       {kQueue, "red", "get", "secrets", "ns", "red", RefusalReason::kKind},
+      {kQueue, "red", "delete uid-close", "commands.bus.volcano.sh", "ns", "close", RefusalReason::kNone},
+      {kQueue, "blue", "delete uid-close", "commands.bus.volcano.sh", "ns", "close", RefusalReason::kObject},
+      {kQueue, "red", "delete uid-order", "commands.bus.volcano.sh", "ns", "order", RefusalReason::kObject},
+      {kQueue, "red", "create", "commands.bus.volcano.sh", "default", "close-2", RefusalReason::kNone},
+      {kQueue, "red", "create", "events", "default", "red.17a", RefusalReason::kNone},
+      {kQueue, "red", "get", "events", "default", "red.17a", RefusalReason::kNone},
+      {kQueue, "red", "patch uid-event", "events", "default", "red.17a", RefusalReason::kNone},
+      {kQueue, "red", "create", "events", "default", "reddish.17a", RefusalReason::kObject},
+      {kQueue, "red", "create", "events", "ns", "red.17a", RefusalReason::kObject},
+      {kQueue, long_pod, "create", "events", "default", long_pod.substr(0, 236) + ".17a", RefusalReason::kNone},
   };
   for (const Row& row : rows) Expect(row);
 }

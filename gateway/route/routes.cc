@@ -15,7 +15,6 @@ namespace {
 using kube::v1::Object;
 
 constexpr std::string_view kJobGroupPrefix = "batch.volcano.sh/";
-constexpr std::string_view kSchedulingGroupPrefix = "scheduling.volcano.sh/";
 
 bool IsJobOf(std::string_view kind, std::string_view api_version) {
   return kind == "Job" && api_version.starts_with(kJobGroupPrefix);
@@ -79,7 +78,7 @@ void AddCommand(const kube::v1::Command& command, std::vector<Route>& routes) {
   const kube::v1::OwnerReference& target = command.target();
   if (IsJobOf(target.kind(), target.api_version())) {
     routes.push_back({v1::SERVICE_KIND_JOB, kube::ObjectKey(command.meta().namespace_(), target.name())});
-  } else if (target.kind() == "Queue" && target.api_version().starts_with(kSchedulingGroupPrefix)) {
+  } else if (target.kind() == "Queue" && target.api_version() == kube::kSchedulingApiVersion) {
     routes.push_back({v1::SERVICE_KIND_QUEUE, target.name()});
   }
 }

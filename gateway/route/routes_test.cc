@@ -66,6 +66,7 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
       {"group whose job is not its controller", foreign_group, "G:ns/g Q:q"},
       {"command for a job", Command("c", 1, "Job", "batch.volcano.sh/v1alpha1", "j"), "J:ns/j"},
       {"command for a queue", Command("c", 1, "Queue", "scheduling.volcano.sh/v1beta1", "q"), "Q:q"},
+      {"command for a queue of another version", Command("c", 1, "Queue", "scheduling.volcano.sh/v1", "q"), ""},
       {"command for anything else", Command("c", 1, "Job", "batch/v1", "j"), ""},
       {"queue", Queue("q", 1), ""},
   };

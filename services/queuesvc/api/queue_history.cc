@@ -20,6 +20,8 @@ static_assert(int{QueueHistoryEntry::KIND_PARENT_SET} == int{QueueHistoryRecord:
 static_assert(int{QueueHistoryEntry::KIND_STATE_CHANGED} == int{QueueHistoryRecord::KIND_STATE_CHANGED});
 static_assert(int{QueueHistoryEntry::KIND_STATE_SEEN} == int{QueueHistoryRecord::KIND_STATE_SEEN});
 static_assert(int{QueueHistoryEntry::KIND_REFUSED} == int{QueueHistoryRecord::KIND_REFUSED});
+static_assert(int{QueueHistoryEntry::KIND_COMMAND_DONE} == int{QueueHistoryRecord::KIND_COMMAND_DONE});
+static_assert(int{QueueHistoryEntry::KIND_COMMAND_REFUSED} == int{QueueHistoryRecord::KIND_COMMAND_REFUSED});
 
 QueueHistoryEntry ToMessage(const QueueHistoryRecord& record) {
   QueueHistoryEntry entry;
@@ -37,6 +39,7 @@ QueueHistoryEntry ToMessage(const QueueHistoryRecord& record) {
     entry.mutable_refusal()->set_message(record.refusal().message());
   }
   entry.set_allocated_end_time(kube::ToTimestamp(record.end_ms()).release());
+  entry.set_command(record.command());
   return entry;
 }
 

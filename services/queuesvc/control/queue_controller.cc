@@ -6,8 +6,22 @@
 #include "common/base/slots.h"
 #include "common/base/status_macros.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "services/queuesvc/core/queue_account.h"
+#include "services/queuesvc/core/queue_event.h"
 
 namespace basalt::queuesvc {
+namespace {
+
+// Above them a queue is taken for one without parent, as one is that is below itself.
+constexpr int kMostAncestors = 64;
+
+QueueEntry::CommandAge AgeOf(const kube::v1::Command& command) {
+  const kube::v1::ObjectMeta& meta = command.meta();
+  return {meta.creation_ms(), kube::ObjectKey(meta.namespace_(), meta.name()), meta.uid()};
+}
+
+}  // namespace
 
 QueueController::QueueController(runtime::Context& context, obs::Metrics* metrics, QueueControllerOptions options)
     : context_(context),
@@ -15,6 +29,7 @@ QueueController::QueueController(runtime::Context& context, obs::Metrics* metric
       metrics_(metrics),
       options_(options),
       records_(context.store(), metrics, options.history_limits),
+      recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }),
       publisher_(context.random()) {}
 
 QueueController::~QueueController() {
@@ -46,7 +61,12 @@ void QueueController::CloseSlot(uint32_t slot) {
 void QueueController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
   if (object.has_pod_group()) {
     const kube::v1::PodGroup& group = object.pod_group();
-    entries_.FindOrMake(routing_key).pod_groups.Set(group.meta().uid(), group.phase());
+    const std::string group_name = kube::ObjectKey(group.meta().namespace_(), group.meta().name());
+    entries_.FindOrMake(routing_key).pod_groups.Set(group.meta().uid(), group_name, group.phase());
+  } else if (object.has_command()) {
+    kube::v1::Command& command = *object.mutable_command();
+    QueueEntry::CommandAge age = AgeOf(command);
+    entries_.FindOrMake(routing_key).commands[std::move(age)].command = std::move(command);
   } else if (object.has_queue()) {
     const QueueEntry* const entry = entries_.Find(routing_key);
     if (entry != nullptr && entry->gone_uid == object.queue().meta().uid()) return;
@@ -58,6 +78,7 @@ void QueueController::OnGone(std::string_view routing_key, const runtime::Gone& 
   QueueEntry* const entry = entries_.Find(routing_key);
   if (entry == nullptr) return;
   entry->pod_groups.Erase(gone.uid);
+  std::erase_if(entry->commands, [&gone](const auto& command) { return std::get<2>(command.first) == gone.uid; });
   if (gone.uid == entry->shown_uid) entry->is_awaited = false;
 }
 
@@ -72,13 +93,41 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
   if (entry != nullptr && gone) entry->gone_uid = queue.meta().uid();
   if (!gone) {
     if (known != nullptr && known->meta().resource_version() > queue.meta().resource_version()) return;
+    const std::string before = known == nullptr ? "" : known->parent();
+    const bool is_other = known == nullptr || known->state() != queue.state() || before != queue.parent();
     queues_.FindOrMake(name) = queue;
+    children_.Move(name, before, queue.parent());
+    if (is_other) WakeChildren(name);
   } else if (known != nullptr && known->meta().uid() == queue.meta().uid()) {
     // Whatever its version: an answer to a write of ours may be newer than the last state that watches have told.
+    children_.Move(name, known->parent(), "");
     queues_.Erase(name);
+    WakeChildren(name);
     if (owned) metrics_.Remove(name);  // Else the series are another worker's.
   }
   if (owned) context_.Wake(name);
+}
+
+runtime::ObjectEvents* QueueController::EventsOf(const std::string& name, const std::string& uid) {
+  const kube::v1::Queue* const queue = queues_.Find(name);
+  QueueEntry* const entry = entries_.Find(name);
+  return entry == nullptr || queue == nullptr || queue->meta().uid() != uid ? nullptr : &entry->events;
+}
+
+void QueueController::WakeChildren(std::string_view name) {
+  for (const std::string& child : children_.Of(name)) {
+    if (Owns(child)) context_.Wake(child);
+  }
+}
+
+const kube::v1::Queue* QueueController::ParentOf(const kube::v1::Queue& queue) const {
+  const kube::v1::Queue* const parent = queues_.Find(queue.parent());
+  const kube::v1::Queue* above = parent;
+  for (int height = 0; above != nullptr; ++height) {
+    if (above->meta().name() == queue.meta().name() || height == kMostAncestors) return nullptr;
+    above = queues_.Find(above->parent());
+  }
+  return parent;
 }
 
 bool QueueController::IsMade(std::string_view name) const {
@@ -86,8 +135,15 @@ bool QueueController::IsMade(std::string_view name) const {
 }
 
 QueueStep QueueController::NextStepOf(std::string_view name, const QueueEntry& entry) const {
+  const kube::v1::Queue* const queue = queues_.Find(name);
+  const kube::v1::Command* const command = entry.command;
   return NextStep({.name = name,
-                   .queue = queues_.Find(name),
+                   .queue = queue,
+                   .parent = queue == nullptr ? nullptr : ParentOf(*queue),
+                   .command = command,
+                   .is_recorded = command != nullptr && QueueAccount::IsEnded(entry.record, *command),
+                   .is_superseded = entry.OpenCommands() > 1,
+                   .now_ms = absl::ToUnixMillis(context_.ApiNow()),
                    .is_made = IsMade(name) && !entry.is_awaited,
                    .pod_groups = entry.pod_groups.total(),
                    .counts = options_.publish_counts ? &entry.pod_groups.counts() : nullptr});
@@ -95,13 +151,15 @@ QueueStep QueueController::NextStepOf(std::string_view name, const QueueEntry& e
 
 std::optional<absl::Time> QueueController::HeldUntil(const QueueEntry& entry) const {
   const absl::Time now = context_.ApiNow();
-  if (entry.retry.Blocks(now)) return entry.retry.until();
+  const Retry& retry = entry.step.kind == QueueStep::Kind::kEndCommand ? entry.deletion_retry : entry.retry;
+  if (retry.Blocks(now)) return retry.until();
   const bool waits = entry.step.kind == QueueStep::Kind::kApplyStatus && StillWaits(now, entry.next_publish);
   return waits ? std::optional(entry.next_publish) : std::nullopt;
 }
 
 void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   QueueEntry& entry = entries_.FindOrMake(key);
+  entry.command = entry.NextCommand(context_.ApiNow());
   entry.step = NextStepOf(key, entry);
   entry.held_until = HeldUntil(entry);
   entry.is_sent = !entry.write_in_flight && !entry.held_until;
@@ -119,10 +177,18 @@ void QueueController::Act(std::string_view key) {
   QueueEntry& entry = entries_.FindOrMake(key);
   const bool exists = queues_.Find(key) != nullptr;
   if (exists) metrics_.Show(name, entry.pod_groups.counts());
-  if (entry.write_in_flight) return;
-  const bool is_over =
-      !exists && !entry.is_awaited && entry.step.kind == QueueStep::Kind::kNothing && entry.pod_groups.total() == 0;
+  const bool is_over = !exists && !entry.is_awaited && entry.step.kind == QueueStep::Kind::kNothing &&
+                       entry.pod_groups.total() == 0 && entry.commands.empty() && !entry.write_in_flight;
   if (is_over) return entries_.Erase(key);
+  for (const storage::v1::QueueHistoryRecord& told : std::exchange(entry.to_tell, {})) {
+    if (!exists) break;
+    std::optional<kube::Event> event = EventOf(told, queues_.Find(key)->meta());
+    if (event) recorder_.Record(name, entry.events, *std::move(event));
+  }
+  if (entry.write_in_flight) return;
+  if (entry.step.kind == QueueStep::Kind::kNothing && entry.command != nullptr) {
+    context_.WakeAt(name, absl::FromUnixMillis(entry.command->meta().creation_ms() + kCommandWaitsMs));
+  }
   if (entry.is_sent) return SendStep(name, entry);
   if (entry.held_until) context_.WakeAt(name, *entry.held_until);
 }

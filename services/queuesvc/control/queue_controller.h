@@ -15,11 +15,13 @@
 
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
+#include "common/runtime/events/event_recorder.h"
 #include "common/runtime/watch/publisher.h"
 #include "services/queuesvc/control/queue_entry.h"
 #include "services/queuesvc/control/queue_metrics.h"
 #include "services/queuesvc/control/queue_records.h"
 #include "services/queuesvc/core/next_step.h"
+#include "services/queuesvc/core/queue_children.h"
 
 namespace basalt::queuesvc {
 
@@ -45,11 +47,13 @@ class QueueController : public runtime::Controller {
   void Act(std::string_view key) override;
 
   // ---- for api/; on the loop ----
-  const runtime::Context& context() const { return context_; }
+  runtime::Context& context() { return context_; }
   // All of the cluster, whoever owns them.
   const SlotMap<kube::v1::Queue>& queues() const { return queues_; }
   // A queue of a slot that this worker owns; nullopt: there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
+  // Why the queue that Find tells of is where it is.
+  absl::StatusOr<queue::v1::QueueExplanation> Explain(std::string_view name);
   // Those that Find tells of are seen.
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
   // What is recorded of the queue; null: nothing is.
@@ -65,6 +69,15 @@ class QueueController : public runtime::Controller {
   // Whether root or the default queue, which are made, is meant.
   bool IsMade(std::string_view name) const;
   QueueStep NextStepOf(std::string_view name, const QueueEntry& entry) const;
+  // Null: there is none, or the queue is below itself.
+  const kube::v1::Queue* ParentOf(const kube::v1::Queue& queue) const;
+  // -- queue_explanation.cc --
+  // As of ExplainFacts.
+  std::string HighestClosedAbove(const kube::v1::Queue& queue) const;
+  // Null: the queue of that UID is gone.
+  runtime::ObjectEvents* EventsOf(const std::string& name, const std::string& uid);
+  // Those that are owned: what is above them has changed.
+  void WakeChildren(std::string_view name);
   queue::v1::Queue MessageOf(std::string_view name, const kube::v1::Queue& queue) const;
 
   // Until when the step of the entry has to wait; nullopt: it need not.
@@ -82,6 +95,9 @@ class QueueController : public runtime::Controller {
   // -- queue_writes.cc --
   void SendStep(const std::string& name, QueueEntry& entry);
   void Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request);
+  // The Command of that UID was to be deleted.
+  void OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
+                        const runtime::WriteOutcome& outcome);
   void OnWritten(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, runtime::WriteOutcome outcome);
 
   runtime::Context& context_;
@@ -89,9 +105,11 @@ class QueueController : public runtime::Controller {
   QueueMetrics metrics_;
   const QueueControllerOptions options_;
   QueueRecords records_;
+  runtime::EventRecorder recorder_;
   runtime::Publisher publisher_;
   TimerId history_timer_ = kNoTimer;
   SlotMap<kube::v1::Queue> queues_;  // All of the cluster.
+  QueueChildren children_;           // The same.
   SlotMap<QueueEntry> entries_;      // Of owned slots.
 };
 

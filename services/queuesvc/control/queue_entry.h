@@ -1,16 +1,24 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/queue_record.pb.h"
 #include "common/history/entries.h"
 #include "common/reconcile/retry.h"
+#include "common/runtime/events/object_events.h"
 #include "common/runtime/watch/publisher.h"
 #include "services/queuesvc/core/next_step.h"
 #include "services/queuesvc/core/pod_group_counter.h"
+#include "services/queuesvc/core/queue_account.h"
 
 namespace basalt::queuesvc {
 
@@ -23,15 +31,26 @@ struct QueueAnswer {
 
 // What a worker knows of one queue of its slots beside the queue itself, which may not be there.
 struct QueueEntry {
+  // The older one comes first; times of Kubernetes are whole seconds.
+  using CommandAge = std::tuple<int64_t, std::string, std::string>;  // Created, in ms; namespace/name; UID.
+
+  struct HeldCommand {
+    kube::v1::Command command;
+    bool is_deleted = false;  // By us: its watch has not told yet.
+  };
+
   PodGroupCounter pod_groups;
+  std::map<CommandAge, HeldCommand> commands;
 
   // ---- what is being done ----
-  QueueStep step;                        // Of the last pass.
-  std::optional<absl::Time> held_until;  // The step.
-  bool is_sent = false;                  // In that pass: neither time nor a write that is under way holds it back.
+  QueueStep step;                              // Of the last pass.
+  const kube::v1::Command* command = nullptr;  // That the step is about, until the pass is over.
+  std::optional<absl::Time> held_until;        // The step.
+  bool is_sent = false;  // In that pass: neither time nor a write that is under way holds it back.
   bool write_in_flight = false;
   std::string gone_uid;  // Of the last queue that has gone: an answer that comes late does not bring it back.
   Retry retry;
+  Retry deletion_retry;  // Of Commands.
   absl::Time next_publish = absl::InfinitePast();
 
   // ---- what is recorded (store/queue_store.h) ----
@@ -39,10 +58,29 @@ struct QueueEntry {
   history::EntryCount history_count;
   QueueAnswer answer;
 
+  // ---- what its Events say ----
+  std::vector<storage::v1::QueueHistoryRecord> to_tell;  // Of this pass.
+  runtime::ObjectEvents events;
+
   // ---- what clients that watch were told, which is recorded, too ----
   runtime::Shown shown;
   std::string shown_uid;
   bool is_awaited = false;  // It was shown before the slot was opened, and was neither seen since nor is it gone.
+
+  // The oldest Command that is to be carried out, or to be deleted now; null: there is none.
+  const kube::v1::Command* NextCommand(absl::Time now) const {
+    for (const auto& [age, held] : commands) {
+      const bool waits = deletion_retry.Blocks(now) && QueueAccount::IsEnded(record, held.command);
+      if (!held.is_deleted && !waits) return &held.command;
+    }
+    return nullptr;
+  }
+  // How many Commands have not come to an end.
+  int64_t OpenCommands() const {
+    return std::count_if(commands.begin(), commands.end(), [this](const auto& held) {
+      return !held.second.is_deleted && !QueueAccount::IsEnded(record, held.second.command);
+    });
+  }
 };
 
 }  // namespace basalt::queuesvc

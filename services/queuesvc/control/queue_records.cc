@@ -39,9 +39,18 @@ absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue
   if (answer.refused) account.NoteRefused(*answer.refused);
   if (answer.accepted) account.NoteAccepted();
   account.See(*queue);
-  if (!entry.write_in_flight) account.Decide(entry.step, writes_counts, entry.is_sent);
+  if (!entry.write_in_flight) {
+    account.Decide(entry.step, writes_counts, entry.is_sent);
+    if (entry.step.kind == QueueStep::Kind::kEndCommand) account.EndCommand(entry.step, *entry.command);
+  }
+  if (!record.ended_commands().empty()) {
+    std::set<std::string, std::less<>> commands;
+    for (const auto& [age, held] : entry.commands) commands.insert(held.command.meta().uid());
+    account.KeepEndedOf(commands);
+  }
   for (const auto& added : account.entries()) BASALT_RETURN_IF_ERROR(PutEntry(slot, added, entry, batch));
   for (const auto& known : account.replaced()) QueueHistories::Put(slot, record.uid(), known, batch);
+  entry.to_tell = account.entries();
   if (is_new || account.changed()) PutQueue(slot, name, record, batch);
   return absl::OkStatus();
 }
@@ -59,6 +68,7 @@ absl::Status QueueRecords::End(const std::string& name, int64_t now_ms, QueueEnt
   BASALT_RETURN_IF_ERROR(history_.End(slot, name, entry.record.uid(), now_ms, batch));
   DropQueue(slot, name, batch);
   entry.record = {};
+  entry.events = {};
   entry.history_count.reset();
   return absl::OkStatus();
 }

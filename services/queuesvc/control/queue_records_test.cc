@@ -22,6 +22,7 @@ using runtime::testing::Done;
 using runtime::testing::Refused;
 using runtime::testing::ScriptedContext;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Entry = storage::v1::QueueHistoryRecord;
 
@@ -63,6 +64,9 @@ class QueueRecordsTest : public ::testing::Test {
     queue.set_parent("root");
     queue.set_state(state);
     queue.set_running(running_);
+    kube::v1::KeyValue& mark = *queue.mutable_meta()->add_annotations();
+    mark.set_key(std::string(kube::kClosedByParentKey));
+    mark.set_value("false");
     controller_->OnShared(std::string(kube::kWatchQueues), object, gone);
     Pass();
   }
@@ -74,6 +78,22 @@ class QueueRecordsTest : public ::testing::Test {
     ++running_;
     Pass();
   }
+  void TellCommand(const std::string& uid, const std::string& action, int64_t creation_ms = 1000) {
+    HearCommand(uid, action, creation_ms);
+    Pass();
+  }
+  // Before the next pass.
+  void HearCommand(const std::string& uid, const std::string& action, int64_t creation_ms = 1000) {
+    kube::v1::Object object;
+    kube::v1::Command& command = *object.mutable_command();
+    command.mutable_meta()->set_namespace_("default");
+    command.mutable_meta()->set_name(uid);
+    command.mutable_meta()->set_uid(uid);
+    command.mutable_meta()->set_creation_ms(creation_ms);
+    command.set_action(action);
+    command.mutable_target()->set_name(kQueue);
+    controller_->OnState(kQueue, std::string(kube::kWatchCommands), std::move(object));
+  }
   void LoseGroup(const std::string& uid) {
     controller_->OnGone(kQueue, {.uid = uid});
     --running_;
@@ -84,15 +104,19 @@ class QueueRecordsTest : public ::testing::Test {
     context_->RunPasses(*controller_);
   }
   void Answer(runtime::WriteOutcome outcome) {
+    context_->DropEvents();
     ASSERT_FALSE(context_->writes.empty());
     context_->Answer(std::move(outcome), *controller_);
+  }
+  void AcceptAll() {
+    for (context_->DropEvents(); !context_->writes.empty(); context_->DropEvents()) Answer(Done());
   }
   // Opens a new queue.
   void OpenQueue() {
     Tell("");
     Answer(Done());
     Tell("Open");
-    while (!context_->writes.empty()) Answer(Done());
+    AcceptAll();
   }
   std::vector<std::string> History(const std::string& uid = "u") {
     const auto entries = controller_->records().EntriesOf(kQueue, uid);
@@ -139,6 +163,7 @@ TEST_F(QueueRecordsTest, ALostDiskCostsHistoryAndNothingElse) {
   OpenQueue();
   LoseDisk();
   Tell("Open");
+  context_->DropEvents();
   EXPECT_TRUE(context_->writes.empty()) << "there is nothing to be done";
   EXPECT_THAT(Uids(), ElementsAre("u"));
   EXPECT_THAT(History(), IsEmpty());
@@ -165,11 +190,94 @@ TEST_F(QueueRecordsTest, WhatBecameOfAQueueThatIsClosed) {
   TellGroup("g");
   Answer(Done());
   Tell("Closing");
-  while (!context_->writes.empty()) Answer(Done());
+  AcceptAll();
   LoseGroup("g");
   Answer(Done());
   Tell("Closed");
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_SEEN Open>Closing", "STATE_CHANGED Closing>Closed"));
+}
+
+TEST_F(QueueRecordsTest, ACommandIsCarriedOutRecordedAndThenDeleted) {
+  OpenQueue();
+  TellCommand("c", "CloseQueue");
+  ASSERT_EQ(context_->writes.size(), 1U);
+  EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("state":"Closed")"));
+  Tell("Closed");
+  Answer(Done());
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_CHANGED Open>Closed", "COMMAND_DONE"));
+  context_->DropEvents();
+  ASSERT_EQ(context_->writes.size(), 1U);
+  EXPECT_EQ(context_->writes.front().request.delete_().uid(), "c");
+
+  // The process ends before the deletion, and somebody opens the queue: the command is not carried out again.
+  Start();
+  HearCommand("c", "CloseQueue");
+  Tell("Open");
+  context_->DropEvents();
+  ASSERT_EQ(context_->writes.size(), 1U);
+  EXPECT_EQ(context_->writes.front().request.delete_().uid(), "c") << "and the queue stays open";
+  AcceptAll();
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_CHANGED Open>Closed", "COMMAND_DONE",
+                                     "STATE_SEEN Closed>Open"));
+  controller_->OnGone(kQueue, {.uid = "c"});
+  Pass();
+  EXPECT_THAT(controller_->RecordOf(kQueue)->ended_commands(), IsEmpty()) << "the command is gone";
+}
+
+TEST_F(QueueRecordsTest, ACommandThatCannotBeDeletedHoldsUpNothing) {
+  OpenQueue();
+  TellCommand("c-1", "CloseQueue", 1000);
+  Tell("Closed");
+  Answer(Done());
+  Answer(Refused(403, "Forbidden", "no deletion"));
+  TellCommand("c-2", "OpenQueue", 2000);
+  context_->DropEvents();
+  ASSERT_EQ(context_->writes.size(), 1U);
+  EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("state":"Open")"));
+  Tell("Open");
+  Answer(Done());
+  context_->Advance(absl::Minutes(1), *controller_);
+  context_->DropEvents();
+  ASSERT_FALSE(context_->writes.empty());
+  AcceptAll();
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_CHANGED Open>Closed", "COMMAND_DONE",
+                                     "STATE_CHANGED Closed>Open", "COMMAND_DONE"));
+  // What was deleted and is shown once more, as by a watch that lags, is not carried out again.
+  TellCommand("c-1", "CloseQueue", 1000);
+  AcceptAll();
+  EXPECT_EQ(controller_->RecordOf(kQueue)->state(), "Open");
+  controller_->OnGone(kQueue, {.uid = "c-1"});
+  controller_->OnGone(kQueue, {.uid = "c-2"});
+  Pass();
+  EXPECT_THAT(controller_->RecordOf(kQueue)->ended_commands(), IsEmpty());
+}
+
+TEST_F(QueueRecordsTest, TwoCommandsAreCarriedOutInTheirOrder) {
+  OpenQueue();
+  HearCommand("c-2", "OpenQueue", 2000);
+  HearCommand("c-1", "CloseQueue", 1000);
+  Pass();
+  ASSERT_EQ(context_->writes.size(), 1U);
+  EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("state":"Closed")"));
+  Tell("Closed");
+  Answer(Done());
+  Answer(Done());  // The deletion.
+  context_->DropEvents();
+  ASSERT_EQ(context_->writes.size(), 1U);
+  EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("state":"Open")"));
+}
+
+TEST_F(QueueRecordsTest, AChangeOfOursIsToldByAnEventOnceItIsSeen) {
+  OpenQueue();
+  TellCommand("c", "CloseQueue");
+  Tell("Closed");
+  std::vector<std::string> events;
+  for (const auto& write : context_->writes) {
+    if (write.request.resource().plural() == "events") events.push_back(write.request.create().body());
+  }
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_THAT(events[0], HasSubstr("state Open -> Closed: command default/c"));
+  EXPECT_THAT(events[0], HasSubstr(R"("namespace":"default")"));
 }
 
 TEST_F(QueueRecordsTest, CountsAreKeptAsTheyWereLastWritten) {

@@ -19,6 +19,10 @@ void QueueController::SendStep(const std::string& name, QueueEntry& entry) {
       return Send(name, entry, MakeCreateRequest(name));
     case QueueStep::Kind::kSetParent:
       return Send(name, entry, MakeParentRequest(queue->meta()));
+    case QueueStep::Kind::kSetClosedByParent:
+      return Send(name, entry, MakeClosedByParentRequest(queue->meta(), entry.step.closed_by_parent));
+    case QueueStep::Kind::kEndCommand:
+      return Send(name, entry, MakeCommandDeletion(entry.command->meta()));
     case QueueStep::Kind::kApplyStatus:
       break;
   }
@@ -29,11 +33,28 @@ void QueueController::SendStep(const std::string& name, QueueEntry& entry) {
 
 void QueueController::Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request) {
   entry.write_in_flight = true;
-  context_.Write(name, std::move(request), [this, name, sent = entry.step.kind](runtime::WriteOutcome outcome) {
-    if (QueueEntry* const written = entries_.Find(name); written != nullptr) {
-      OnWritten(name, *written, sent, std::move(outcome));
-    }
-  });
+  const bool ends_command = entry.step.kind == QueueStep::Kind::kEndCommand;
+  const std::string command = ends_command ? request.delete_().uid() : std::string();
+  context_.Write(name, std::move(request),
+                 [this, name, sent = entry.step.kind, command](runtime::WriteOutcome outcome) {
+                   QueueEntry* const written = entries_.Find(name);
+                   if (written == nullptr) return;
+                   if (sent == QueueStep::Kind::kEndCommand) return OnCommandDeleted(name, *written, command, outcome);
+                   OnWritten(name, *written, sent, std::move(outcome));
+                 });
+}
+
+void QueueController::OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
+                                       const runtime::WriteOutcome& outcome) {
+  entry.write_in_flight = false;
+  using Kind = runtime::WriteOutcome::Kind;
+  const bool is_gone = outcome.kind == Kind::kDone || (outcome.kind == Kind::kRefused && outcome.error.code() == 404);
+  if (is_gone) {
+    for (auto& [age, held] : entry.commands) held.is_deleted |= held.command.meta().uid() == uid;
+    return entry.deletion_retry.Succeed();
+  }
+  entry.deletion_retry.Fail(context_.ApiNow(), context_.random());
+  context_.WakeAt(name, entry.deletion_retry.until());
 }
 
 void QueueController::OnWritten(const std::string& name, QueueEntry& entry, QueueStep::Kind sent,

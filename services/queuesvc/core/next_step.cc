@@ -1,9 +1,15 @@
 #include "services/queuesvc/core/next_step.h"
 
+#include <fmt/format.h>
+
+#include <optional>
+
 #include "common/kube/names.h"
 
 namespace basalt::queuesvc {
 namespace {
+
+using Kind = QueueStep::Kind;
 
 bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& counts) {
   return queue.pending() != counts.pending() || queue.inqueue() != counts.inqueue() ||
@@ -11,20 +17,140 @@ bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& count
          queue.completed() != counts.completed();
 }
 
+bool IsClosed(QueueState state) { return state == QueueState::kClosed || state == QueueState::kClosing; }
+
+bool IsClosed(const kube::v1::Queue* queue) { return queue != nullptr && IsClosed(ParseQueueState(queue->state())); }
+
+// Empty: the annotation is not there.
+std::string_view ClosedByParent(const kube::v1::Queue& queue) {
+  for (const kube::v1::KeyValue& annotation : queue.meta().annotations()) {
+    if (annotation.key() == kube::kClosedByParentKey) return annotation.value();
+  }
+  return {};
+}
+
+// The queue is there, has a parent or needs none, and its state is one that there is.
+class Stepping {
+ public:
+  Stepping(const QueueFacts& facts, QueueState state)
+      : facts_(facts), state_(state), mark_(ClosedByParent(*facts.queue)), parent_is_closed_(IsClosed(facts.parent)) {}
+
+  QueueStep Next() const {
+    std::string waits;
+    if (facts_.command != nullptr) {
+      QueueStep step = OfCommand();
+      if (step.kind != Kind::kNothing) return step;
+      waits = std::move(step.cause);
+    }
+    QueueStep step = OfHierarchy().value_or(OfItself());
+    if (step.kind == Kind::kNothing) step.cause = std::move(waits);
+    return step;
+  }
+
+ private:
+  static QueueStep End(std::string cause, bool is_refused) {
+    return {.kind = Kind::kEndCommand, .cause = std::move(cause), .is_refused = is_refused};
+  }
+  QueueStep Become(QueueAction action, std::string cause) const {
+    return {.kind = Kind::kApplyStatus,
+            .state = NextState(state_, action, facts_.pod_groups).next,
+            .cause = std::move(cause)};
+  }
+  std::string Named() const {
+    return fmt::format("command {}/{}", facts_.command->meta().namespace_(), facts_.command->meta().name());
+  }
+
+  bool IsInVain() const { return facts_.now_ms - facts_.command->meta().creation_ms() >= kCommandWaitsMs; }
+
+  // kNothing: the command waits.
+  QueueStep OfCommand() const {
+    const kube::v1::Command& command = *facts_.command;
+    if (facts_.is_recorded) return End({}, false);
+    if (!command.target().uid().empty() && command.target().uid() != facts_.queue->meta().uid()) {
+      return End(fmt::format("{}: its target is a queue of that name that is gone", Named()), true);
+    }
+    switch (ParseQueueAction(command.action())) {
+      case QueueAction::kOpen:
+        return Open();
+      case QueueAction::kClose:
+        return Close();
+      case QueueAction::kSync:
+        break;
+    }
+    if (command.action() == kSyncQueue) return End(fmt::format("{}: {}", Named(), kSyncQueue), false);
+    return End(fmt::format("{}: action '{}' is none of a queue: {}, {}, {}", Named(), command.action(), kOpenQueue,
+                           kCloseQueue, kSyncQueue),
+               true);
+  }
+
+  QueueStep Open() const {
+    if (state_ == QueueState::kOpen) {
+      if (mark_ != kFalse) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
+      return End(fmt::format("{}: the queue is open", Named()), false);
+    }
+    if (parent_is_closed_) {
+      std::string waits = fmt::format("{}: parent {} is {}, and has to be opened first", Named(),
+                                      facts_.parent->meta().name(), facts_.parent->state());
+      // The parent may be about to open. What is asked later does not wait for one that may stay closed.
+      if (facts_.is_superseded || IsInVain()) return End(std::move(waits), true);
+      return {.cause = std::move(waits)};
+    }
+    return Become(QueueAction::kOpen, Named());
+  }
+
+  QueueStep Close() const {
+    if (facts_.name == kube::kRootQueue) return End(fmt::format("{}: root cannot be closed", Named()), true);
+    if (!IsClosed(state_)) return Become(QueueAction::kClose, Named());
+    return End(fmt::format("{}: the queue is {}", Named(), facts_.queue->state()), false);
+  }
+
+  // Queue spec 6.4. A queue that somebody closed before its parent is not opened with the parent.
+  std::optional<QueueStep> OfHierarchy() const {
+    if (facts_.parent == nullptr) return std::nullopt;
+    const std::string& parent = facts_.parent->meta().name();
+    if (parent_is_closed_ && !IsClosed(state_)) {
+      if (mark_ != kTrue) return QueueStep{.kind = Kind::kSetClosedByParent, .closed_by_parent = true};
+      return Become(QueueAction::kClose, fmt::format("its parent {} is {}", parent, facts_.parent->state()));
+    }
+    if (mark_ != kTrue || ParseQueueState(facts_.parent->state()) != QueueState::kOpen) return std::nullopt;
+    if (IsClosed(state_)) return Become(QueueAction::kOpen, fmt::format("its parent {} is open again", parent));
+    if (state_ == QueueState::kOpen) return QueueStep{.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
+    return std::nullopt;
+  }
+
+  QueueStep OfItself() const {
+    const QueueState next = NextState(state_, QueueAction::kSync, facts_.pod_groups).next;
+    const bool says_all = next == state_ && (facts_.counts == nullptr || !Differ(*facts_.queue, *facts_.counts));
+    if (says_all) return {};
+    return Become(QueueAction::kSync,
+                  next == QueueState::kOpen ? "a new queue is opened" : "its last pod group is gone");
+  }
+
+  static constexpr std::string_view kTrue = "true";
+  static constexpr std::string_view kFalse = "false";
+
+  const QueueFacts& facts_;
+  const QueueState state_;
+  const std::string_view mark_;
+  const bool parent_is_closed_;
+};
+
 }  // namespace
 
 QueueStep NextStep(const QueueFacts& facts) {
-  using Kind = QueueStep::Kind;
-  if (facts.queue == nullptr) return {facts.is_made ? Kind::kCreate : Kind::kNothing};
+  if (facts.queue == nullptr) {
+    if (facts.is_made) return {.kind = Kind::kCreate};
+    const bool is_in_vain =
+        facts.command != nullptr && facts.now_ms - facts.command->meta().creation_ms() >= kCommandWaitsMs;
+    if (!is_in_vain) return {};
+    return {.kind = Kind::kEndCommand, .cause = "there is no queue of that name", .is_refused = true};
+  }
   const kube::v1::Queue& queue = *facts.queue;
   if (queue.meta().deletion_ms() != 0) return {};
-  if (facts.name != kube::kRootQueue && queue.parent().empty()) return {Kind::kSetParent};
+  if (facts.name != kube::kRootQueue && queue.parent().empty()) return {.kind = Kind::kSetParent};
   const QueueState state = ParseQueueState(queue.state());
-  if (state == QueueState::kInvalid) return {Kind::kInvalid};
-  const QueueState next = NextState(state, QueueAction::kSync, facts.pod_groups).next;
-  const bool says_all = next == state && (facts.counts == nullptr || !Differ(queue, *facts.counts));
-  if (says_all) return {};
-  return {Kind::kApplyStatus, next};
+  if (state == QueueState::kInvalid) return {.kind = Kind::kInvalid};
+  return Stepping(facts, state).Next();
 }
 
 }  // namespace basalt::queuesvc

@@ -1,5 +1,6 @@
 #include "services/queuesvc/core/next_step.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -44,6 +45,182 @@ TEST(NextStepTest, AQueueThatIsThere) {
     EXPECT_EQ(NextStep({.name = row.name, .queue = &queue, .pod_groups = row.pod_groups}).kind, Kind::kNothing)
         << row.what << ", and it is being deleted";
   }
+}
+
+// As "apply Closed", "mark true", "done: …", "refused: …", "waits: …", or nothing.
+std::string TextOf(const QueueStep& step) {
+  switch (step.kind) {
+    case Kind::kNothing:
+      return step.cause.empty() ? "" : "waits: " + step.cause;
+    case Kind::kInvalid:
+      return "invalid";
+    case Kind::kCreate:
+      return "create";
+    case Kind::kSetParent:
+      return "set parent";
+    case Kind::kApplyStatus:
+      return fmt::format("apply {}", FormatQueueState(step.state));
+    case Kind::kSetClosedByParent:
+      return fmt::format("mark {}", step.closed_by_parent);
+    case Kind::kEndCommand:
+      return fmt::format("{}: {}", step.is_refused ? "refused" : "done", step.cause);
+  }
+  return "?";
+}
+
+void SetMark(const std::string& mark, kube::v1::Queue& queue) {
+  if (mark.empty()) return;
+  kube::v1::KeyValue& annotation = *queue.mutable_meta()->add_annotations();
+  annotation.set_key("volcano.sh/closed-by-parent");
+  annotation.set_value(mark);
+}
+
+TEST(NextStepTest, WhatFollowsFromTheParent) {
+  struct {
+    std::string parent, state, mark;
+    int64_t pod_groups;
+    std::string expected;
+  } rows[] = {
+      {"Closed", "Open", "", 0, "mark true"},
+      {"Closed", "Open", "false", 0, "mark true"},
+      {"Closed", "Open", "true", 0, "apply Closed"},
+      {"Closed", "Open", "true", 2, "apply Closing"},
+      {"Closing", "Open", "true", 0, "apply Closed"},
+      {"Closed", "", "", 0, "mark true"},  // It is not opened first.
+      {"Closed", "", "true", 0, "apply Closed"},
+      {"Closed", "Unknown", "true", 0, "apply Closed"},
+      {"Closed", "Closing", "true", 0, "apply Closed"},
+      {"Closed", "Closed", "", 0, ""},  // Somebody had closed it before.
+      {"Open", "Closed", "", 0, ""},
+      {"Open", "Closed", "false", 0, ""},
+      {"Open", "Closed", "true", 0, "apply Open"},
+      {"Open", "Closing", "true", 1, "apply Open"},
+      {"Open", "Open", "true", 0, "mark false"},
+      {"Open", "Unknown", "true", 0, ""},
+      {"Open", "Open", "", 0, ""},
+      {"Unknown", "Open", "", 0, ""},
+      {"Unknown", "Closed", "true", 0, ""},
+      {"", "Closed", "true", 0, ""},  // A new parent, which will be opened.
+  };
+  for (const auto& row : rows) {
+    kube::v1::Queue parent;
+    parent.mutable_meta()->set_name("p");
+    parent.set_state(row.parent);
+    kube::v1::Queue queue;
+    queue.set_parent("p");
+    queue.set_state(row.state);
+    SetMark(row.mark, queue);
+    const QueueFacts facts{.name = "q", .queue = &queue, .parent = &parent, .pod_groups = row.pod_groups};
+    EXPECT_EQ(TextOf(NextStep(facts)), row.expected)
+        << "parent '" << row.parent << "', queue '" << row.state << "', mark '" << row.mark << "'";
+  }
+}
+
+TEST(NextStepTest, WhatACommandAsksFor) {
+  struct {
+    std::string action, state, mark, parent;
+    int64_t pod_groups;
+    std::string expected;
+  } rows[] = {
+      // Every cell of the table of states and actions, to its end.
+      {"CloseQueue", "Open", "", "Open", 0, "apply Closed"},
+      {"CloseQueue", "Open", "", "Open", 3, "apply Closing"},
+      {"CloseQueue", "", "", "Open", 0, "apply Closed"},
+      {"CloseQueue", "Unknown", "", "Open", 1, "apply Closing"},
+      {"CloseQueue", "Closed", "", "Open", 1, "done: command ns/c: the queue is Closed"},
+      {"CloseQueue", "Closing", "", "Open", 1, "done: command ns/c: the queue is Closing"},
+      {"OpenQueue", "Closed", "", "Open", 0, "apply Open"},
+      {"OpenQueue", "Closing", "", "Open", 2, "apply Open"},
+      {"OpenQueue", "Unknown", "", "Open", 0, "apply Open"},
+      {"OpenQueue", "", "", "Open", 0, "apply Open"},
+      {"OpenQueue", "Open", "", "Open", 0, "mark false"},
+      {"OpenQueue", "Open", "true", "Open", 0, "mark false"},
+      {"OpenQueue", "Open", "false", "Open", 0, "done: command ns/c: the queue is open"},
+      {"SyncQueue", "Open", "", "Open", 0, "done: command ns/c: SyncQueue"},
+      // Below a queue that is closed.
+      {"OpenQueue", "Closed", "true", "Closed", 0,
+       "waits: command ns/c: parent p is Closed, and has to be opened first"},
+      {"OpenQueue", "Closing", "true", "Closing", 0, "apply Closed"},  // It waits, and the rest goes on.
+      {"OpenQueue", "Closed", "", "Unknown", 0, "apply Open"},
+      {"CloseQueue", "Closed", "true", "Closed", 0, "done: command ns/c: the queue is Closed"},
+      // What is none.
+      {"DrainQueue", "Open", "", "Open", 0,
+       "refused: command ns/c: action 'DrainQueue' is none of a queue: OpenQueue, CloseQueue, SyncQueue"},
+      {"", "Open", "", "Open", 0,
+       "refused: command ns/c: action '' is none of a queue: OpenQueue, CloseQueue, SyncQueue"},
+  };
+  for (const auto& row : rows) {
+    kube::v1::Queue parent;
+    parent.mutable_meta()->set_name("p");
+    parent.set_state(row.parent);
+    kube::v1::Queue queue;
+    queue.set_parent("p");
+    queue.set_state(row.state);
+    queue.mutable_meta()->set_uid("u");
+    SetMark(row.mark, queue);
+    kube::v1::Command command;
+    command.mutable_meta()->set_namespace_("ns");
+    command.mutable_meta()->set_name("c");
+    command.set_action(row.action);
+    command.mutable_target()->set_uid("u");
+    QueueFacts facts{
+        .name = "q", .queue = &queue, .parent = &parent, .command = &command, .pod_groups = row.pod_groups};
+    const std::string what = fmt::format("{} of a queue that is '{}' below '{}'", row.action, row.state, row.parent);
+    EXPECT_EQ(TextOf(NextStep(facts)), row.expected) << what;
+    command.mutable_target()->clear_uid();
+    EXPECT_EQ(TextOf(NextStep(facts)), row.expected) << what << ", which names no UID";
+    facts.is_recorded = true;
+    EXPECT_EQ(TextOf(NextStep(facts)), "done: ") << what << ", and history has its end";
+    facts.is_recorded = false;
+    command.mutable_target()->set_uid("another");
+    EXPECT_EQ(TextOf(NextStep(facts)), "refused: command ns/c: its target is a queue of that name that is gone")
+        << what;
+  }
+}
+
+TEST(NextStepTest, ACommandWaitsForTheParentAWhileUnlessThereIsANewerOne) {
+  kube::v1::Queue parent;
+  parent.mutable_meta()->set_name("p");
+  parent.set_state("Closed");
+  kube::v1::Queue queue;
+  queue.set_parent("p");
+  queue.set_state("Closed");
+  kube::v1::Command command;
+  command.set_action("OpenQueue");
+  QueueFacts facts{.name = "q", .queue = &queue, .parent = &parent, .command = &command, .is_superseded = true};
+  EXPECT_EQ(TextOf(NextStep(facts)), "refused: command /: parent p is Closed, and has to be opened first");
+  facts.is_superseded = false;
+  facts.now_ms = 29'999;
+  EXPECT_EQ(TextOf(NextStep(facts)), "waits: command /: parent p is Closed, and has to be opened first");
+  facts.now_ms = 30'000;
+  EXPECT_EQ(TextOf(NextStep(facts)), "refused: command /: parent p is Closed, and has to be opened first")
+      << "nothing is tried for ever";
+  parent.set_state("Open");
+  EXPECT_EQ(TextOf(NextStep(facts)), "apply Open") << "commands that can be carried out are, in their order";
+}
+
+TEST(NextStepTest, RootIsNeitherClosedNorBelowAnything) {
+  kube::v1::Queue root;
+  root.mutable_meta()->set_name("root");
+  root.set_state("Open");
+  kube::v1::Command command;
+  command.mutable_meta()->set_namespace_("ns");
+  command.mutable_meta()->set_name("c");
+  command.set_action("CloseQueue");
+  EXPECT_EQ(TextOf(NextStep({.name = "root", .queue = &root, .command = &command})),
+            "refused: command ns/c: root cannot be closed");
+}
+
+TEST(NextStepTest, ACommandForAQueueThatIsNotThereWaitsForTheQueueAWhile) {
+  kube::v1::Command command;
+  command.mutable_meta()->set_creation_ms(100'000);
+  command.set_action("CloseQueue");
+  QueueFacts facts{.name = "q", .command = &command, .now_ms = 129'999};
+  EXPECT_EQ(TextOf(NextStep(facts)), "");
+  facts.now_ms = 130'000;
+  EXPECT_EQ(TextOf(NextStep(facts)), "refused: there is no queue of that name");
+  facts.is_made = true;
+  EXPECT_EQ(TextOf(NextStep(facts)), "create");
 }
 
 TEST(NextStepTest, AQueueThatIsMissing) {

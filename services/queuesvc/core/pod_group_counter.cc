@@ -1,5 +1,8 @@
 #include "services/queuesvc/core/pod_group_counter.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace basalt::queuesvc {
 
 PodGroupCounter::Phase PodGroupCounter::ParsePhase(std::string_view text) {
@@ -33,24 +36,34 @@ void PodGroupCounter::Count(Phase phase, int delta) {
   }
 }
 
-bool PodGroupCounter::Set(const std::string& uid, std::string_view text) {
+bool PodGroupCounter::Set(const std::string& uid, std::string_view name, std::string_view text) {
   const Phase phase = ParsePhase(text);
-  const auto [entry, added] = phases_.try_emplace(uid, phase);
+  const auto [entry, added] = groups_.try_emplace(uid, Group{phase, std::string(name)});
   if (!added) {
-    if (entry->second == phase) return false;
-    Count(entry->second, -1);
-    entry->second = phase;
+    if (entry->second.phase == phase) return false;
+    Count(entry->second.phase, -1);
+    entry->second.phase = phase;
   }
   Count(phase, 1);
   return true;
 }
 
 bool PodGroupCounter::Erase(const std::string& uid) {
-  const auto entry = phases_.find(uid);
-  if (entry == phases_.end()) return false;
-  Count(entry->second, -1);
-  phases_.erase(entry);
+  const auto entry = groups_.find(uid);
+  if (entry == groups_.end()) return false;
+  Count(entry->second.phase, -1);
+  groups_.erase(entry);
   return true;
+}
+
+std::vector<std::string> PodGroupCounter::Names(size_t most) const {
+  std::vector<std::string> names(std::min(most, groups_.size()));
+  std::vector<std::string_view> all;
+  all.reserve(groups_.size());
+  for (const auto& [uid, group] : groups_) all.push_back(group.name);
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(names.size()), all.end());
+  std::copy_n(all.begin(), names.size(), names.begin());
+  return names;
 }
 
 }  // namespace basalt::queuesvc

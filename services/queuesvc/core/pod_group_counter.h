@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "basalt/queue/v1/queue.pb.h"
 
@@ -12,10 +13,12 @@ namespace basalt::queuesvc {
 // The pod groups of one queue, counted as they come and go: O(log n) per change, never a recount. Pure.
 class PodGroupCounter {
  public:
-  // The newest phase of a group. True when a count changed.
-  bool Set(const std::string& uid, std::string_view phase);
+  // The newest phase of a group, which has that name: "<namespace>/<name>". True when a count changed.
+  bool Set(const std::string& uid, std::string_view name, std::string_view phase);
   bool Erase(const std::string& uid);
-  int64_t total() const { return static_cast<int64_t>(phases_.size()); }
+  int64_t total() const { return static_cast<int64_t>(groups_.size()); }
+  // The first `most` in the order of names. O(n): not for what runs per event.
+  std::vector<std::string> Names(size_t most) const;
   const queue::v1::PodGroupCounts& counts() const { return counts_; }
 
  private:
@@ -23,7 +26,12 @@ class PodGroupCounter {
   static Phase ParsePhase(std::string_view text);
   void Count(Phase phase, int delta);
 
-  std::map<std::string, Phase> phases_;
+  struct Group {
+    Phase phase = Phase::kOther;
+    std::string name;
+  };
+
+  std::map<std::string, Group> groups_;  // By UID.
   queue::v1::PodGroupCounts counts_;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/random.h"
 
@@ -22,7 +23,7 @@ TEST(PodGroupCounterTest, CountsEqualARecountAfterAnyHistory) {
       EXPECT_EQ(counter.Erase(uid), model.erase(uid) == 1);
     } else {
       const std::string_view phase = phases[random.Uniform(6)];
-      counter.Set(uid, phase);
+      counter.Set(uid, "ns/" + uid, phase);
       model[uid] = phase;
     }
   }
@@ -34,6 +35,15 @@ TEST(PodGroupCounterTest, CountsEqualARecountAfterAnyHistory) {
   EXPECT_EQ(counter.counts().unknown(), recount["Unknown"]);
   EXPECT_EQ(counter.counts().completed(), recount["Completed"]);
   EXPECT_EQ(counter.total(), static_cast<int64_t>(model.size()));
+}
+
+TEST(PodGroupCounterTest, TheFirstNamesAreTold) {
+  PodGroupCounter counter;
+  EXPECT_TRUE(counter.Names(3).empty());
+  for (const char* name : {"b/2", "a/1", "c/3", "a/0"}) counter.Set(std::string("uid-of-") + name, name, "Running");
+  EXPECT_EQ(counter.Names(3), (std::vector<std::string>{"a/0", "a/1", "b/2"}));
+  counter.Erase("uid-of-a/0");
+  EXPECT_EQ(counter.Names(9), (std::vector<std::string>{"a/1", "b/2", "c/3"}));
 }
 
 }  // namespace

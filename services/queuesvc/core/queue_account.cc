@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
 
 namespace basalt::queuesvc {
 namespace {
@@ -15,7 +16,7 @@ using Entry = QueueAccount::Entry;
 struct Meaning {
   Entry::Kind kind;
   std::string to_state;
-  std::string_view cause;
+  std::string cause;
 };
 
 std::optional<Meaning> MeaningOf(const QueueStep& step, std::string_view state) {
@@ -25,12 +26,13 @@ std::optional<Meaning> MeaningOf(const QueueStep& step, std::string_view state) 
     case QueueStep::Kind::kApplyStatus: {
       std::string next(FormatQueueState(step.state));
       if (next == state) return std::nullopt;
-      return Meaning{Entry::KIND_STATE_CHANGED, std::move(next),
-                     step.state == QueueState::kOpen ? "a new queue is opened" : "its last pod group is gone"};
+      return Meaning{Entry::KIND_STATE_CHANGED, std::move(next), step.cause};
     }
     case QueueStep::Kind::kNothing:
     case QueueStep::Kind::kInvalid:
     case QueueStep::Kind::kCreate:
+    case QueueStep::Kind::kSetClosedByParent:
+    case QueueStep::Kind::kEndCommand:
       break;
   }
   return std::nullopt;
@@ -115,6 +117,28 @@ void QueueAccount::See(const kube::v1::Queue& queue) {
     DropPending();
   }
   record_.set_state(queue.state());
+  changed_ = true;
+}
+
+bool QueueAccount::IsEnded(const storage::v1::QueueRecord& record, const kube::v1::Command& command) {
+  const auto& ended = record.ended_commands();
+  return std::find(ended.begin(), ended.end(), command.meta().uid()) != ended.end();
+}
+
+void QueueAccount::EndCommand(const QueueStep& step, const kube::v1::Command& command) {
+  if (IsEnded(record_, command)) return;
+  Entry entry = MakeEntry(step.is_refused ? Entry::KIND_COMMAND_REFUSED : Entry::KIND_COMMAND_DONE, step.cause);
+  entry.set_command(kube::ObjectKey(command.meta().namespace_(), command.meta().name()));
+  Add(std::move(entry));
+  record_.add_ended_commands(command.meta().uid());
+}
+
+void QueueAccount::KeepEndedOf(const std::set<std::string, std::less<>>& commands) {
+  auto& ended = *record_.mutable_ended_commands();
+  const auto gone = std::remove_if(ended.begin(), ended.end(),
+                                   [&commands](const std::string& uid) { return !commands.contains(uid); });
+  if (gone == ended.end()) return;
+  ended.erase(gone, ended.end());
   changed_ = true;
 }
 

@@ -14,11 +14,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Entry = QueueAccount::Entry;
 
-constexpr QueueStep kNothing{};
-constexpr QueueStep kOpen{QueueStep::Kind::kApplyStatus, QueueState::kOpen};
-constexpr QueueStep kClosed{QueueStep::Kind::kApplyStatus, QueueState::kClosed};
-constexpr QueueStep kClosing{QueueStep::Kind::kApplyStatus, QueueState::kClosing};
-constexpr QueueStep kSetParent{QueueStep::Kind::kSetParent};
+const QueueStep kNothing;
+const QueueStep kOpen{
+    .kind = QueueStep::Kind::kApplyStatus, .state = QueueState::kOpen, .cause = "a new queue is opened"};
+const QueueStep kClosed{.kind = QueueStep::Kind::kApplyStatus, .state = QueueState::kClosed};
+const QueueStep kClosing{.kind = QueueStep::Kind::kApplyStatus, .state = QueueState::kClosing};
+const QueueStep kSetParent{.kind = QueueStep::Kind::kSetParent};
 
 std::string TextOf(const Entry& entry) {
   std::string text = Entry::Kind_Name(entry.kind()).substr(5);
@@ -171,6 +172,31 @@ TEST_F(QueueAccountTest, ARefusalEndsWhereNothingIsToBeWrittenAnyMore) {
   const QueueAccount seen = Look("Open", kNothing);
   EXPECT_EQ(seen.replaced().size(), 1U);
   EXPECT_FALSE(record_.has_refused());
+}
+
+TEST_F(QueueAccountTest, WhatBecameOfACommandIsToldOnceAndRememberedForAsLongAsTheCommandIsThere) {
+  kube::v1::Command command;
+  command.mutable_meta()->set_uid("c");
+  const auto look = [&](bool is_refused) {
+    QueueAccount account(record_, counts_, ++now_ms_);
+    account.EndCommand({.kind = QueueStep::Kind::kEndCommand, .cause = "why", .is_refused = is_refused}, command);
+    account.KeepEndedOf({"another", "c"});
+    return account;
+  };
+  EXPECT_FALSE(QueueAccount::IsEnded(record_, command));
+  const QueueAccount first = look(/*is_refused=*/true);
+  ASSERT_THAT(TextsOf(first.entries()), ElementsAre("COMMAND_REFUSED"));
+  EXPECT_EQ(first.entries()[0].cause(), "why");
+  EXPECT_TRUE(first.changed());
+  EXPECT_TRUE(QueueAccount::IsEnded(record_, command));
+  const QueueAccount again = look(/*is_refused=*/true);
+  EXPECT_THAT(again.entries(), IsEmpty());
+  EXPECT_FALSE(again.changed());
+  QueueAccount later(record_, counts_, ++now_ms_);
+  later.KeepEndedOf({});
+  EXPECT_TRUE(later.changed());
+  EXPECT_FALSE(QueueAccount::IsEnded(record_, command));
+  EXPECT_THAT(TextsOf(look(/*is_refused=*/false).entries()), ElementsAre("COMMAND_DONE"));
 }
 
 TEST_F(QueueAccountTest, NumbersGrowAlsoWithinAMillisecondAndAfterTheRecordWasLost) {

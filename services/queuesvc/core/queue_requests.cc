@@ -1,8 +1,11 @@
 #include "services/queuesvc/core/queue_requests.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "common/base/json.h"
+#include "common/kube/command.h"
 #include "common/kube/names.h"
 #include "common/kube/requests.h"
 
@@ -32,6 +35,34 @@ gateway::v1::WriteRequest MakeParentRequest(const kube::v1::ObjectMeta& queue) {
   // A merge patch works on a queue without a spec, too (weakness Q10).
   const json::object body{{"spec", json::object{{"parent", json::string(kube::kRootQueue)}}}};
   kube::SetMergePatch(ToText(body), queue.uid(), request).set_resource_version(queue.resource_version());
+  return request;
+}
+
+gateway::v1::WriteRequest MakeClosedByParentRequest(const kube::v1::ObjectMeta& queue, bool closed_by_parent) {
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", queue.name());
+  // A merge patch leaves annotations alone that others add meanwhile (weakness Q10).
+  const json::object annotations{{kube::kClosedByParentKey, closed_by_parent ? "true" : "false"}};
+  kube::SetMergePatch(ToText(json::object{{"metadata", json::object{{"annotations", annotations}}}}), queue.uid(),
+                      request);
+  return request;
+}
+
+gateway::v1::WriteRequest MakeCommandCreation(const kube::v1::ObjectMeta& queue, std::string_view action,
+                                              std::string_view request_id) {
+  constexpr std::string_view kNamespace = "default";
+  const std::string name =
+      kube::CommandName(queue.name(), action, fmt::format("{}/{}/{}", queue.uid(), action, request_id));
+  // A queue that is deleted does not wait for its Commands.
+  json::object target = kube::ControllerReference(kube::kSchedulingApiVersion, kube::kQueues.name, queue.name(),
+                                                  queue.uid(), /*blocks_deletion=*/false);
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kCommands, kNamespace, name);
+  request.mutable_create()->set_body(ToText(kube::CommandObject(kNamespace, name, action, std::move(target))));
+  return request;
+}
+
+gateway::v1::WriteRequest MakeCommandDeletion(const kube::v1::ObjectMeta& command) {
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kCommands, command.namespace_(), command.name());
+  request.mutable_delete_()->set_uid(command.uid());
   return request;
 }
 

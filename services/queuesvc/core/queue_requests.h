@@ -17,6 +17,17 @@ gateway::v1::WriteRequest MakeCreateRequest(std::string_view name);
 // Makes root the parent (queue spec 6.1-1).
 gateway::v1::WriteRequest MakeParentRequest(const kube::v1::ObjectMeta& queue);
 
+// The annotation volcano.sh/closed-by-parent (queue spec 6.5).
+gateway::v1::WriteRequest MakeClosedByParentRequest(const kube::v1::ObjectMeta& queue, bool closed_by_parent);
+
+// Makes a Command about the queue, as vcctl does; `request_id`: two of the same queue, action and id have the same
+// name.
+gateway::v1::WriteRequest MakeCommandCreation(const kube::v1::ObjectMeta& queue, std::string_view action,
+                                              std::string_view request_id);
+
+// Deletes the Command of that UID.
+gateway::v1::WriteRequest MakeCommandDeletion(const kube::v1::ObjectMeta& command);
+
 // The server-side apply that publishes state and counts (queue spec 6.1-6, decision 2 of the spec README). Null: no
 // counts.
 gateway::v1::WriteRequest MakeStatusRequest(std::string_view name, QueueState state,

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/json.h"
+
 namespace basalt::queuesvc {
 namespace {
 
@@ -26,6 +28,49 @@ TEST(QueueRequestsTest, TheParentIsSetOnTheVeryQueueThatWasSeen) {
   EXPECT_EQ(request.patch().uid(), "u");
   EXPECT_EQ(request.patch().resource_version(), 7);
   EXPECT_EQ(request.patch().body(), R"({"spec":{"parent":"root"}})");
+}
+
+TEST(QueueRequestsTest, TheAnnotationIsSetOnTheVeryQueueThatWasSeenAndLeavesOthersAlone) {
+  kube::v1::ObjectMeta meta;
+  meta.set_name("q");
+  meta.set_uid("u");
+  const gateway::v1::WriteRequest request = MakeClosedByParentRequest(meta, true);
+  EXPECT_EQ(request.name(), "q");
+  EXPECT_EQ(request.patch().type(), gateway::v1::Patch::TYPE_MERGE);
+  EXPECT_EQ(request.patch().uid(), "u");
+  EXPECT_EQ(request.patch().body(), R"({"metadata":{"annotations":{"volcano.sh/closed-by-parent":"true"}}})");
+  EXPECT_EQ(MakeClosedByParentRequest(meta, false).patch().body(),
+            R"({"metadata":{"annotations":{"volcano.sh/closed-by-parent":"false"}}})");
+}
+
+TEST(QueueRequestsTest, ACommandIsMadeAsVcctlMakesIt) {
+  kube::v1::ObjectMeta meta;
+  meta.set_name("q");
+  meta.set_uid("u");
+  const gateway::v1::WriteRequest request = MakeCommandCreation(meta, "CloseQueue", "1");
+  EXPECT_EQ(request.resource().plural(), "commands");
+  EXPECT_EQ(request.namespace_(), "default");
+  EXPECT_EQ(request.name().substr(0, 13), "q-closequeue-");
+  const auto body = ParseJson(request.create().body());
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(FindString(*body, "action"), "CloseQueue");
+  EXPECT_EQ(FindString(*Find(*body, "target"), "kind"), "Queue");
+  EXPECT_EQ(FindString(*Find(*body, "target"), "apiVersion"), "scheduling.volcano.sh/v1beta1");
+  EXPECT_EQ(FindString(*Find(*body, "target"), "uid"), "u");
+  EXPECT_EQ(MakeCommandCreation(meta, "CloseQueue", "1").name(), request.name());
+  EXPECT_NE(MakeCommandCreation(meta, "CloseQueue", "2").name(), request.name());
+}
+
+TEST(QueueRequestsTest, TheVeryCommandThatWasSeenIsDeleted) {
+  kube::v1::ObjectMeta meta;
+  meta.set_namespace_("default");
+  meta.set_name("q-closequeue-1");
+  meta.set_uid("u");
+  const gateway::v1::WriteRequest request = MakeCommandDeletion(meta);
+  EXPECT_EQ(request.resource().plural(), "commands");
+  EXPECT_EQ(request.namespace_(), "default");
+  EXPECT_EQ(request.name(), "q-closequeue-1");
+  EXPECT_EQ(request.delete_().uid(), "u");
 }
 
 TEST(QueueRequestsTest, TheStatusIsAppliedByForceWithCountsOrWithout) {

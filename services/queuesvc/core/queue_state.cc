@@ -33,6 +33,11 @@ std::string_view FormatQueueState(QueueState state) {
   return "";
 }
 
+QueueAction ParseQueueAction(std::string_view text) {
+  if (text == kOpenQueue) return QueueAction::kOpen;
+  return text == kCloseQueue ? QueueAction::kClose : QueueAction::kSync;
+}
+
 QueueTransition NextState(QueueState state, QueueAction action, int64_t pod_groups) {
   const bool open = state == QueueState::kOpen || state == QueueState::kEmpty;
   switch (action) {

@@ -8,10 +8,16 @@ namespace basalt::queuesvc {
 
 enum class QueueState { kEmpty, kOpen, kClosed, kClosing, kUnknown, kInvalid };
 enum class QueueAction { kSync, kOpen, kClose };
+inline constexpr std::string_view kOpenQueue = "OpenQueue";
+inline constexpr std::string_view kCloseQueue = "CloseQueue";
+inline constexpr std::string_view kSyncQueue = "SyncQueue";
 enum class QueueOperation { kSync, kOpen, kClose };
 
 QueueState ParseQueueState(std::string_view text);
 std::string_view FormatQueueState(QueueState state);
+
+// Every text but those of the others is kSync (queue spec 1.5).
+QueueAction ParseQueueAction(std::string_view text);
 
 struct QueueTransition {
   QueueOperation operation;

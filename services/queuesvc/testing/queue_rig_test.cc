@@ -1,97 +1,18 @@
 // Queues and their counts, and what clients that watch are shown of them, by a controller that is killed anywhere, or
 // whose writes are lost, over an API server in memory.
+#include "services/queuesvc/testing/queue_rig.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "common/kube/kinds.h"
-#include "common/runtime/testing/shown_records.h"
-#include "common/testing/controller_rig/controller_rig.h"
-#include "services/queuesvc/control/queue_controller.h"
-
-namespace basalt::queuesvc {
+namespace basalt::queuesvc::testing {
 namespace {
 
 using basalt::testing::Fate;
-using basalt::testing::RigKube;
-
-class QueueRig : public basalt::testing::ControllerRig {
- public:
-  QueueRig()
-      : ControllerRig({.service = gateway::v1::SERVICE_KIND_QUEUE, .controller = [this](runtime::Context& context) {
-                         auto made = std::make_unique<QueueController>(context, nullptr, QueueControllerOptions());
-                         made->publisher().SetListener([this](const runtime::ShownChange& change) {
-                           if (change.kind == runtime::ShownChange::Kind::kGone) told_gone.push_back(change.key);
-                         });
-                         return made;
-                       }}) {}
-  ~QueueRig() override { Shutdown(); }
-
-  QueueController& controller() { return static_cast<QueueController&>(any_controller()); }
-
-  std::vector<std::string> told_gone;  // Of all processes: the names of what clients that watch were told to be gone.
-
-  // A member of the queue as it is stored: an object; empty where there is none.
-  json::value MemberOf(std::string_view queue, std::string_view member) {
-    const auto stored = server().server().Get(RigKube::ResourceOf(kube::kQueues), "", queue);
-    const json::value* found = stored == nullptr ? nullptr : Find(*stored, member);
-    return found == nullptr ? json::object() : *found;
-  }
-  std::string UidOfGroup(std::string_view group) {
-    const auto stored = server().server().Get(RigKube::ResourceOf(kube::kPodGroups), "default", group);
-    return std::string(FindString(stored->at("metadata"), "uid"));
-  }
-  // How often the history of the queue tells that it was made.
-  int TimesMade(const std::string& queue) {
-    const auto entries =
-        controller().records().EntriesOf(queue, std::string(FindString(MemberOf(queue, "metadata"), "uid")));
-    EXPECT_TRUE(entries.ok()) << entries.status();
-    int count = 0;
-    if (!entries.ok()) return count;
-    for (const storage::v1::QueueHistoryRecord& entry : *entries) {
-      count += entry.kind() == storage::v1::QueueHistoryRecord::KIND_CREATED ? 1 : 0;
-    }
-    return count;
-  }
-
-  // What users and pgsvc do.
-  void MakeObjects() {
-    server().Create(kube::kQueues, json::object{{"metadata", json::object{{"name", "q"}}}, {"spec", json::object()}});
-    MakeGroup("a", "q", "Running");
-    MakeGroup("b", "q", "Pending");
-    MakeGroup("c", "default", "Running");
-  }
-  void MakeGroup(const std::string& name, std::string_view queue, std::string_view phase) {
-    server().Create(kube::kPodGroups, json::object{{"metadata", json::object{{"namespace", "default"}, {"name", name}}},
-                                                   {"spec", json::object{{"minMember", 1}, {"queue", queue}}},
-                                                   {"status", json::object{{"phase", phase}}}});
-  }
-
-  void ExpectQueue(std::string_view queue, int running, int pending) {
-    SCOPED_TRACE(queue);
-    const json::value status = MemberOf(queue, "status");
-    EXPECT_EQ(FindString(status, "state"), "Open");
-    EXPECT_EQ(FindInt(status, "running"), running);
-    EXPECT_EQ(FindInt(status, "pending"), pending);
-    EXPECT_EQ(FindString(MemberOf(queue, "spec"), "parent"), queue == "root" ? "" : "root");
-  }
-  void ExpectAllThere() {
-    ExpectQueue("root", 0, 0);
-    ExpectQueue("default", 1, 0);
-    ExpectQueue("q", 1, 1);
-  }
-  void ExpectNothingIsWrittenAgain() {
-    server().ClearLog();
-    Run(absl::Minutes(1));
-    EXPECT_TRUE(server().log().empty());
-  }
-  void ExpectShownIsRecorded() { runtime::testing::ExpectShownIsRecorded(controller(), store()); }
-};
 
 TEST(QueueRigTest, WhereverTheProcessIsKilledQueuesAreThereAndTheirCountsAreRight) {
   for (const bool loses_disk : {false, true}) {
@@ -121,6 +42,195 @@ TEST(QueueRigTest, WhereverTheProcessIsKilledQueuesAreThereAndTheirCountsAreRigh
     }
     EXPECT_GT(point, 8) << "it has made two queues, and recorded it";
   }
+}
+
+// A tree that is closed and opened by two commands.
+class Cascade {
+ public:
+  explicit Cascade(QueueRig& rig) : rig_(rig) {}
+  void Make() {
+    rig_.MakeQueue("p", "root");
+    rig_.MakeQueue("a", "p");
+    rig_.MakeQueue("below", "a");
+    rig_.MakeQueue("b", "p");
+    rig_.MakeGroup("g", "below", "Running");
+    rig_.Run(absl::Minutes(1));
+  }
+  void ExpectClosed() {
+    EXPECT_EQ(rig_.StateOf("p"), "Closed");
+    EXPECT_EQ(rig_.MarkOf("p"), "");
+    EXPECT_EQ(rig_.StateOf("a"), "Closed");
+    EXPECT_EQ(rig_.MarkOf("a"), "true");
+    EXPECT_EQ(rig_.StateOf("below"), "Closing");
+    EXPECT_EQ(rig_.MarkOf("below"), "true");
+    EXPECT_EQ(rig_.StateOf("b"), "Closed");
+    EXPECT_EQ(rig_.MarkOf("b"), "") << "somebody had closed it before";
+  }
+  void ExpectOpen() {
+    for (const char* queue : {"p", "a", "below"}) {
+      EXPECT_EQ(rig_.StateOf(queue), "Open") << queue;
+      EXPECT_EQ(rig_.MarkOf(queue), "false") << queue;
+    }
+    EXPECT_EQ(rig_.StateOf("b"), "Closed") << "it is opened by nobody but people";
+  }
+  void ExpectNoCommands() {
+    for (const char* command : {"close-b", "close", "open"}) EXPECT_FALSE(rig_.HasCommand(command)) << command;
+  }
+
+ private:
+  QueueRig& rig_;
+};
+
+TEST(QueueRigTest, WhereverTheProcessIsKilledATreeIsClosedAndOpened) {
+  for (const bool loses_disk : {false, true}) {
+    bool was_killed = true;
+    int point = 0;
+    while (was_killed) {
+      SCOPED_TRACE(fmt::format("killed at point {}{}", ++point, loses_disk ? ", disk lost" : ""));
+      QueueRig rig;
+      Cascade cascade(rig);
+      rig.Start();
+      cascade.Make();
+      rig.KillAt(point);
+      was_killed = false;
+      const auto settle = [&] {
+        rig.Run(absl::Minutes(1));
+        if (!rig.alive()) {
+          was_killed = true;
+          if (loses_disk) rig.LoseDisk();
+          rig.Start();
+          rig.KillAt(0);
+          rig.Run(absl::Minutes(1));
+        }
+      };
+      rig.Command("close-b", "b", kCloseQueue);
+      settle();
+      rig.Command("close", "p", kCloseQueue);
+      settle();
+      cascade.ExpectClosed();
+      rig.Command("open", "p", kOpenQueue);
+      settle();
+      cascade.ExpectOpen();
+      cascade.ExpectNoCommands();
+      rig.ExpectNothingIsWrittenAgain();
+      rig.ExpectShownIsRecorded();
+    }
+    EXPECT_GT(point, 30);
+  }
+}
+
+TEST(QueueRigTest, WhicheverWriteIsLostATreeIsClosedAndOpened) {
+  for (const Fate fate : {Fate::kNotSent, Fate::kLostRequest, Fate::kLostAnswer}) {
+    int lost = 0;
+    bool was_lost = true;
+    while (was_lost) {
+      SCOPED_TRACE(fmt::format("fate {} of write {}", static_cast<int>(fate), ++lost));
+      QueueRig rig;
+      Cascade cascade(rig);
+      rig.Start();
+      cascade.Make();
+      int writes = 0;
+      rig.fate = [&](const gateway::v1::WriteRequest&) { return ++writes == lost ? fate : Fate::kNormal; };
+      rig.Command("close-b", "b", kCloseQueue);
+      rig.Run(absl::Minutes(2));
+      rig.Command("close", "p", kCloseQueue);
+      rig.Run(absl::Minutes(2));
+      cascade.ExpectClosed();
+      rig.Command("open", "p", kOpenQueue);
+      rig.Run(absl::Minutes(2));
+      was_lost = writes >= lost;
+      rig.fate = nullptr;
+      cascade.ExpectOpen();
+      cascade.ExpectNoCommands();
+      rig.ExpectNothingIsWrittenAgain();
+    }
+    EXPECT_GT(lost, 12);
+  }
+}
+
+TEST(QueueRigTest, RootIsNotClosedAndQueuesBelowThemselvesHaveNobodyAboveThem) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("x", "y");
+  rig.MakeQueue("y", "x");
+  rig.MakeQueue("self", "self");
+  rig.MakeQueue("orphan", "missing");
+  rig.Run(absl::Minutes(1));
+  for (const char* queue : {"x", "y", "self", "orphan"}) EXPECT_EQ(rig.StateOf(queue), "Open") << queue;
+  rig.Command("c-root", "root", kCloseQueue);
+  rig.Command("c-x", "x", kCloseQueue);
+  rig.Command("c-self", "self", kCloseQueue);
+  rig.Command("c-default", "default", kCloseQueue);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("root"), "Open");
+  EXPECT_EQ(rig.StateOf("x"), "Closed");
+  EXPECT_EQ(rig.StateOf("y"), "Open");
+  EXPECT_EQ(rig.StateOf("self"), "Closed");
+  EXPECT_EQ(rig.StateOf("default"), "Closed") << "any queue but root can be";
+  rig.Command("o-self", "self", kOpenQueue);
+  rig.Command("o-orphan", "orphan", "DrainQueue");
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("self"), "Open");
+  for (const char* command : {"c-root", "c-x", "c-self", "c-default", "o-self", "o-orphan"}) {
+    EXPECT_FALSE(rig.HasCommand(command)) << command;
+  }
+  rig.ExpectNothingIsWrittenAgain();
+}
+
+TEST(QueueRigTest, AGroupThatMovesToAnotherQueueKeepsTheFirstNoLonger) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("first", "root");
+  rig.MakeQueue("second", "root");
+  rig.MakeGroup("g", "first", "Running");
+  rig.Run(absl::Minutes(1));
+  rig.Command("close", "first", kCloseQueue);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("first"), "Closing");
+  rig.server().Merge(kube::kPodGroups, "default", "g", json::object{{"spec", json::object{{"queue", "second"}}}});
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("first"), "Closed");
+  rig.ExpectQueue("second", 1, 0);
+}
+
+TEST(QueueRigTest, AQueueThatIsMadeAnewHoldsTheGroupsThatNameIt) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("again", "root");
+  rig.MakeGroup("g", "again", "Running");
+  rig.Run(absl::Minutes(1));
+  rig.server().Delete(kube::kQueues, "", "again");
+  rig.Run(absl::Minutes(1));
+  rig.MakeQueue("again", "root");
+  rig.Run(absl::Minutes(1));
+  rig.ExpectQueue("again", 1, 0);
+  rig.Command("close", "again", kCloseQueue);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("again"), "Closing");
+}
+
+// A state that is edited by hand counts as one that a command has brought about.
+TEST(QueueRigTest, AQueueThatIsClosedByHandClosesThoseBelow) {
+  QueueRig rig;
+  rig.Start();
+  Cascade cascade(rig);
+  cascade.Make();
+  const auto edit = [&rig](std::string_view queue, std::string_view state) {
+    rig.server().Merge(kube::kQueues, "", queue, json::object{{"status", json::object{{"state", state}}}}, "status");
+    rig.Run(absl::Minutes(1));
+  };
+  edit("b", "Closed");
+  edit("p", "Closed");
+  cascade.ExpectClosed();
+  edit("a", "Open");
+  EXPECT_EQ(rig.StateOf("a"), "Closed") << "its parent is closed";
+  edit("p", "Open");
+  EXPECT_EQ(rig.StateOf("below"), "Open");
+  edit("a", "Unknown");
+  EXPECT_EQ(rig.StateOf("below"), "Open");
+  edit("p", "Closing");
+  EXPECT_EQ(rig.StateOf("p"), "Closed");
+  cascade.ExpectClosed();
 }
 
 TEST(QueueRigTest, WhicheverWriteIsLostQueuesAreThereAndTheirCountsAreRight) {
@@ -213,4 +323,4 @@ TEST(QueueRigTest, AQueueThatTheNextSnapshotLeavesOutIsNotToldAsGone) {
 }
 
 }  // namespace
-}  // namespace basalt::queuesvc
+}  // namespace basalt::queuesvc::testing

@@ -1,0 +1,67 @@
+// What a person is told who asks why a queue is where it is.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/kube/timestamp.h"
+#include "services/queuesvc/control/queue_controller.h"
+#include "services/queuesvc/core/explain_queue.h"
+#include "services/queuesvc/core/queue_state.h"
+
+namespace basalt::queuesvc {
+namespace {
+
+constexpr size_t kMostNames = 100;  // Of pod groups.
+
+bool IsClosed(const kube::v1::Queue& queue) {
+  const QueueState state = ParseQueueState(queue.state());
+  return state == QueueState::kClosed || state == QueueState::kClosing;
+}
+
+bool TellsOfState(const storage::v1::QueueHistoryRecord& entry, std::string_view state) {
+  using Entry = storage::v1::QueueHistoryRecord;
+  return (entry.kind() == Entry::KIND_STATE_CHANGED || entry.kind() == Entry::KIND_STATE_SEEN) &&
+         entry.to_state() == state;
+}
+
+}  // namespace
+
+std::string QueueController::HighestClosedAbove(const kube::v1::Queue& queue) const {
+  std::string highest;
+  for (const kube::v1::Queue* above = ParentOf(queue); above != nullptr && IsClosed(*above); above = ParentOf(*above)) {
+    highest = above->meta().name();
+  }
+  return highest;
+}
+
+absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string_view name) {
+  const kube::v1::Queue& queue = *queues_.Find(name);
+  const QueueEntry* const entry = entries_.Find(name);
+  static const QueueEntry kNoEntry;
+  const QueueEntry& known = entry == nullptr ? kNoEntry : *entry;
+  BASALT_ASSIGN_OR_RETURN(const auto history, records_.EntriesOf(name, queue.meta().uid()));
+  const auto entered_by = std::find_if(history.rbegin(), history.rend(),
+                                       [&](const auto& told) { return TellsOfState(told, queue.state()); });
+  const std::string highest_closed = HighestClosedAbove(queue);
+  const kube::v1::Queue* const parent = ParentOf(queue);
+  queue::v1::QueueExplanation explanation =
+      ExplainQueue({.queue = queue,
+                    .parent = parent,
+                    .is_below_itself = parent == nullptr && queues_.Find(queue.parent()) != nullptr,
+                    .highest_closed = highest_closed,
+                    .step = known.step,
+                    .command = known.NextCommand(context_.ApiNow()),
+                    .pod_groups = known.pod_groups.total(),
+                    .record = RecordOf(name),
+                    .entered_by = entered_by == history.rend() ? nullptr : &*entered_by});
+  *explanation.mutable_queue() = MessageOf(name, queue);
+  if (IsClosed(queue)) {
+    for (std::string& group : known.pod_groups.Names(kMostNames)) explanation.add_pod_groups(std::move(group));
+    explanation.set_pod_groups_total(known.pod_groups.total());
+  }
+  explanation.set_allocated_explain_time(kube::ToTimestamp(absl::ToUnixMillis(context_.ApiNow())).release());
+  return explanation;
+}
+
+}  // namespace basalt::queuesvc

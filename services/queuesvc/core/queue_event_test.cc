@@ -1,0 +1,75 @@
+#include "services/queuesvc/core/queue_event.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace basalt::queuesvc {
+namespace {
+
+using Entry = storage::v1::QueueHistoryRecord;
+
+Entry EntryOf(Entry::Kind kind, const std::string& from, const std::string& to, const std::string& cause) {
+  Entry entry;
+  entry.set_kind(kind);
+  entry.set_from_state(from);
+  entry.set_to_state(to);
+  entry.set_cause(cause);
+  entry.mutable_counts()->set_running(2);
+  entry.mutable_counts()->set_inqueue(1);
+  entry.mutable_counts()->set_completed(4);
+  return entry;
+}
+
+// "Warning CloseQueue: …"; empty: none.
+std::string TextOf(const Entry& entry) {
+  kube::v1::ObjectMeta meta;
+  meta.set_name("q");
+  meta.set_uid("u");
+  const std::optional<kube::Event> event = EventOf(entry, meta);
+  if (!event) return {};
+  EXPECT_EQ(event->kind, "Queue");
+  EXPECT_EQ(event->api_version, "scheduling.volcano.sh/v1beta1");
+  EXPECT_EQ(event->name, "q");
+  EXPECT_EQ(event->uid, "u");
+  EXPECT_EQ(event->ns, "");
+  return (event->warning ? "Warning " : "Normal ") + event->reason + ": " + event->message;
+}
+
+TEST(QueueEventTest, EachChangeOfOursIsToldByTheActionThatLeadsToIt) {
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "Open", "Closed", "command default/c")),
+            "Normal CloseQueue: state Open -> Closed: command default/c");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "Open", "Closing", "its parent p is Closed")),
+            "Normal CloseQueue: state Open -> Closing: its parent p is Closed; it is Closed once its pod groups are "
+            "deleted: 4 Completed, 3 others");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "Closing", "Closed", "its last pod group is gone")),
+            "Normal CloseQueue: state Closing -> Closed: its last pod group is gone");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "Closed", "Open", "its parent p is open again")),
+            "Normal OpenQueue: state Closed -> Open: its parent p is open again");
+}
+
+TEST(QueueEventTest, ANewQueueThatIsOpenedAndWhatOthersDoAreNotTold) {
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "", "Open", "a new queue is opened")), "");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_SEEN, "Open", "Closed", "somebody else wrote it")), "");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_CREATED, "", "", "")), "");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_PARENT_SET, "", "", "")), "");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_COMMAND_DONE, "Open", "Open", "")), "");
+}
+
+TEST(QueueEventTest, WhatIsRefusedIsAWarning) {
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_COMMAND_REFUSED, "Open", "Open", "command default/c: root cannot be closed")),
+            "Warning CommandRefused: command default/c: root cannot be closed");
+  const auto refused = [](const std::string& to) {
+    Entry entry = EntryOf(Entry::KIND_REFUSED, "Open", to, "");
+    entry.mutable_refusal()->set_code(403);
+    entry.mutable_refusal()->set_reason("Forbidden");
+    entry.mutable_refusal()->set_message("no");
+    return TextOf(entry);
+  };
+  const std::string words = "the API server refuses what is to be written of the queue: 403 Forbidden: no";
+  EXPECT_EQ(refused("Closed"), "Warning CloseQueue: " + words);
+  EXPECT_EQ(refused("Open"), "Warning SyncQueue: " + words) << "the counts, or an annotation";
+}
+
+}  // namespace
+}  // namespace basalt::queuesvc
