@@ -11,6 +11,7 @@
 #include "cli/preflight/command.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
+#include "common/kube/text.h"
 
 namespace basalt::cli {
 
@@ -39,6 +40,15 @@ absl::Status PrintsNoObject(const GlobalOptions& options, std::string_view comma
   return MakeStatus(
       absl::StatusCode::kInvalidArgument,
       fmt::format("-o {}: {} prints no object; its exit code says what became of it", options.output, command));
+}
+
+absl::StatusOr<absl::Duration> TimeoutOf(const std::string& timeout) {
+  if (timeout.empty()) return absl::InfiniteDuration();
+  const absl::StatusOr<absl::Duration> duration = kube::ParseGoDuration(timeout);
+  if (!duration.ok() || *duration < absl::ZeroDuration()) {
+    return Invalid(fmt::format("--timeout: '{}' is no duration; give one like 90s or 10m", timeout));
+  }
+  return *duration;
 }
 
 CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& help) {

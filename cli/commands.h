@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace CLI {
 class App;
@@ -48,6 +49,9 @@ absl::Status OrLookAt(const absl::Status& status, std::string_view cure);
 
 // INVALID_ARGUMENT where an object is asked for (-o) of a command that has none.
 absl::Status PrintsNoObject(const GlobalOptions& options, std::string_view command);
+
+// What --timeout says; empty: for ever. INVALID_ARGUMENT names the flag.
+absl::StatusOr<absl::Duration> TimeoutOf(const std::string& timeout);
 
 // A command that has others below it, one of which has to be given.
 CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& help);

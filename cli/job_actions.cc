@@ -42,16 +42,6 @@ struct ActionFlags {
   bool wait = false;
 };
 
-// INVALID_ARGUMENT names the flag. Without one: for ever.
-absl::StatusOr<absl::Duration> TimeoutOf(const std::string& timeout) {
-  if (timeout.empty()) return absl::InfiniteDuration();
-  const absl::StatusOr<absl::Duration> duration = kube::ParseGoDuration(timeout);
-  if (!duration.ok() || *duration < absl::ZeroDuration()) {
-    return Invalid(fmt::format("--timeout: '{}' is no duration; give one like 90s or 10m", timeout));
-  }
-  return *duration;
-}
-
 absl::StatusOr<absl::Time> DeadlineOf(const std::string& timeout) {
   BASALT_ASSIGN_OR_RETURN(const absl::Duration duration, TimeoutOf(timeout));
   return absl::Now() + duration;

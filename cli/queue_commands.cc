@@ -2,6 +2,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -12,7 +13,11 @@
 #include "cli/connect/watched.h"
 #include "cli/follow/watch_changes.h"
 #include "cli/view/output.h"
+#include "cli/view/queue_tree.h"
 #include "cli/view/queue_view.h"
+#include "cli/view/table.h"
+#include "common/base/random.h"
+#include "common/base/status.h"
 #include "common/base/status_macros.h"
 
 namespace basalt::cli {
@@ -23,6 +28,8 @@ constexpr std::string_view kQueuesThereAre = "basaltctl queue list tells those t
 struct QueueFlags {
   std::string name;
   std::string uid;
+  bool wait = false;
+  std::string timeout;
 };
 
 absl::StatusOr<int> List(const GlobalOptions& options, const QueueFlags&) {
@@ -73,6 +80,99 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const QueueFlags& flags) {
   return kExitDone;
 }
 
+absl::StatusOr<int> Tree(const GlobalOptions& options, const QueueFlags& flags) {
+  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "queue tree"));
+  QueueClient client(options.gateway);
+  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListQueues(arguments...); };
+  BASALT_ASSIGN_OR_RETURN(const auto all,
+                          AskAllPages<queue::v1::ListQueuesResponse>(client, queue::v1::ListQueuesRequest(), list));
+  const bool is_there = std::any_of(all.queues().begin(), all.queues().end(), [&flags](const queue::v1::Queue& queue) {
+    return queue.object().meta().name() == flags.name;
+  });
+  if (!flags.name.empty() && !is_there) {
+    return OrLookAt(MakeStatus(absl::StatusCode::kNotFound, fmt::format("queue {} does not exist", flags.name)),
+                    kQueuesThereAre);
+  }
+  Print(FormatQueueTree(all, flags.name, StandardLook()));
+  return kExitDone;
+}
+
+absl::StatusOr<int> Explain(const GlobalOptions& options, const QueueFlags& flags) {
+  QueueClient client(options.gateway);
+  queue::v1::ExplainQueueRequest request;
+  request.set_name(flags.name);
+  queue::v1::QueueExplanation explanation;
+  const absl::Status asked =
+      client.Ask([&](auto& stub, auto* context) { return stub.ExplainQueue(context, request, &explanation); });
+  BASALT_RETURN_IF_ERROR(OrLookAt(asked, kQueuesThereAre));
+  Print(options.output.empty() ? FormatQueueExplanation(explanation, TerminalWidth())
+                               : FormatMessage(explanation, options.output));
+  return kExitDone;
+}
+
+// What became of the Command, once history tells.
+absl::StatusOr<queue::v1::QueueHistoryEntry> AwaitCommand(QueueClient& client, const std::string& name,
+                                                          const std::string& command, const std::string& timeout) {
+  BASALT_ASSIGN_OR_RETURN(const absl::Duration patience, TimeoutOf(timeout));
+  const absl::Time deadline = absl::Now() + patience;
+  std::string uid;
+  while (true) {
+    BASALT_ASSIGN_OR_RETURN(const queue::v1::QueueHistory history, FetchHistory(client, name, uid));
+    uid = history.uid();
+    for (const queue::v1::QueueHistoryEntry& entry : history.entries()) {
+      if (entry.command() == command) return entry;
+    }
+    if (history.has_gone_time()) {
+      return MakeStatus(absl::StatusCode::kNotFound,
+                        fmt::format("queue {} is gone, before command {} was carried out", name, command));
+    }
+    if (absl::Now() >= deadline) {
+      return MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                        fmt::format("command {} was not seen to be carried out within {}; basaltctl queue explain {} "
+                                    "tells what the queue waits for",
+                                    command, timeout, name));
+    }
+    absl::SleepFor(std::clamp(deadline - absl::Now(), absl::ZeroDuration(), absl::Milliseconds(200)));
+  }
+}
+
+absl::StatusOr<int> Command(const GlobalOptions& options, const QueueFlags& flags, std::string_view action) {
+  const std::string timeout = flags.timeout.empty() ? "5m" : flags.timeout;
+  BASALT_RETURN_IF_ERROR(TimeoutOf(timeout).status());
+  QueueClient client(options.gateway);
+  SystemRandom random;
+  queue::v1::CommandQueueRequest request;
+  request.set_name(flags.name);
+  request.set_uid(flags.uid);
+  request.set_action(std::string(action));
+  request.set_request_id(MakeUuid(random));
+  queue::v1::CommandQueueResponse response;
+  const auto order = [&](auto& stub, auto* context) { return stub.CommandQueue(context, request, &response); };
+  BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), kQueuesThereAre));
+  if (options.output.empty()) {
+    Print(fmt::format("queue {}: {} asked for (command {})\n", flags.name, action, response.command()));
+  } else if (!flags.wait) {
+    Print(FormatMessage(response, options.output));
+  }
+  if (!flags.wait) return kExitDone;
+  BASALT_ASSIGN_OR_RETURN(const queue::v1::QueueHistoryEntry entry,
+                          AwaitCommand(client, flags.name, response.command(), timeout));
+  if (!options.output.empty()) Print(FormatMessage(entry, options.output));
+  if (entry.kind() == queue::v1::QueueHistoryEntry::KIND_COMMAND_REFUSED) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("queue {}: {}", flags.name, entry.cause()));
+  }
+  if (options.output.empty()) Print(fmt::format("queue {} is {}\n", flags.name, StateText(entry.to_state())));
+  return kExitDone;
+}
+
+absl::StatusOr<int> Open(const GlobalOptions& options, const QueueFlags& flags) {
+  return Command(options, flags, "OpenQueue");
+}
+
+absl::StatusOr<int> Close(const GlobalOptions& options, const QueueFlags& flags) {
+  return Command(options, flags, "CloseQueue");
+}
+
 absl::StatusOr<int> Watch(const GlobalOptions& options, const QueueFlags& flags) {
   QueueClient client(options.gateway);
   queue::v1::WatchQueuesRequest request;
@@ -108,6 +208,19 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   queue.Add("get", "Show one queue and what was last decided of it", Get)
       ->add_option("name", flags.name, "Name of the queue")
       ->required();
+  queue.Add("tree", "Show queues below their parents, with state and pod groups", Tree)
+      ->add_option("name", flags.name, "Name of the queue to begin with; else all are shown");
+  queue.Add("explain", "Why a queue is in its state, and what can be done", Explain)
+      ->add_option("name", flags.name, "Name of the queue")
+      ->required();
+  const auto with_command_flags = [&flags](CLI::App* sub) {
+    sub->add_option("name", flags.name, "Name of the queue")->required();
+    sub->add_option("--uid", flags.uid, "Only if the queue has this UID");
+    CLI::Option* wait = sub->add_flag("--wait", flags.wait, "Until it has been carried out");
+    sub->add_option("--timeout", flags.timeout, "How long at most, like 90s or 10m; else 5m")->needs(wait);
+  };
+  with_command_flags(queue.Add("open", "Open a queue, and those that were closed with it", Open));
+  with_command_flags(queue.Add("close", "Close a queue and those below it: no job is admitted any more", Close));
   queue.Add("watch", "Follow one queue, or all", Watch)->add_option("name", flags.name, "Name of the queue");
   CLI::App* history = queue.Add("history", "Every decision about a queue, and what others made of its state", History);
   history->add_option("name", flags.name, "Name of the queue")->required();

@@ -43,6 +43,35 @@ class FixedQueues final : public queue::v1::QueueService::Service {
     *response = found->second;
     return grpc::Status::OK;
   }
+  grpc::Status ListQueues(grpc::ServerContext*, const queue::v1::ListQueuesRequest*,
+                          queue::v1::ListQueuesResponse* response) override {
+    for (const auto& [name, queue] : queues) *response->add_queues() = queue;
+    return grpc::Status::OK;
+  }
+  // A Command is carried out at once: refused, where the queue is to be opened.
+  grpc::Status CommandQueue(grpc::ServerContext*, const queue::v1::CommandQueueRequest* request,
+                            queue::v1::CommandQueueResponse* response) override {
+    if (!queues.contains(request->name())) {
+      return {grpc::StatusCode::NOT_FOUND, fmt::format("queue {} does not exist", request->name())};
+    }
+    response->set_command("default/c-" + request->action());
+    queue::v1::QueueHistoryEntry& entry = *histories[request->name()].add_entries();
+    entry.set_command(response->command());
+    entry.set_to_state("Closing");
+    const bool is_refused = request->action() == "OpenQueue";
+    entry.set_kind(is_refused ? queue::v1::QueueHistoryEntry::KIND_COMMAND_REFUSED
+                              : queue::v1::QueueHistoryEntry::KIND_COMMAND_DONE);
+    if (is_refused) entry.set_cause("command default/c-OpenQueue: parent team is Closed, and has to be opened first");
+    return grpc::Status::OK;
+  }
+  grpc::Status ExplainQueue(grpc::ServerContext*, const queue::v1::ExplainQueueRequest* request,
+                            queue::v1::QueueExplanation* response) override {
+    if (!queues.contains(request->name())) {
+      return {grpc::StatusCode::NOT_FOUND, fmt::format("queue {} does not exist", request->name())};
+    }
+    response->set_summary("queue research is Open");
+    return grpc::Status::OK;
+  }
   grpc::Status GetQueueHistory(grpc::ServerContext*, const queue::v1::GetQueueHistoryRequest* request,
                                queue::v1::QueueHistory* response) override {
     const auto found = histories.find(request->name());
@@ -116,6 +145,32 @@ TEST_F(QueueCommandsTest, OneThatIsNotThereIsSaidToBeRememberedWhereItIs) {
   EXPECT_EQ(none.exit_code, kExitRefused);
   EXPECT_THAT(none.err, HasSubstr("basaltctl queue list"));
   EXPECT_THAT(none.err, Not(HasSubstr("history")));
+}
+
+TEST_F(QueueCommandsTest, ACommandIsAskedForAndWaitedForWhereItIsWanted) {
+  EXPECT_EQ(Run({"close", "research"}).out, "queue research: CloseQueue asked for (command default/c-CloseQueue)\n");
+  const Ran closed = Run({"close", "research", "--wait"});
+  EXPECT_EQ(closed.exit_code, kExitDone) << closed.err;
+  EXPECT_THAT(closed.out, HasSubstr("queue research is Closing\n"));
+  EXPECT_EQ(Run({"open", "research"}).exit_code, kExitDone);
+  const Ran refused = Run({"open", "research", "--wait"});
+  EXPECT_EQ(refused.exit_code, kExitRefused);
+  EXPECT_THAT(refused.err, HasSubstr("parent team is Closed, and has to be opened first"));
+  const Ran none = Run({"close", "none"});
+  EXPECT_EQ(none.exit_code, kExitRefused);
+  EXPECT_THAT(none.err, HasSubstr("queue none does not exist; basaltctl queue list"));
+  EXPECT_EQ(Run({"close", "research", "--wait", "--timeout", "soon"}).exit_code, kExitBadInput);
+  EXPECT_EQ(Run({"close", "research", "--timeout", "1s"}).exit_code, kExitBadInput) << "only with --wait";
+  EXPECT_THAT(Run({"close", "research", "-o", "json"}).out, HasSubstr("\"command\": \"default/c-CloseQueue\""));
+}
+
+TEST_F(QueueCommandsTest, TheTreeAndAnExplanationAreShown) {
+  EXPECT_THAT(Run({"tree"}).out, HasSubstr("research   Open"));
+  EXPECT_THAT(Run({"tree", "research"}).out, HasSubstr("research   Open"));
+  EXPECT_THAT(Run({"tree", "none"}).err, HasSubstr("queue none does not exist; basaltctl queue list"));
+  EXPECT_EQ(Run({"explain", "research"}).out, "queue research is Open\n");
+  EXPECT_THAT(Run({"explain", "research", "-o", "yaml"}).out, HasSubstr("summary: queue research is Open"));
+  EXPECT_EQ(Run({"explain", "none"}).exit_code, kExitRefused);
 }
 
 TEST_F(QueueCommandsTest, AWatchTellsEachChangeInALineOrADocument) {

@@ -36,15 +36,13 @@ std::string EntryKindText(QueueHistoryEntry::Kind kind) {
       return "state changed by others";
     case QueueHistoryEntry::KIND_REFUSED:
       return "refused";
+    case QueueHistoryEntry::KIND_COMMAND_DONE:
+      return "command done";
+    case QueueHistoryEntry::KIND_COMMAND_REFUSED:
+      return "command refused";
     default:
       return "-";
   }
-}
-
-Colour QueueStateColour(std::string_view state) {
-  if (state == "Open") return Colour::kGreen;
-  if (state == "Closed") return Colour::kRed;
-  return state.empty() ? Colour::kPlain : Colour::kYellow;
 }
 
 Cell QueueStateCell(const QueueHistoryEntry& entry) {
@@ -76,6 +74,12 @@ std::string FormatQueueEntries(const queue::v1::QueueHistory& history, int first
 }  // namespace
 
 std::string StateText(std::string_view state) { return state.empty() ? "-" : std::string(state); }
+
+Colour QueueStateColour(std::string_view state) {
+  if (state == "Open") return Colour::kGreen;
+  if (state == "Closed") return Colour::kRed;
+  return state.empty() ? Colour::kPlain : Colour::kYellow;
+}
 
 std::string CountsText(const queue::v1::PodGroupCounts& counts) {
   return fmt::format("{} pending, {} inqueue, {} running, {} unknown, {} completed", counts.pending(), counts.inqueue(),
@@ -117,6 +121,28 @@ std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHis
     text += Wrap(fmt::format("{} earlier ones: basaltctl queue history {}", first, object.meta().name()), look.width) +
             "\n";
   }
+  return text;
+}
+
+std::string FormatQueueExplanation(const queue::v1::QueueExplanation& explanation, size_t width) {
+  std::string text = Wrap(Printable(explanation.summary()), width) + "\n";
+  if (explanation.causes_size() > 0) text += '\n';
+  for (const queue::v1::QueueCause& cause : explanation.causes()) {
+    std::string words = cause.subject().empty() ? "" : cause.subject() + ": ";
+    words += cause.message();
+    if (cause.has_since_time()) {
+      words +=
+          fmt::format(", for {}", FormatAge(kube::ToMs(explanation.explain_time()) - kube::ToMs(cause.since_time())));
+    }
+    text += Wrap("- " + Printable(words), width, 2) + "\n";
+    if (cause.advice().empty()) continue;
+    text += "  " + Wrap("→ " + Printable(cause.advice()), width > 2 ? width - 2 : 0, 4) + "\n";
+  }
+  if (explanation.pod_groups().empty()) return text;
+  text += "\nPod groups:\n";
+  for (const std::string& group : explanation.pod_groups()) text += "  " + Printable(group) + "\n";
+  const int64_t others = explanation.pod_groups_total() - explanation.pod_groups_size();
+  if (others > 0) text += fmt::format("  and {} others\n", others);
   return text;
 }
 

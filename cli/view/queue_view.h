@@ -13,6 +13,7 @@ namespace basalt::cli {
 
 // "Open", …; "-" of a queue that has none yet.
 std::string StateText(std::string_view state);
+Colour QueueStateColour(std::string_view state);
 // "2 pending, 1 inqueue, 3 running, 0 unknown, 4 completed".
 std::string CountsText(const queue::v1::PodGroupCounts& counts);
 
@@ -22,6 +23,8 @@ std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHis
                         const Look& look = {});
 // One line for a change, for logs and pipes. Weight and parent are not in it.
 std::string FormatQueueChange(const queue::v1::Queue& queue);
+// The summary as a paragraph, then each cause with what can be done, and the pod groups that the queue holds.
+std::string FormatQueueExplanation(const queue::v1::QueueExplanation& explanation, size_t width);
 std::string FormatHistory(const queue::v1::QueueHistory& history, const Look& look = {});
 
 }  // namespace basalt::cli

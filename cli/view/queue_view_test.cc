@@ -116,5 +116,37 @@ TEST(QueueViewTest, WhatOthersWroteObeysNoTerminal) {
   EXPECT_THAT(FormatHistory(history), Not(HasSubstr("\x1b")));
 }
 
+TEST(QueueViewTest, AnExplanationIsCausesWithAdviceAndThePodGroupsThatAreHeld) {
+  const auto explanation = Parse<queue::v1::QueueExplanation>(R"pb(
+    summary: "queue nlp is Closing: it is Closed once its pod groups are deleted"
+    causes {
+      kind: KIND_STATE
+      message: "state Open -> Closing: command default/c"
+      since_time { seconds: 1750000000 }
+    }
+    causes {
+      kind: KIND_PARENT
+      subject: "queue team"
+      message: "its parent is Closed"
+      advice: "basaltctl queue open team"
+    }
+    pod_groups: "ns/a"
+    pod_groups: "ns/b"
+    pod_groups_total: 5
+    explain_time { seconds: 1750000090 }
+  )pb");
+  EXPECT_EQ(FormatQueueExplanation(explanation, 0),
+            "queue nlp is Closing: it is Closed once its pod groups are deleted\n"
+            "\n"
+            "- state Open -> Closing: command default/c, for 90s\n"
+            "- queue team: its parent is Closed\n"
+            "  → basaltctl queue open team\n"
+            "\n"
+            "Pod groups:\n"
+            "  ns/a\n"
+            "  ns/b\n"
+            "  and 3 others\n");
+}
+
 }  // namespace
 }  // namespace basalt::cli

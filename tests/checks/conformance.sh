@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/conformance.md against the rows of the specifications of jobs, pod groups and the pod grouper, the cases of users, the tests that it names and the
+# docs/conformance.md against the rows of the specifications of jobs, pod groups, the pod grouper and queues, the cases of users, the tests that it names and the
 # weaknesses planted for them. Its rules are at the top of that page. What a planted weakness does is tests/planted/run.sh's to
 # show.
 source "$(dirname "$0")/../../scripts/lib/common.sh"
@@ -45,6 +45,8 @@ want "PG 14."{1,2{a,b},3,4,5{a,b},{6..8},9{a,b},{10..12},13{a,b},14,15{a,b},16,1
 want "PG G"{{1..13},14{a..c},15,16{a,b},17,18,19{a,b},{20..25},26{a..c},{27..29},30{a,b},31{a,b},{32..36},37{a..h},38,39{a..c},{40..42}} \
   "PG G"{43{a..f},{44..46},47{a,b},{48..51}}
 want "PG 12."{1{a..c},2,3,4{a,b},5{a..f},{6..8},9{a,b},10,11{a,b},12{a..c},13,14{a,b},15,16,17{a,b},18{a,b}}
+# Of the queue controller.
+want "QC 13."{1..16} "QC Q"{1..15} "QC S"{1..10}
 # Of users of upstream, by the ids of docs/spec/user-cases.md: of pod groups those with odd numbers.
 want "UC U"{{1..21..2},9b,{51..73..2}}
 

@@ -2,20 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/base/random.h"
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/kinds.h"
+#include "common/kube/names.h"
+#include "common/kube/object_key.h"
 #include "common/rpc/error_details.h"
 #include "common/rpc/list_part.h"
 #include "common/runtime/gather_workers.h"
+#include "common/runtime/write_status.h"
 #include "services/queuesvc/api/queue_history.h"
 #include "services/queuesvc/api/queue_list.h"
+#include "services/queuesvc/core/queue_requests.h"
+#include "services/queuesvc/core/queue_state.h"
 
 namespace basalt::queuesvc {
 
@@ -30,15 +37,75 @@ absl::Status NotReady(const std::string& name) {
       fmt::format("queue {}: this replica does not have its slot, or is still starting; try again", name));
 }
 
+absl::Status OfQueue(absl::StatusCode code, const std::string& name, std::string_view message) {
+  return rpc::WithResource(MakeStatus(code, message), kube::kQueues, name);
+}
+
+absl::Status NotFound(const std::string& name) {
+  return OfQueue(absl::StatusCode::kNotFound, name, fmt::format("queue {} does not exist", name));
+}
+
+// What cannot be asked of the queue, whatever its state is.
+absl::Status CheckCommand(const queue::v1::CommandQueueRequest& request, const kube::v1::Queue& queue) {
+  const std::string& name = request.name();
+  if (!request.uid().empty() && request.uid() != queue.meta().uid()) {
+    return OfQueue(absl::StatusCode::kNotFound, name,
+                   fmt::format("queue {} with UID {} does not exist; the present one has UID {}", name, request.uid(),
+                               queue.meta().uid()));
+  }
+  if (queue.meta().deletion_ms() != 0) {
+    return OfQueue(absl::StatusCode::kFailedPrecondition, name, fmt::format("queue {} is being deleted", name));
+  }
+  if (name == kube::kRootQueue && request.action() == kCloseQueue) {
+    return OfQueue(absl::StatusCode::kFailedPrecondition, name, "queue root cannot be closed");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done) {
+  if (request.action() != kOpenQueue && request.action() != kCloseQueue) {
+    return done(rpc::InvalidField(
+        "action", fmt::format("'{}' is none; use {} or {}", request.action(), kOpenQueue, kCloseQueue)));
+  }
+  const uint32_t slot = SlotOf(request.name());
+  auto shared = std::make_shared<rpc::Done<queue::v1::CommandQueueResponse>>(std::move(done));
+  workers_.OnWorkerOf(slot, [request = std::move(request), slot, shared](QueueController& controller) {
+    runtime::Context& context = controller.context();
+    const std::string& name = request.name();
+    if (!context.IsReady(slot)) return (*shared)(NotReady(name));
+    const kube::v1::Queue* const queue = controller.queues().Find(name);
+    if (queue == nullptr) return (*shared)(NotFound(name));
+    if (const absl::Status status = CheckCommand(request, *queue); !status.ok()) return (*shared)(status);
+    const std::string id = request.request_id().empty() ? MakeUuid(context.random()) : request.request_id();
+    gateway::v1::WriteRequest write = MakeCommandCreation(queue->meta(), request.action(), id);
+    const std::string command = kube::ObjectKey(write.namespace_(), write.name());
+    context.WriteForCaller(name, std::move(write), [command, shared](const runtime::WriteOutcome& outcome) {
+      const absl::Status status = runtime::StatusOf(outcome);
+      if (!status.ok() && !runtime::IsNameTaken(outcome)) return (*shared)(status);
+      queue::v1::CommandQueueResponse response;
+      response.set_command(command);
+      (*shared)(std::move(response));
+    });
+  });
+}
+
+void QueueApi::Explain(const queue::v1::ExplainQueueRequest& request, rpc::Done<queue::v1::QueueExplanation> done) {
+  const uint32_t slot = SlotOf(request.name());
+  workers_.OnWorkerOf(slot, [name = request.name(), slot, done = std::move(done)](QueueController& controller) mutable {
+    if (!controller.context().IsReady(slot)) return done(NotReady(name));
+    if (!controller.Find(name)) return done(NotFound(name));
+    done(controller.Explain(name));
+  });
+}
 
 void QueueApi::Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v1::Queue> done) {
   const uint32_t slot = SlotOf(request.name());
   workers_.OnWorkerOf(slot, [name = request.name(), slot, done = std::move(done)](QueueController& controller) mutable {
     if (!controller.context().IsReady(slot)) return done(NotReady(name));
     if (std::optional<queue::v1::Queue> queue = controller.Find(name)) return done(*std::move(queue));
-    done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, fmt::format("queue {} does not exist", name)),
-                           kube::kQueues, name));
+    done(NotFound(name));
   });
 }
 

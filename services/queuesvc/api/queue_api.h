@@ -26,6 +26,8 @@ class QueueApi {
 
   void Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v1::Queue> done);
   void History(const queue::v1::GetQueueHistoryRequest& request, rpc::Done<queue::v1::QueueHistory> done);
+  void Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done);
+  void Explain(const queue::v1::ExplainQueueRequest& request, rpc::Done<queue::v1::QueueExplanation> done);
   void ListPart(const queue::v1::ListPartRequest& request, rpc::Done<queue::v1::ListPartResponse> done);
   std::unique_ptr<rpc::Feed<queue::v1::WatchPartResponse>> WatchPart(const queue::v1::WatchPartRequest& request,
                                                                      std::function<void()> notify);

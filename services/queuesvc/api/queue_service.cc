@@ -66,6 +66,22 @@ class Service final : public QueueService::CallbackService {
                     [](auto& stub, auto... arguments) { stub.async()->GetQueueHistory(arguments...); });
   }
 
+  grpc::ServerUnaryReactor* ExplainQueue(grpc::CallbackServerContext* context,
+                                         const queue::v1::ExplainQueueRequest* request,
+                                         queue::v1::QueueExplanation* response) override {
+    return AskOwner(context, request, response, &QueueApi::Explain,
+                    [](auto& stub, auto... arguments) { stub.async()->ExplainQueue(arguments...); });
+  }
+
+  grpc::ServerUnaryReactor* CommandQueue(grpc::CallbackServerContext* context,
+                                         const queue::v1::CommandQueueRequest* request,
+                                         queue::v1::CommandQueueResponse* response) override {
+    return AskOwner(
+        context, request, response, &QueueApi::Command,
+        [](auto& stub, auto... arguments) { stub.async()->CommandQueue(arguments...); },
+        /*question=*/false);
+  }
+
   grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* context,
                                        const queue::v1::ListQueuesRequest* request,
                                        queue::v1::ListQueuesResponse* response) override {
@@ -78,12 +94,12 @@ class Service final : public QueueService::CallbackService {
   }
 
  private:
-  // A question about one queue, at its owner.
+  // What is asked about one queue, at its owner; a question may be asked twice.
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
-                                     Method method, Start start) {
-    return rpc::ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()},
-                             /*question=*/true, method, start);
+                                     Method method, Start start, bool question = true) {
+    return rpc::ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()}, question,
+                             method, start);
   }
 
   const std::shared_ptr<Core> core_;

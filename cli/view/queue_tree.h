@@ -1,0 +1,16 @@
+#pragma once
+
+// Queues as they stand one below the other.
+#include <string>
+#include <string_view>
+
+#include "basalt/queue/v1/queue.pb.h"
+#include "cli/view/look.h"
+
+namespace basalt::cli {
+
+// A line for each queue, below its parent; queues without a parent, or whose parent does not exist, come first in their
+// line, and so do those that are below themselves, once. `top`: that queue and those below it alone; empty: all.
+std::string FormatQueueTree(const queue::v1::ListQueuesResponse& queues, std::string_view top, const Look& look = {});
+
+}  // namespace basalt::cli

@@ -1,0 +1,153 @@
+// Commands and explanations of queues by the API, over a controller whose writes the test answers.
+#include "services/queuesvc/api/queue_api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/base/json.h"
+#include "common/base/slots.h"
+#include "common/kube/names.h"
+#include "common/runtime/testing/scripted_context.h"
+#include "common/testing/status_matchers.h"
+
+namespace basalt::queuesvc {
+namespace {
+
+using basalt::testing::IsOk;
+using basalt::testing::StatusIs;
+using runtime::testing::Done;
+using runtime::testing::Refused;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class QueueApiTest : public ::testing::Test, private QueueWorkers {
+ protected:
+  QueueApiTest() {
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_THAT(controller_.OpenSlot(slot), IsOk());
+    Tell("root", "", "Open");
+    Tell("team", "root", "Open");
+    Tell("research", "team", "Open");
+    context_.writes.clear();
+  }
+  void Tell(const std::string& name, const std::string& parent, const std::string& state, int64_t deletion_ms = 0) {
+    kube::v1::Object object;
+    kube::v1::Queue& queue = *object.mutable_queue();
+    queue.mutable_meta()->set_name(name);
+    queue.mutable_meta()->set_uid(name + "-uid");
+    queue.mutable_meta()->set_resource_version(++version_);
+    queue.mutable_meta()->set_deletion_ms(deletion_ms);
+    queue.set_parent(parent);
+    queue.set_state(state);
+    controller_.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+    context_.RunPasses(controller_);
+  }
+  void TellGroup(const std::string& queue, const std::string& name) {
+    kube::v1::Object object;
+    object.mutable_pod_group()->mutable_meta()->set_uid(name + "-uid");
+    object.mutable_pod_group()->mutable_meta()->set_namespace_("ns");
+    object.mutable_pod_group()->mutable_meta()->set_name(name);
+    object.mutable_pod_group()->set_phase("Running");
+    controller_.OnState(queue, std::string(kube::kWatchPodGroups), std::move(object));
+    context_.Wake(queue);
+    context_.RunPasses(controller_);
+  }
+
+  // Nothing: there is no answer yet.
+  std::optional<absl::StatusOr<queue::v1::CommandQueueResponse>> answer_;
+  void Ask(const std::string& name, const std::string& action, const std::string& uid = "",
+           const std::string& id = "") {
+    answer_.reset();
+    queue::v1::CommandQueueRequest request;
+    request.set_name(name);
+    request.set_action(action);
+    request.set_uid(uid);
+    request.set_request_id(id);
+    api_.Command(std::move(request), [this](auto got) { answer_ = std::move(got); });
+  }
+  absl::Status RefusalOf(const std::string& name, const std::string& action, const std::string& uid = "") {
+    Ask(name, action, uid);
+    EXPECT_TRUE(context_.writes.empty());
+    return answer_ ? answer_->status() : absl::OkStatus();
+  }
+  absl::StatusOr<queue::v1::QueueExplanation> Explain(const std::string& name) {
+    absl::StatusOr<queue::v1::QueueExplanation> explanation = absl::InternalError("no answer");
+    queue::v1::ExplainQueueRequest request;
+    request.set_name(name);
+    api_.Explain(request, [&](auto got) { explanation = std::move(got); });
+    return explanation;
+  }
+
+  runtime::testing::ScriptedContext context_;
+  QueueController controller_{context_, nullptr, {.create_default_queues = false}};
+
+ private:
+  size_t count() const override { return 1; }
+  void OnWorkerOf(uint32_t, Task task) override { task(controller_); }
+  void OnWorker(size_t, Task task) override { task(controller_); }
+
+  QueueApi api_{*this, std::make_shared<watch::WatchHub>(1)};
+  int64_t version_ = 0;
+};
+
+TEST_F(QueueApiTest, ACommandIsAnsweredOnceItIsThere) {
+  Ask("research", "CloseQueue", "research-uid", "one");
+  ASSERT_EQ(context_.writes.size(), 1U);
+  const gateway::v1::WriteRequest request = context_.writes.front().request;
+  EXPECT_EQ(FindString(*ParseJson(request.create().body()), "action"), "CloseQueue");
+  EXPECT_FALSE(answer_.has_value());
+  context_.Answer(Done(), controller_);
+  ASSERT_TRUE(answer_.has_value());
+  ASSERT_THAT(*answer_, IsOk());
+  EXPECT_EQ((*answer_)->command(), "default/" + request.name());
+
+  Ask("research", "CloseQueue", "", "one");
+  context_.Answer(Refused(409, "AlreadyExists"), controller_);
+  ASSERT_THAT(*answer_, IsOk());
+  EXPECT_EQ((*answer_)->command(), "default/" + request.name()) << "the same request is asked once more";
+
+  Ask("research", "CloseQueue");
+  EXPECT_NE(context_.writes.front().request.name(), request.name());
+  context_.Answer(Refused(403, "Forbidden", "not you"), controller_);
+  EXPECT_THAT(answer_->status(), StatusIs(absl::StatusCode::kPermissionDenied));
+}
+
+TEST_F(QueueApiTest, WhatCannotBeAskedIsRefusedAndNothingIsWritten) {
+  EXPECT_THAT(RefusalOf("research", "SyncQueue"), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(std::string(RefusalOf("research", "").message()), HasSubstr("action: '' is none"));
+  EXPECT_THAT(RefusalOf("missing", "OpenQueue"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(RefusalOf("research", "OpenQueue", "another"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(RefusalOf("root", "CloseQueue"), StatusIs(absl::StatusCode::kFailedPrecondition));
+  Tell("research", "team", "Open", /*deletion_ms=*/5);
+  EXPECT_THAT(RefusalOf("research", "OpenQueue"), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(Explain("missing"), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(QueueApiTest, AQueueBelowClosedOnesIsExplainedWithTheHighestOfThemAndItsPodGroups) {
+  TellGroup("research", "b");
+  TellGroup("research", "a");
+  ASSERT_THAT(Explain("research"), IsOk());
+  EXPECT_EQ(Explain("research")->causes_size(), 0);
+  EXPECT_EQ(Explain("research")->pod_groups_size(), 0) << "nothing is kept by them";
+  Tell("root", "", "Closed");
+  Tell("team", "root", "Closed");
+  Tell("research", "team", "Closing");
+  const auto explanation = Explain("research");
+  ASSERT_THAT(explanation, IsOk());
+  EXPECT_EQ(explanation->queue().pod_groups().running(), 2);
+  EXPECT_THAT(explanation->pod_groups(), ElementsAre("ns/a", "ns/b"));
+  EXPECT_EQ(explanation->pod_groups_total(), 2);
+  ASSERT_EQ(explanation->causes_size(), 3);
+  EXPECT_EQ(explanation->causes(0).message(), "state Open -> Closing: somebody else wrote it");
+  EXPECT_EQ(explanation->causes(1).subject(), "queue team");
+  EXPECT_THAT(explanation->causes(1).advice(), HasSubstr("basaltctl queue open root;"));
+  EXPECT_EQ(explanation->causes(2).kind(), queue::v1::QueueCause::KIND_POD_GROUPS);
+}
+
+}  // namespace
+}  // namespace basalt::queuesvc
