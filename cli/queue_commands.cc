@@ -4,18 +4,23 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/connect/client.h"
 #include "cli/connect/watched.h"
 #include "cli/follow/watch_changes.h"
+#include "cli/manifest.h"
 #include "cli/view/output.h"
 #include "cli/view/queue_tree.h"
 #include "cli/view/queue_view.h"
 #include "cli/view/table.h"
+#include "common/base/json.h"
 #include "common/base/random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -28,6 +33,12 @@ constexpr std::string_view kQueuesThereAre = "basaltctl queue list tells those t
 struct QueueFlags {
   std::string name;
   std::string uid;
+  std::string parent;
+  std::optional<int> weight;
+  std::vector<std::string> capability;  // RESOURCE=AMOUNT
+  std::vector<std::string> deserved;
+  std::string file;
+  bool dry_run = false;
   bool wait = false;
   std::string timeout;
 };
@@ -165,6 +176,71 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const QueueFlags& flag
   return kExitDone;
 }
 
+// "cpu=4,memory=8Gi" as the members of a resource list.
+absl::StatusOr<json::object> ResourcesOf(std::string_view flag, const std::vector<std::string>& given) {
+  json::object resources;
+  for (const std::string& one : given) {
+    const size_t equals = one.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == one.size()) {
+      return Invalid(fmt::format("{}: '{}' is not RESOURCE=AMOUNT, like cpu=8", flag, one));
+    }
+    resources[one.substr(0, equals)] = one.substr(equals + 1);
+  }
+  return resources;
+}
+
+absl::StatusOr<std::string> ManifestOf(const QueueFlags& flags) {
+  json::object spec;
+  if (!flags.parent.empty()) spec["parent"] = flags.parent;
+  if (flags.weight) spec["weight"] = *flags.weight;
+  BASALT_ASSIGN_OR_RETURN(json::object capability, ResourcesOf("--capability", flags.capability));
+  if (!capability.empty()) spec["capability"] = std::move(capability);
+  BASALT_ASSIGN_OR_RETURN(json::object deserved, ResourcesOf("--deserved", flags.deserved));
+  if (!deserved.empty()) spec["deserved"] = std::move(deserved);
+  return ToText(json::object{{"apiVersion", "scheduling.volcano.sh/v1beta1"},
+                             {"kind", "Queue"},
+                             {"metadata", json::object{{"name", flags.name}}},
+                             {"spec", std::move(spec)}});
+}
+
+absl::StatusOr<int> Create(const GlobalOptions& options, const QueueFlags& flags) {
+  std::vector<std::string> manifests;
+  if (flags.file.empty() == flags.name.empty()) return Invalid("give the name of the queue, or a manifest with -f");
+  if (flags.file.empty()) {
+    BASALT_ASSIGN_OR_RETURN(manifests.emplace_back(), ManifestOf(flags));
+  } else {
+    BASALT_ASSIGN_OR_RETURN(manifests, ReadObjects(flags.file));
+  }
+  QueueClient client(options.gateway);
+  for (const std::string& manifest : manifests) {
+    queue::v1::CreateQueueRequest request;
+    request.set_manifest_json(manifest);
+    request.set_dry_run(flags.dry_run);
+    queue::v1::Queue queue;
+    const auto create = [&](auto& stub, auto* context) { return stub.CreateQueue(context, request, &queue); };
+    BASALT_RETURN_IF_ERROR(flags.dry_run ? client.Ask(create) : client.Order(create));
+    if (!options.output.empty()) {
+      Print(manifests.size() == 1 ? FormatMessage(queue, options.output) : FormatDocument(queue, options.output));
+      continue;
+    }
+    Print(fmt::format("queue {} {}\n", queue.object().meta().name(), flags.dry_run ? "is valid (dry run)" : "created"));
+  }
+  return kExitDone;
+}
+
+absl::StatusOr<int> Delete(const GlobalOptions& options, const QueueFlags& flags) {
+  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "queue delete"));
+  QueueClient client(options.gateway);
+  queue::v1::DeleteQueueRequest request;
+  request.set_name(flags.name);
+  request.set_uid(flags.uid);
+  queue::v1::DeleteQueueResponse response;
+  const auto order = [&](auto& stub, auto* context) { return stub.DeleteQueue(context, request, &response); };
+  BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), kQueuesThereAre));
+  Print(fmt::format("queue {} deleted\n", flags.name));
+  return kExitDone;
+}
+
 absl::StatusOr<int> Open(const GlobalOptions& options, const QueueFlags& flags) {
   return Command(options, flags, "OpenQueue");
 }
@@ -219,6 +295,19 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
     CLI::Option* wait = sub->add_flag("--wait", flags.wait, "Until it has been carried out");
     sub->add_option("--timeout", flags.timeout, "How long at most, like 90s or 10m; else 5m")->needs(wait);
   };
+  CLI::App* create = queue.Add("create", "Make a queue, or those of a manifest", Create);
+  create->add_option("name", flags.name, "Name of the queue");
+  create->add_option("--parent", flags.parent, "The queue above; else root");
+  create->add_option("--weight", flags.weight, "Share where resources are divided by weight, from 1");
+  create->add_option("--capability", flags.capability, "The most that it may take: RESOURCE=AMOUNT, comma separated")
+      ->delimiter(',');
+  create->add_option("--deserved", flags.deserved, "What it deserves: RESOURCE=AMOUNT, comma separated")
+      ->delimiter(',');
+  create->add_option("-f,--filename", flags.file, "Manifest, YAML or JSON; - reads standard input")->type_name("FILE");
+  create->add_flag("--dry-run", flags.dry_run, "Check only");
+  CLI::App* remove = queue.Add("delete", "Delete a queue that no other queue is below", Delete);
+  remove->add_option("name", flags.name, "Name of the queue")->required();
+  remove->add_option("--uid", flags.uid, "Only if the queue has this UID");
   with_command_flags(queue.Add("open", "Open a queue, and those that were closed with it", Open));
   with_command_flags(queue.Add("close", "Close a queue and those below it: no job is admitted any more", Close));
   queue.Add("watch", "Follow one queue, or all", Watch)->add_option("name", flags.name, "Name of the queue");

@@ -25,6 +25,7 @@ class FixedQueues final : public queue::v1::QueueService::Service {
  public:
   std::map<std::string, queue::v1::Queue> queues;
   std::map<std::string, queue::v1::QueueHistory> histories;
+  std::vector<std::string> manifests;
   std::vector<queue::v1::WatchQueuesResponse> told;  // By a watch, which ends then.
 
   grpc::Status WatchQueues(grpc::ServerContext*, const queue::v1::WatchQueuesRequest* request,
@@ -63,6 +64,17 @@ class FixedQueues final : public queue::v1::QueueService::Service {
                               : queue::v1::QueueHistoryEntry::KIND_COMMAND_DONE);
     if (is_refused) entry.set_cause("command default/c-OpenQueue: parent team is Closed, and has to be opened first");
     return grpc::Status::OK;
+  }
+  grpc::Status CreateQueue(grpc::ServerContext*, const queue::v1::CreateQueueRequest* request,
+                           queue::v1::Queue* response) override {
+    manifests.push_back(request->manifest_json());
+    response->mutable_object()->mutable_meta()->set_name("made");
+    return grpc::Status::OK;
+  }
+  grpc::Status DeleteQueue(grpc::ServerContext*, const queue::v1::DeleteQueueRequest* request,
+                           queue::v1::DeleteQueueResponse*) override {
+    if (queues.contains(request->name())) return grpc::Status::OK;
+    return {grpc::StatusCode::NOT_FOUND, fmt::format("queue {} does not exist", request->name())};
   }
   grpc::Status ExplainQueue(grpc::ServerContext*, const queue::v1::ExplainQueueRequest* request,
                             queue::v1::QueueExplanation* response) override {
@@ -123,6 +135,8 @@ class QueueCommandsTest : public ServedTest {
     return Captured([&] { return Main(static_cast<int>(arguments.size()), arguments.data()); });
   }
 
+  const std::vector<std::string>& Manifests() const { return served_->manifests; }
+
  private:
   FixedQueues* const served_ = new FixedQueues();  // Its server has it.
   std::string gateway_;
@@ -162,6 +176,21 @@ TEST_F(QueueCommandsTest, ACommandIsAskedForAndWaitedForWhereItIsWanted) {
   EXPECT_EQ(Run({"close", "research", "--wait", "--timeout", "soon"}).exit_code, kExitBadInput);
   EXPECT_EQ(Run({"close", "research", "--timeout", "1s"}).exit_code, kExitBadInput) << "only with --wait";
   EXPECT_THAT(Run({"close", "research", "-o", "json"}).out, HasSubstr("\"command\": \"default/c-CloseQueue\""));
+}
+
+TEST_F(QueueCommandsTest, AQueueIsMadeOfFlagsOrOfAManifestAndDeleted) {
+  const Ran made = Run({"create", "nlp", "--parent", "team", "--weight", "3", "--capability", "cpu=8,memory=16Gi"});
+  EXPECT_EQ(made.out, "queue made created\n") << made.err;
+  ASSERT_EQ(Manifests().size(), 1U);
+  EXPECT_EQ(Manifests()[0], R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"nlp"},)"
+                            R"("spec":{"parent":"team","weight":3,"capability":{"cpu":"8","memory":"16Gi"}}})");
+  EXPECT_EQ(Run({"create", "nlp", "--dry-run"}).out, "queue made is valid (dry run)\n");
+  EXPECT_THAT(Run({"create", "nlp", "--capability", "cpu"}).err,
+              HasSubstr("--capability: 'cpu' is not RESOURCE=AMOUNT, like cpu=8"));
+  EXPECT_EQ(Run({"create"}).exit_code, kExitBadInput);
+  EXPECT_EQ(Run({"create", "nlp", "-f", "nlp.yaml"}).exit_code, kExitBadInput) << "one or the other";
+  EXPECT_EQ(Run({"delete", "research"}).out, "queue research deleted\n");
+  EXPECT_THAT(Run({"delete", "none"}).err, HasSubstr("queue none does not exist; basaltctl queue list"));
 }
 
 TEST_F(QueueCommandsTest, TheTreeAndAnExplanationAreShown) {

@@ -133,6 +133,22 @@ TEST_F(QueuesTest, ATreeIsClosedAndOpenedAndSaysWhy) {
   EXPECT_EQ(world_.Ctl({"queue", "close", "root"}).exit_code, 1);
 }
 
+TEST_F(QueuesTest, QueuesAreMadeAndDeletedInATree) {
+  const Ran made = world_.Ctl({"queue", "create", "speech", "--parent", "nlp", "--capability", "cpu=4"});
+  EXPECT_EQ(made.out, "queue speech created\n") << made.err;
+  EXPECT_TRUE(Becomes("speech", "Open"));
+  EXPECT_EQ(TextAt("speech", {"spec", "capability"}, "cpu"), "4");
+  EXPECT_THAT(world_.Ctl({"queue", "create", "speech", "--parent", "nlp"}).err,
+              HasSubstr("queue speech exists already"));
+  EXPECT_THAT(world_.Ctl({"queue", "create", "lost", "--parent", "gone"}).err,
+              HasSubstr("spec.parent: queue gone does not exist"));
+  EXPECT_THAT(world_.Ctl({"queue", "create", "bad", "--weight", "0"}).err, HasSubstr("spec.weight"));
+  EXPECT_THAT(world_.Ctl({"queue", "delete", "nlp"}).err, HasSubstr("queue nlp is the parent of 1 queues, as speech"));
+  EXPECT_THAT(world_.Ctl({"queue", "delete", "default"}).err, HasSubstr("cannot be deleted"));
+  EXPECT_EQ(world_.Ctl({"queue", "delete", "speech"}).out, "queue speech deleted\n");
+  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return State("speech").empty(); }));
+}
+
 TEST_F(QueuesTest, CommandsAndEditsOfOthersAreCarriedOutAlsoWhileNobodyRuns) {
   Operate("team", "CloseQueue");
   EXPECT_TRUE(Becomes("nlp", "Closed"));

@@ -286,6 +286,7 @@ class LeastRightsTest : public ::testing::Test {
   void RunJobsWithAllThatBelongsToThem();
   void ScaleAndAbort();
   void RunPlainWorkloads();
+  void MakeAndDeleteAQueue();
   void LoseAnswers();
   void ListInPages();
   void LeadOnFromWhatWasSaved();
@@ -355,6 +356,13 @@ void LeastRightsTest::RunPlainWorkloads() {
   AwaitUse({"scheduling.volcano.sh", "queues", "patch"});
 }
 
+void LeastRightsTest::MakeAndDeleteAQueue() {
+  Ctl({"queue", "create", "temporary"});
+  Await({"get", "queue", "temporary", "-o", "jsonpath={.status.state}"}, "Open");
+  Ctl({"queue", "delete", "temporary"});
+  AwaitUse({"scheduling.volcano.sh", "queues", "delete"});
+}
+
 // An admission webhook that never answers: the server gives our writes up, and we have to look what became of them.
 void LeastRightsTest::LoseAnswers() {
   const http::testing::LoopbackListener peer;  // The kernel takes its connections, and nobody says a word.
@@ -406,6 +414,7 @@ TEST_F(LeastRightsTest, TheRoleIsEnoughAndAllOfItIsUsed) {
   RunJobsWithAllThatBelongsToThem();
   ScaleAndAbort();
   RunPlainWorkloads();
+  MakeAndDeleteAQueue();
   LoseAnswers();
   ListInPages();
   LeadOnFromWhatWasSaved();

@@ -31,7 +31,7 @@ std::string TextOf(const TargetView& target);
 // The gateway alone.
 class RunningGateway {
  public:
-  RunningGateway(const std::string& kubeconfig, std::vector<std::string> flags = {});
+  explicit RunningGateway(const std::string& kubeconfig, std::vector<std::string> flags = {});
 
   bool alive() { return !child_->Wait(absl::ZeroDuration()).has_value(); }
   TargetView Target(std::string_view name) const { return TargetOf(port_file_, name); }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/json.h"
 #include "common/base/random.h"
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
@@ -22,6 +23,7 @@
 #include "services/queuesvc/api/queue_history.h"
 #include "services/queuesvc/api/queue_list.h"
 #include "services/queuesvc/core/queue_requests.h"
+#include "services/queuesvc/core/queue_rules.h"
 #include "services/queuesvc/core/queue_state.h"
 
 namespace basalt::queuesvc {
@@ -45,14 +47,21 @@ absl::Status NotFound(const std::string& name) {
   return OfQueue(absl::StatusCode::kNotFound, name, fmt::format("queue {} does not exist", name));
 }
 
+// The queue of that name, and of that UID where one is given.
+absl::StatusOr<const kube::v1::Queue*> FindQueueOf(QueueController& controller, const std::string& name,
+                                                   std::string_view uid) {
+  if (!controller.context().IsReady(SlotOf(name))) return NotReady(name);
+  const kube::v1::Queue* const queue = controller.queues().Find(name);
+  if (queue == nullptr) return NotFound(name);
+  if (uid.empty() || uid == queue->meta().uid()) return queue;
+  return OfQueue(
+      absl::StatusCode::kNotFound, name,
+      fmt::format("queue {} with UID {} does not exist; the present one has UID {}", name, uid, queue->meta().uid()));
+}
+
 // What cannot be asked of the queue, whatever its state is.
 absl::Status CheckCommand(const queue::v1::CommandQueueRequest& request, const kube::v1::Queue& queue) {
   const std::string& name = request.name();
-  if (!request.uid().empty() && request.uid() != queue.meta().uid()) {
-    return OfQueue(absl::StatusCode::kNotFound, name,
-                   fmt::format("queue {} with UID {} does not exist; the present one has UID {}", name, request.uid(),
-                               queue.meta().uid()));
-  }
   if (queue.meta().deletion_ms() != 0) {
     return OfQueue(absl::StatusCode::kFailedPrecondition, name, fmt::format("queue {} is being deleted", name));
   }
@@ -64,6 +73,19 @@ absl::Status CheckCommand(const queue::v1::CommandQueueRequest& request, const k
 
 }  // namespace
 
+absl::StatusOr<std::string> NameInManifest(const queue::v1::CreateQueueRequest& request) {
+  const absl::StatusOr<json::value> manifest = ParseJson(request.manifest_json());
+  if (!manifest.ok() || !manifest->is_object()) return rpc::InvalidField("manifest_json", "is no object in JSON");
+  if (FindString(*manifest, "apiVersion") != kube::kSchedulingApiVersion) {
+    return rpc::InvalidField("apiVersion", fmt::format("must be {}", kube::kSchedulingApiVersion));
+  }
+  if (FindString(*manifest, "kind") != kube::kQueues.name) return rpc::InvalidField("kind", "must be Queue");
+  const json::value* const metadata = Find(*manifest, "metadata");
+  std::string name(metadata == nullptr ? "" : FindString(*metadata, "name"));
+  if (name.empty()) return rpc::InvalidField("metadata.name", "is required");
+  return name;
+}
+
 void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done) {
   if (request.action() != kOpenQueue && request.action() != kCloseQueue) {
     return done(rpc::InvalidField(
@@ -71,15 +93,14 @@ void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::
   }
   const uint32_t slot = SlotOf(request.name());
   auto shared = std::make_shared<rpc::Done<queue::v1::CommandQueueResponse>>(std::move(done));
-  workers_.OnWorkerOf(slot, [request = std::move(request), slot, shared](QueueController& controller) {
+  workers_.OnWorkerOf(slot, [request = std::move(request), shared](QueueController& controller) {
     runtime::Context& context = controller.context();
     const std::string& name = request.name();
-    if (!context.IsReady(slot)) return (*shared)(NotReady(name));
-    const kube::v1::Queue* const queue = controller.queues().Find(name);
-    if (queue == nullptr) return (*shared)(NotFound(name));
-    if (const absl::Status status = CheckCommand(request, *queue); !status.ok()) return (*shared)(status);
+    const absl::StatusOr<const kube::v1::Queue*> queue = FindQueueOf(controller, name, request.uid());
+    if (!queue.ok()) return (*shared)(queue.status());
+    if (const absl::Status status = CheckCommand(request, **queue); !status.ok()) return (*shared)(status);
     const std::string id = request.request_id().empty() ? MakeUuid(context.random()) : request.request_id();
-    gateway::v1::WriteRequest write = MakeCommandCreation(queue->meta(), request.action(), id);
+    gateway::v1::WriteRequest write = MakeCommandCreation((*queue)->meta(), request.action(), id);
     const std::string command = kube::ObjectKey(write.namespace_(), write.name());
     context.WriteForCaller(name, std::move(write), [command, shared](const runtime::WriteOutcome& outcome) {
       const absl::Status status = runtime::StatusOf(outcome);
@@ -88,6 +109,54 @@ void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::
       response.set_command(command);
       (*shared)(std::move(response));
     });
+  });
+}
+
+void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1::Queue> done) {
+  const absl::StatusOr<std::string> name = NameInManifest(request);
+  if (!name.ok()) return done(name.status());
+  auto shared = std::make_shared<rpc::Done<queue::v1::Queue>>(std::move(done));
+  workers_.OnWorkerOf(SlotOf(*name), [name = *name, request = std::move(request), shared](QueueController& controller) {
+    if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
+    const json::value manifest = *ParseJson(request.manifest_json());
+    const json::value* const spec = Find(manifest, "spec");
+    const std::string_view parent = spec == nullptr ? std::string_view() : FindString(*spec, "parent");
+    const std::string problem =
+        CheckParent(parent, [&controller](std::string_view of) { return controller.queues().Find(of); });
+    if (!problem.empty()) return (*shared)(rpc::InvalidField("spec.parent", problem));
+    controller.context().WriteForCaller(name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
+                                        [name, shared](runtime::WriteOutcome outcome) {
+                                          if (runtime::IsNameTaken(outcome)) {
+                                            return (*shared)(OfQueue(absl::StatusCode::kAlreadyExists, name,
+                                                                     fmt::format("queue {} exists already", name)));
+                                          }
+                                          if (const absl::Status status = runtime::StatusOf(outcome); !status.ok())
+                                            return (*shared)(status);
+                                          queue::v1::Queue queue;
+                                          *queue.mutable_object() = std::move(*outcome.object.mutable_queue());
+                                          (*shared)(std::move(queue));
+                                        });
+  });
+}
+
+void QueueApi::Delete(const queue::v1::DeleteQueueRequest& request, rpc::Done<queue::v1::DeleteQueueResponse> done) {
+  auto shared = std::make_shared<rpc::Done<queue::v1::DeleteQueueResponse>>(std::move(done));
+  workers_.OnWorkerOf(SlotOf(request.name()), [request, shared](QueueController& controller) {
+    const std::string& name = request.name();
+    const absl::StatusOr<const kube::v1::Queue*> queue = FindQueueOf(controller, name, request.uid());
+    if (!queue.ok()) return (*shared)(queue.status());
+    if (const std::string problem = CheckDeletion(name, controller.children()); !problem.empty()) {
+      return (*shared)(OfQueue(absl::StatusCode::kFailedPrecondition, name, problem));
+    }
+    controller.context().WriteForCaller(name, MakeQueueDeletion((*queue)->meta()),
+                                        [name, shared](const runtime::WriteOutcome& outcome) {
+                                          const absl::Status status = runtime::StatusOf(outcome);
+                                          if (status.code() == absl::StatusCode::kNotFound) {
+                                            return (*shared)(NotFound(name));
+                                          }
+                                          if (!status.ok()) return (*shared)(status);
+                                          (*shared)(queue::v1::DeleteQueueResponse());
+                                        });
   });
 }
 

@@ -19,6 +19,9 @@ namespace basalt::queuesvc {
 
 using QueueWorkers = runtime::Workers<QueueController>;
 
+// INVALID_ARGUMENT: the manifest is none of a queue that has a name.
+absl::StatusOr<std::string> NameInManifest(const queue::v1::CreateQueueRequest& request);
+
 class QueueApi {
  public:
   // The workers outlive the API.
@@ -26,6 +29,8 @@ class QueueApi {
 
   void Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v1::Queue> done);
   void History(const queue::v1::GetQueueHistoryRequest& request, rpc::Done<queue::v1::QueueHistory> done);
+  void Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1::Queue> done);
+  void Delete(const queue::v1::DeleteQueueRequest& request, rpc::Done<queue::v1::DeleteQueueResponse> done);
   void Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done);
   void Explain(const queue::v1::ExplainQueueRequest& request, rpc::Done<queue::v1::QueueExplanation> done);
   void ListPart(const queue::v1::ListPartRequest& request, rpc::Done<queue::v1::ListPartResponse> done);

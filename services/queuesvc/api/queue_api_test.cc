@@ -83,6 +83,8 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
     return explanation;
   }
 
+  QueueApi& api() { return api_; }
+
   runtime::testing::ScriptedContext context_;
   QueueController controller_{context_, nullptr, {.create_default_queues = false}};
 
@@ -147,6 +149,65 @@ TEST_F(QueueApiTest, AQueueBelowClosedOnesIsExplainedWithTheHighestOfThemAndItsP
   EXPECT_EQ(explanation->causes(1).subject(), "queue team");
   EXPECT_THAT(explanation->causes(1).advice(), HasSubstr("basaltctl queue open root;"));
   EXPECT_EQ(explanation->causes(2).kind(), queue::v1::QueueCause::KIND_POD_GROUPS);
+}
+
+TEST_F(QueueApiTest, AQueueIsMadeBelowAParentThatIsThere) {
+  std::optional<absl::StatusOr<queue::v1::Queue>> made;
+  const auto create = [&](const std::string& manifest) {
+    made.reset();
+    queue::v1::CreateQueueRequest request;
+    request.set_manifest_json(manifest);
+    api().Create(request, [&](auto got) { made = std::move(got); });
+  };
+  const auto manifest = [](const std::string& name, const std::string& parent) {
+    return R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":")" + name +
+           R"("},"spec":{"parent":")" + parent + R"("}})";
+  };
+  create(manifest("vision", "team"));
+  ASSERT_EQ(context_.writes.size(), 1U);
+  EXPECT_EQ(context_.writes.front().request.name(), "vision");
+  EXPECT_EQ(context_.writes.front().request.create().body(), manifest("vision", "team"));
+  kube::v1::Object object;
+  object.mutable_queue()->mutable_meta()->set_name("vision");
+  context_.Answer(Done(object), controller_);
+  ASSERT_TRUE(made && made->ok());
+  EXPECT_EQ((*made)->object().meta().name(), "vision");
+  create(manifest("research", "team"));
+  context_.Answer(Refused(409, "AlreadyExists"), controller_);
+  EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kAlreadyExists));
+  for (const std::string& refused : {manifest("vision", "missing"), manifest("", "team"), std::string("[]"),
+                                     std::string(R"({"apiVersion":"v1","kind":"Queue"})"),
+                                     std::string(R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Job"})")}) {
+    create(refused);
+    EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument)) << refused;
+    EXPECT_TRUE(context_.writes.empty());
+  }
+}
+
+TEST_F(QueueApiTest, AQueueThatNobodyNeedsIsDeletedByItsUid) {
+  std::optional<absl::StatusOr<queue::v1::DeleteQueueResponse>> deleted;
+  const auto ask = [&](const std::string& name, const std::string& uid = "") {
+    deleted.reset();
+    queue::v1::DeleteQueueRequest request;
+    request.set_name(name);
+    request.set_uid(uid);
+    api().Delete(request, [&](auto got) { deleted = std::move(got); });
+  };
+  ask("research");
+  ASSERT_EQ(context_.writes.size(), 1U);
+  EXPECT_EQ(context_.writes.front().request.delete_().uid(), "research-uid");
+  context_.Answer(Done(), controller_);
+  EXPECT_THAT(*deleted, IsOk());
+  ask("team");
+  EXPECT_THAT(deleted->status(), StatusIs(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(std::string(deleted->status().message()), HasSubstr("is the parent of 1 queues, as research"));
+  ask("root");
+  EXPECT_THAT(deleted->status(), StatusIs(absl::StatusCode::kFailedPrecondition));
+  ask("research", "another");
+  EXPECT_THAT(deleted->status(), StatusIs(absl::StatusCode::kNotFound));
+  ask("missing");
+  EXPECT_THAT(deleted->status(), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_TRUE(context_.writes.empty());
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "services/queuesvc/api/queue_service.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "basalt/queue/v1/queue.grpc.pb.h"
 #include "basalt/queue/v1/queue_part.grpc.pb.h"
+#include "common/base/slots.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/serve.h"
 #include "services/queuesvc/api/queue_api.h"
@@ -64,6 +67,33 @@ class Service final : public QueueService::CallbackService {
                                             queue::v1::QueueHistory* response) override {
     return AskOwner(context, request, response, &QueueApi::History,
                     [](auto& stub, auto... arguments) { stub.async()->GetQueueHistory(arguments...); });
+  }
+
+  grpc::ServerUnaryReactor* DeleteQueue(grpc::CallbackServerContext* context,
+                                        const queue::v1::DeleteQueueRequest* request,
+                                        queue::v1::DeleteQueueResponse* response) override {
+    return AskOwner(
+        context, request, response, &QueueApi::Delete,
+        [](auto& stub, auto... arguments) { stub.async()->DeleteQueue(arguments...); },
+        /*question=*/false);
+  }
+
+  grpc::ServerUnaryReactor* CreateQueue(grpc::CallbackServerContext* context,
+                                        const queue::v1::CreateQueueRequest* request,
+                                        queue::v1::Queue* response) override {
+    return rpc::ServeUnary<queue::v1::CreateQueueRequest, queue::v1::Queue>(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context)](queue::v1::CreateQueueRequest asked,
+                                                         rpc::Done<queue::v1::Queue> done) {
+          const absl::StatusOr<std::string> name = NameInManifest(asked);
+          if (!name.ok()) return done(name.status());
+          const bool dry_run = asked.dry_run();
+          core->queues->Route(caller, SlotOf(*name), fmt::format("queue {}", *name), /*question=*/dry_run,
+                              std::move(asked), std::move(done),
+                              rpc::HandlerOf<queue::v1::CreateQueueRequest, queue::v1::Queue>(core, &QueueApi::Create),
+                              rpc::Remote<queue::v1::Queue>(
+                                  [](auto& stub, auto... arguments) { stub.async()->CreateQueue(arguments...); }));
+        });
   }
 
   grpc::ServerUnaryReactor* ExplainQueue(grpc::CallbackServerContext* context,

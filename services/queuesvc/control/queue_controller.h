@@ -50,6 +50,7 @@ class QueueController : public runtime::Controller {
   runtime::Context& context() { return context_; }
   // All of the cluster, whoever owns them.
   const SlotMap<kube::v1::Queue>& queues() const { return queues_; }
+  const QueueChildren& children() const { return children_; }
   // A queue of a slot that this worker owns; nullopt: there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
   // Why the queue that Find tells of is where it is.

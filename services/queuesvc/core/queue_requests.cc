@@ -30,6 +30,20 @@ gateway::v1::WriteRequest MakeCreateRequest(std::string_view name) {
   return request;
 }
 
+gateway::v1::WriteRequest MakeManifestRequest(std::string_view name, std::string manifest_json, bool dry_run) {
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", name);
+  request.mutable_create()->set_body(std::move(manifest_json));
+  request.set_dry_run(dry_run);
+  return request;
+}
+
+gateway::v1::WriteRequest MakeQueueDeletion(const kube::v1::ObjectMeta& queue) {
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", queue.name());
+  request.mutable_delete_()->set_uid(queue.uid());
+  request.mutable_delete_()->set_propagation_policy("Background");
+  return request;
+}
+
 gateway::v1::WriteRequest MakeParentRequest(const kube::v1::ObjectMeta& queue) {
   gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", queue.name());
   // A merge patch works on a queue without a spec, too (weakness Q10).

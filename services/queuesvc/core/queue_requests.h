@@ -14,6 +14,11 @@ namespace basalt::queuesvc {
 // Makes root or the default queue as upstream's scheduler does (queue spec 2.1).
 gateway::v1::WriteRequest MakeCreateRequest(std::string_view name);
 
+// Makes the queue of that manifest, which is a Queue as JSON.
+gateway::v1::WriteRequest MakeManifestRequest(std::string_view name, std::string manifest_json, bool dry_run);
+
+gateway::v1::WriteRequest MakeQueueDeletion(const kube::v1::ObjectMeta& queue);
+
 // Makes root the parent (queue spec 6.1-1).
 gateway::v1::WriteRequest MakeParentRequest(const kube::v1::ObjectMeta& queue);
 

@@ -1,0 +1,26 @@
+#pragma once
+
+// Rules about a queue among the others, which neither the definition nor a policy of the API server can have (queue
+// spec 10.2). Pure.
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "basalt/kube/v1/kube.pb.h"
+#include "services/queuesvc/core/queue_children.h"
+
+namespace basalt::queuesvc {
+
+// Null: there is none of that name.
+using FindQueue = std::function<const kube::v1::Queue*(std::string_view name)>;
+
+inline constexpr int kMostLevels = 5;  // Below root, as upstream's --max-queue-depth has it by default.
+
+// What is wrong with the parent of a queue that is to be made; empty: nothing.
+std::string CheckParent(std::string_view parent, const FindQueue& find);
+
+// Why the queue may not be deleted; empty: it may.
+std::string CheckDeletion(std::string_view name, const QueueChildren& children);
+
+}  // namespace basalt::queuesvc
