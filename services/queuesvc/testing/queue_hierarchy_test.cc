@@ -100,7 +100,11 @@ class Hierarchy {
     }
     std::string parent = model_.queues.empty() ? "root" : AnyQueue();
     if (IsBelow(parent, name)) parent = "root";
-    model_.queues[name] = {.parent = parent};
+    Model::Queue& queue = model_.queues[name] = {.parent = parent};
+    if (model_.IsBelowClosed(queue)) {  // It is never open, and so opens none of those below.
+      queue.mark = "true";
+      model_.Close(name);
+    }
     rig_.MakeQueue(name, parent);
   }
 
@@ -198,7 +202,7 @@ class Hierarchy {
 class QueueHierarchyTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(QueueHierarchyTest, StatesMarksAndCountsAreThoseOfTheModel) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Hierarchy(seed, GetParam()).Run(60);
   }
