@@ -2,9 +2,10 @@
 
 // The queue controller: one per worker, confined to the worker's loop. The key is the queue's name.
 //
-// What it does follows from what is there: queues are broadcast, pod groups come routed by spec.queue, and both
-// together give state and counts at every start. The store remembers for people what was decided, and a lost disk costs
-// that alone. root and default are made where they are missing (queue spec 2.1).
+// What it does follows from what is there: queues are broadcast, pod groups come routed by spec.queue and Commands by
+// their target, and together they give state and counts at every start. The store remembers for people what was
+// decided, and which Commands have ended; a lost disk costs that alone. root and default are made where they are
+// missing (queue spec 2.1).
 #include <cstdint>
 #include <functional>
 #include <optional>
