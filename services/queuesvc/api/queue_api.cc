@@ -59,7 +59,7 @@ absl::StatusOr<const kube::v1::Queue*> FindQueueOf(QueueController& controller, 
       fmt::format("queue {} with UID {} does not exist; the present one has UID {}", name, uid, queue->meta().uid()));
 }
 
-// What cannot be asked of the queue, whatever its state is.
+// Whether a Command can be given to the queue, in whatever state the queue is.
 absl::Status CheckCommand(const queue::v1::CommandQueueRequest& request, const kube::v1::Queue& queue) {
   const std::string& name = request.name();
   if (queue.meta().deletion_ms() != 0) {
@@ -73,7 +73,7 @@ absl::Status CheckCommand(const queue::v1::CommandQueueRequest& request, const k
 
 }  // namespace
 
-absl::StatusOr<std::string> NameInManifest(const queue::v1::CreateQueueRequest& request) {
+absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequest& request) {
   const absl::StatusOr<json::value> manifest = ParseJson(request.manifest_json());
   if (!manifest.ok() || !manifest->is_object()) return rpc::InvalidField("manifest_json", "is no object in JSON");
   if (FindString(*manifest, "apiVersion") != kube::kSchedulingApiVersion) {
@@ -83,7 +83,8 @@ absl::StatusOr<std::string> NameInManifest(const queue::v1::CreateQueueRequest& 
   const json::value* const metadata = Find(*manifest, "metadata");
   std::string name(metadata == nullptr ? "" : FindString(*metadata, "name"));
   if (name.empty()) return rpc::InvalidField("metadata.name", "is required");
-  return name;
+  const json::value* const spec = Find(*manifest, "spec");
+  return QueueManifest{std::move(name), std::string(spec == nullptr ? "" : FindString(*spec, "parent"))};
 }
 
 void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done) {
@@ -113,30 +114,30 @@ void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::
 }
 
 void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1::Queue> done) {
-  const absl::StatusOr<std::string> name = NameInManifest(request);
-  if (!name.ok()) return done(name.status());
+  absl::StatusOr<QueueManifest> manifest = ReadQueueManifest(request);
+  if (!manifest.ok()) return done(manifest.status());
   auto shared = std::make_shared<rpc::Done<queue::v1::Queue>>(std::move(done));
-  workers_.OnWorkerOf(SlotOf(*name), [name = *name, request = std::move(request), shared](QueueController& controller) {
-    if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
-    const json::value manifest = *ParseJson(request.manifest_json());
-    const json::value* const spec = Find(manifest, "spec");
-    const std::string_view parent = spec == nullptr ? std::string_view() : FindString(*spec, "parent");
-    const std::string problem =
-        CheckParent(parent, [&controller](std::string_view of) { return controller.queues().Find(of); });
-    if (!problem.empty()) return (*shared)(rpc::InvalidField("spec.parent", problem));
-    controller.context().WriteForCaller(name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
-                                        [name, shared](runtime::WriteOutcome outcome) {
-                                          if (runtime::IsNameTaken(outcome)) {
-                                            return (*shared)(OfQueue(absl::StatusCode::kAlreadyExists, name,
-                                                                     fmt::format("queue {} exists already", name)));
-                                          }
-                                          if (const absl::Status status = runtime::StatusOf(outcome); !status.ok())
-                                            return (*shared)(status);
-                                          queue::v1::Queue queue;
-                                          *queue.mutable_object() = std::move(*outcome.object.mutable_queue());
-                                          (*shared)(std::move(queue));
-                                        });
-  });
+  const uint32_t slot = SlotOf(manifest->name);
+  workers_.OnWorkerOf(
+      slot, [manifest = *std::move(manifest), request = std::move(request), shared](QueueController& controller) {
+        const std::string& name = manifest.name;
+        if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
+        const std::string problem =
+            CheckParent(manifest.parent, [&controller](std::string_view of) { return controller.queues().Find(of); });
+        if (!problem.empty()) return (*shared)(rpc::InvalidField("spec.parent", problem));
+        controller.context().WriteForCaller(name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
+                                            [name, shared](runtime::WriteOutcome outcome) {
+                                              if (runtime::IsNameTaken(outcome)) {
+                                                return (*shared)(OfQueue(absl::StatusCode::kAlreadyExists, name,
+                                                                         fmt::format("queue {} exists already", name)));
+                                              }
+                                              if (const absl::Status status = runtime::StatusOf(outcome); !status.ok())
+                                                return (*shared)(status);
+                                              queue::v1::Queue queue;
+                                              *queue.mutable_object() = std::move(*outcome.object.mutable_queue());
+                                              (*shared)(std::move(queue));
+                                            });
+      });
 }
 
 void QueueApi::Delete(const queue::v1::DeleteQueueRequest& request, rpc::Done<queue::v1::DeleteQueueResponse> done) {

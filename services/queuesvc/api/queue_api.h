@@ -5,6 +5,7 @@
 // stopped. UNAVAILABLE: a slot is not open here.
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "basalt/queue/v1/queue.pb.h"
@@ -19,8 +20,13 @@ namespace basalt::queuesvc {
 
 using QueueWorkers = runtime::Workers<QueueController>;
 
+// What is looked at of a manifest before the API server has it.
+struct QueueManifest {
+  std::string name;
+  std::string parent;  // Empty: root.
+};
 // INVALID_ARGUMENT: the manifest is none of a queue that has a name.
-absl::StatusOr<std::string> NameInManifest(const queue::v1::CreateQueueRequest& request);
+absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequest& request);
 
 class QueueApi {
  public:
