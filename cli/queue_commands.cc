@@ -24,6 +24,7 @@
 #include "common/base/random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/names.h"
 
 namespace basalt::cli {
 namespace {
@@ -43,11 +44,14 @@ struct QueueFlags {
   std::string timeout;
 };
 
+absl::StatusOr<queue::v1::ListQueuesResponse> FetchQueues(QueueClient& client) {
+  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListQueues(arguments...); };
+  return AskAllPages<queue::v1::ListQueuesResponse>(client, queue::v1::ListQueuesRequest(), list);
+}
+
 absl::StatusOr<int> List(const GlobalOptions& options, const QueueFlags&) {
   QueueClient client(options.gateway);
-  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListQueues(arguments...); };
-  BASALT_ASSIGN_OR_RETURN(const auto all,
-                          AskAllPages<queue::v1::ListQueuesResponse>(client, queue::v1::ListQueuesRequest(), list));
+  BASALT_ASSIGN_OR_RETURN(const queue::v1::ListQueuesResponse all, FetchQueues(client));
   if (!options.output.empty()) {
     Print(FormatList(all, options.output));
     return kExitDone;
@@ -94,9 +98,7 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const QueueFlags& flags) {
 absl::StatusOr<int> Tree(const GlobalOptions& options, const QueueFlags& flags) {
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "queue tree"));
   QueueClient client(options.gateway);
-  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListQueues(arguments...); };
-  BASALT_ASSIGN_OR_RETURN(const auto all,
-                          AskAllPages<queue::v1::ListQueuesResponse>(client, queue::v1::ListQueuesRequest(), list));
+  BASALT_ASSIGN_OR_RETURN(const queue::v1::ListQueuesResponse all, FetchQueues(client));
   const bool is_there = std::any_of(all.queues().begin(), all.queues().end(), [&flags](const queue::v1::Queue& queue) {
     return queue.object().meta().name() == flags.name;
   });
@@ -121,7 +123,7 @@ absl::StatusOr<int> Explain(const GlobalOptions& options, const QueueFlags& flag
   return kExitDone;
 }
 
-// What became of the Command, once history tells.
+// The entry of the queue's history that tells how the Command ended, once there is one.
 absl::StatusOr<queue::v1::QueueHistoryEntry> AwaitCommand(QueueClient& client, const std::string& name,
                                                           const std::string& command, const std::string& timeout) {
   BASALT_ASSIGN_OR_RETURN(const absl::Duration patience, TimeoutOf(timeout));
@@ -197,7 +199,7 @@ absl::StatusOr<std::string> ManifestOf(const QueueFlags& flags) {
   if (!capability.empty()) spec["capability"] = std::move(capability);
   BASALT_ASSIGN_OR_RETURN(json::object deserved, ResourcesOf("--deserved", flags.deserved));
   if (!deserved.empty()) spec["deserved"] = std::move(deserved);
-  return ToText(json::object{{"apiVersion", "scheduling.volcano.sh/v1beta1"},
+  return ToText(json::object{{"apiVersion", json::string(kube::kSchedulingApiVersion)},
                              {"kind", "Queue"},
                              {"metadata", json::object{{"name", flags.name}}},
                              {"spec", std::move(spec)}});
