@@ -1,4 +1,4 @@
-// What a person is told who asks why a queue is where it is.
+// ExplainQueue: the facts from which a queue's state is explained to people.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,10 +14,7 @@ namespace {
 
 constexpr size_t kMostNames = 100;  // Of pod groups.
 
-bool IsClosed(const kube::v1::Queue& queue) {
-  const QueueState state = ParseQueueState(queue.state());
-  return state == QueueState::kClosed || state == QueueState::kClosing;
-}
+bool IsClosed(const kube::v1::Queue& queue) { return queuesvc::IsClosed(ParseQueueState(queue.state())); }
 
 bool TellsOfState(const storage::v1::QueueHistoryRecord& entry, std::string_view state) {
   using Entry = storage::v1::QueueHistoryRecord;

@@ -31,8 +31,6 @@ class Explaining {
   }
 
  private:
-  bool IsClosed() const { return state_ == QueueState::kClosed || state_ == QueueState::kClosing; }
-
   std::string SummaryOfState() const {
     switch (state_) {
       case QueueState::kEmpty:
@@ -71,7 +69,7 @@ class Explaining {
   void AddEntered() {
     if (facts_.entered_by == nullptr) return;
     const storage::v1::QueueHistoryRecord& entry = *facts_.entered_by;
-    const bool needs_hand = IsClosed() && facts_.highest_closed.empty();
+    const bool needs_hand = IsClosed(state_) && facts_.highest_closed.empty();
     QueueCause& cause = Add(QueueCause::KIND_STATE, {},
                             fmt::format("state {} -> {}: {}", entry.from_state().empty() ? "-" : entry.from_state(),
                                         entry.to_state(), entry.cause()),
@@ -105,7 +103,7 @@ class Explaining {
   }
 
   void AddPodGroups() {
-    if (!IsClosed() || facts_.pod_groups == 0) return;
+    if (!IsClosed(state_) || facts_.pod_groups == 0) return;
     const bool closing = state_ == QueueState::kClosing;
     Add(QueueCause::KIND_POD_GROUPS, {},
         fmt::format("{} pod groups name it, those among them whose pods are done; {}", facts_.pod_groups,

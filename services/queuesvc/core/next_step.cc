@@ -17,9 +17,8 @@ bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& count
          queue.completed() != counts.completed();
 }
 
-bool IsClosed(QueueState state) { return state == QueueState::kClosed || state == QueueState::kClosing; }
-
-bool IsClosed(const kube::v1::Queue* queue) { return queue != nullptr && IsClosed(ParseQueueState(queue->state())); }
+// The command has waited long enough. Requires: there is one.
+bool IsInVain(const QueueFacts& facts) { return facts.now_ms - facts.command->meta().creation_ms() >= kCommandWaitsMs; }
 
 // Empty: the annotation is not there.
 std::string_view ClosedByParent(const kube::v1::Queue& queue) {
@@ -33,7 +32,10 @@ std::string_view ClosedByParent(const kube::v1::Queue& queue) {
 class Stepping {
  public:
   Stepping(const QueueFacts& facts, QueueState state)
-      : facts_(facts), state_(state), mark_(ClosedByParent(*facts.queue)), parent_is_closed_(IsClosed(facts.parent)) {}
+      : facts_(facts),
+        state_(state),
+        mark_(ClosedByParent(*facts.queue)),
+        parent_is_closed_(facts.parent != nullptr && IsClosed(ParseQueueState(facts.parent->state()))) {}
 
   QueueStep Next() const {
     std::string waits;
@@ -59,8 +61,6 @@ class Stepping {
   std::string Named() const {
     return fmt::format("command {}/{}", facts_.command->meta().namespace_(), facts_.command->meta().name());
   }
-
-  bool IsInVain() const { return facts_.now_ms - facts_.command->meta().creation_ms() >= kCommandWaitsMs; }
 
   // kNothing: the command waits.
   QueueStep OfCommand() const {
@@ -92,7 +92,7 @@ class Stepping {
       std::string waits = fmt::format("{}: parent {} is {}, and has to be opened first", Named(),
                                       facts_.parent->meta().name(), facts_.parent->state());
       // The parent may be about to open. What is asked later does not wait for one that may stay closed.
-      if (facts_.is_superseded || IsInVain()) return End(std::move(waits), true);
+      if (facts_.is_superseded || IsInVain(facts_)) return End(std::move(waits), true);
       return {.cause = std::move(waits)};
     }
     return Become(QueueAction::kOpen, Named());
@@ -140,9 +140,7 @@ class Stepping {
 QueueStep NextStep(const QueueFacts& facts) {
   if (facts.queue == nullptr) {
     if (facts.is_made) return {.kind = Kind::kCreate};
-    const bool is_in_vain =
-        facts.command != nullptr && facts.now_ms - facts.command->meta().creation_ms() >= kCommandWaitsMs;
-    if (!is_in_vain) return {};
+    if (facts.command == nullptr || !IsInVain(facts)) return {};
     return {.kind = Kind::kEndCommand, .cause = "there is no queue of that name", .is_refused = true};
   }
   const kube::v1::Queue& queue = *facts.queue;

@@ -143,7 +143,7 @@ TEST(NextStepTest, WhatACommandAsksFor) {
       {"OpenQueue", "Closing", "true", "Closing", 0, "apply Closed"},  // It waits, and the rest goes on.
       {"OpenQueue", "Closed", "", "Unknown", 0, "apply Open"},
       {"CloseQueue", "Closed", "true", "Closed", 0, "done: command ns/c: the queue is Closed"},
-      // What is none.
+      // Actions that there are not.
       {"DrainQueue", "Open", "", "Open", 0,
        "refused: command ns/c: action 'DrainQueue' is none of a queue: OpenQueue, CloseQueue, SyncQueue"},
       {"", "Open", "", "Open", 0,

@@ -38,8 +38,10 @@ void PodGroupCounter::Count(Phase phase, int delta) {
 
 bool PodGroupCounter::Set(const std::string& uid, std::string_view name, std::string_view text) {
   const Phase phase = ParsePhase(text);
-  const auto [entry, added] = groups_.try_emplace(uid, Group{phase, std::string(name)});
-  if (!added) {
+  const auto [entry, added] = groups_.try_emplace(uid);
+  if (added) {
+    entry->second = {phase, std::string(name)};
+  } else {
     if (entry->second.phase == phase) return false;
     Count(entry->second.phase, -1);
     entry->second.phase = phase;

@@ -33,6 +33,8 @@ std::string_view FormatQueueState(QueueState state) {
   return "";
 }
 
+bool IsClosed(QueueState state) { return state == QueueState::kClosed || state == QueueState::kClosing; }
+
 QueueAction ParseQueueAction(std::string_view text) {
   if (text == kOpenQueue) return QueueAction::kOpen;
   return text == kCloseQueue ? QueueAction::kClose : QueueAction::kSync;

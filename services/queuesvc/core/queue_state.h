@@ -16,6 +16,9 @@ enum class QueueOperation { kSync, kOpen, kClose };
 QueueState ParseQueueState(std::string_view text);
 std::string_view FormatQueueState(QueueState state);
 
+// Closed or on the way there: no job is admitted.
+bool IsClosed(QueueState state);
+
 // Every text but those of the others is kSync (queue spec 1.5).
 QueueAction ParseQueueAction(std::string_view text);
 

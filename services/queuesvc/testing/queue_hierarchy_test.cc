@@ -15,7 +15,7 @@
 namespace basalt::queuesvc::testing {
 namespace {
 
-// What there is once everything has settled.
+// States, marks and pod groups of the queues once everything has settled.
 class Model {
  public:
   struct Queue {

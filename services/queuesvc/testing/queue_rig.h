@@ -69,7 +69,7 @@ class QueueRig : public basalt::testing::ControllerRig {
     return count;
   }
 
-  // What users and pgsvc do.
+  // Objects that users and pgsvc make.
   void MakeObjects() {
     server().Create(kube::kQueues, json::object{{"metadata", json::object{{"name", "q"}}}, {"spec", json::object()}});
     MakeGroup("a", "q", "Running");
