@@ -64,6 +64,16 @@ void Readiness::OnAnswer() {
 }
 
 void Readiness::OnProblem(const Problem& problem) {
+  if (!problem_.state.empty() && problem_.NeedsHelp() && !problem.NeedsHelp()) {
+    // An API server that refuses an account also cuts the connection, and the requests beside the refused one with it.
+    if (patience_timer_ != kNoTimer) return;
+    patience_timer_ = loop_.RunAfter(options_.patience, [this, problem] {
+      patience_timer_ = kNoTimer;
+      problem_ = problem;
+      SetProblem(kServer, problem_);
+    });
+    return;
+  }
   const bool another = problem_.state != problem.state;
   if (another) {
     obs::LogError("the API server cannot be used",

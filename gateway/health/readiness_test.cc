@@ -97,6 +97,24 @@ TEST_F(ReadinessTest, WhatSomebodyMustDoIsToldAtOnce) {
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("unauthorized")));
 }
 
+// The server cuts the connection on which it answered 401: the requests beside that one end without an answer.
+TEST_F(ReadinessTest, AConnectionThatIsCutDoesNotHideWhatSomebodyMustDo) {
+  const v1::KubeError refused = Refusal(401, "Unauthorized");
+  readiness_.OnRequest("create", "pods", &refused);
+  readiness_.OnProblem(unreachable_);
+  EXPECT_EQ(Server().state, "unauthorized");
+  time_.Advance(absl::Seconds(9));
+  readiness_.OnRequest("create", "pods", &refused);
+  readiness_.OnProblem(unreachable_);
+  time_.Advance(absl::Seconds(9));
+  readiness_.OnProblem(unreachable_);
+  EXPECT_EQ(Server().state, "unauthorized");
+  time_.Advance(absl::Seconds(1));
+  EXPECT_EQ(Server().state, "unreachable") << "the server is gone since: nobody refuses anybody any more";
+  readiness_.OnAnswer();
+  EXPECT_TRUE(Server().ready);
+}
+
 TEST_F(ReadinessTest, AMissingRightHasATargetUntilItIsThereOrNobodyNeedsIt) {
   const v1::KubeError refused =
       Refusal(403, R"(pods is forbidden: User "u" cannot create resource "pods" in API group "" in the namespace "d")");
