@@ -88,6 +88,10 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const QueueFlags& flags) {
     Print(FormatMessage(queue, options.output));
     return kExitDone;
   }
+  if (queue.has_kai()) {
+    Print(FormatKaiQueue(queue.kai(), StandardLook()));
+    return kExitDone;
+  }
   // The queue can be told without it.
   const absl::StatusOr<queue::v1::QueueHistory> history = FetchHistory(client, flags.name, queue.object().meta().uid());
   Print(
@@ -100,7 +104,7 @@ absl::StatusOr<int> Tree(const GlobalOptions& options, const QueueFlags& flags) 
   QueueClient client(options.gateway);
   BASALT_ASSIGN_OR_RETURN(const queue::v1::ListQueuesResponse all, FetchQueues(client));
   const bool is_there = std::any_of(all.queues().begin(), all.queues().end(), [&flags](const queue::v1::Queue& queue) {
-    return queue.object().meta().name() == flags.name;
+    return QueueNameOf(queue) == flags.name;
   });
   if (!flags.name.empty() && !is_there) {
     return OrLookAt(MakeStatus(absl::StatusCode::kNotFound, fmt::format("queue {} does not exist", flags.name)),

@@ -2,20 +2,52 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "cli/view/queue_view.h"
 #include "cli/view/table.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
+#include "common/kube/quantity.h"
 
 namespace basalt::cli {
 namespace {
 
 using queue::v1::Queue;
 
-const std::string& NameOf(const Queue& queue) { return queue.object().meta().name(); }
+// By the same form of name as QueueNameOf; empty: none.
+std::string ParentNameOf(const Queue& queue) {
+  if (!queue.has_kai()) return queue.object().parent();
+  const std::string& parent = queue.kai().object().parent();
+  return parent.empty() ? "" : kube::KaiQueueKey(parent);
+}
+
+int64_t AddSaturating(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+// "cpu 12 of 10": of which resources the queues below are promised more than the queue itself.
+std::string OverQuotaText(const Queue& queue, const std::vector<const Queue*>& children) {
+  std::string text;
+  for (const kube::v1::KeyValue& own : queue.kai().object().quota()) {
+    kube::Quantity below;
+    for (const Queue* child : children) {
+      for (const kube::v1::KeyValue& quota : child->kai().object().quota()) {
+        if (quota.key() == own.key()) below += kube::Quantity::Parse(quota.value()).value_or(kube::Quantity());
+      }
+    }
+    if (below <= kube::Quantity::Parse(own.value()).value_or(kube::Quantity())) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {} of {}", own.key(), below.Text(), own.value());
+  }
+  return text;
+}
 
 bool IsClosedByParent(const Queue& queue) {
   const std::string& state = queue.object().state();
@@ -29,9 +61,9 @@ bool IsClosedByParent(const Queue& queue) {
 class Tree {
  public:
   explicit Tree(const queue::v1::ListQueuesResponse& queues) {
-    for (const Queue& queue : queues.queues()) by_name_[NameOf(queue)] = &queue;
+    for (const Queue& queue : queues.queues()) by_name_[QueueNameOf(queue)] = &queue;
     for (const auto& [name, queue] : by_name_) {
-      const std::string& parent = queue->object().parent();
+      const std::string parent = ParentNameOf(*queue);
       if (by_name_.contains(parent)) children_[parent].push_back(queue);
     }
   }
@@ -43,7 +75,7 @@ class Tree {
 
   std::vector<Row> All() {
     for (const auto& [name, queue] : by_name_) {
-      const std::string& parent = queue->object().parent();
+      const std::string parent = ParentNameOf(*queue);
       if (by_name_.contains(parent)) continue;
       Add(*queue, "", "", parent.empty() ? "" : fmt::format("parent {} does not exist", parent));
     }
@@ -56,20 +88,51 @@ class Tree {
  private:
   // `branch`: what stands in front of its name; `below`: in front of what is below it.
   void Add(const Queue& queue, const std::string& branch, const std::string& below, const std::string& remark) {
-    if (!drawn_.insert(NameOf(queue)).second) return;
-    const kube::v1::Queue& object = queue.object();
-    const queue::v1::PodGroupCounts& counts = queue.pod_groups();
-    std::string state = StateText(object.state());
-    if (IsClosedByParent(queue)) state += " by parent";
-    rows_.push_back({branch + NameOf(queue), Cell(std::move(state), QueueStateColour(object.state())),
-                     std::to_string(object.weight()), std::to_string(counts.pending()),
-                     std::to_string(counts.inqueue()), std::to_string(counts.running()),
-                     std::to_string(counts.unknown()), std::to_string(counts.completed()), remark});
-    const std::vector<const Queue*>& children = children_[NameOf(queue)];
+    const std::string name = QueueNameOf(queue);
+    if (!drawn_.insert(name).second) return;
+    rows_.push_back(queue.has_kai() ? KaiRow(queue, branch + name, remark) : RowOf(queue, branch + name, remark));
+    const std::vector<const Queue*>& children = children_[name];
     for (size_t i = 0; i < children.size(); ++i) {
       const bool is_last = i + 1 == children.size();
       Add(*children[i], below + (is_last ? "└─ " : "├─ "), below + (is_last ? "   " : "│  "), "");
     }
+  }
+
+  static Row RowOf(const Queue& queue, std::string shown, const std::string& remark) {
+    const kube::v1::Queue& object = queue.object();
+    const queue::v1::PodGroupCounts& counts = queue.pod_groups();
+    std::string state = StateText(object.state());
+    if (IsClosedByParent(queue)) state += " by parent";
+    return {std::move(shown),
+            Cell(std::move(state), QueueStateColour(object.state())),
+            std::to_string(object.weight()),
+            std::to_string(counts.pending()),
+            std::to_string(counts.inqueue()),
+            std::to_string(counts.running()),
+            std::to_string(counts.unknown()),
+            std::to_string(counts.completed()),
+            ResourcesText(queue),
+            remark};
+  }
+
+  // Its groups have no phase.
+  Row KaiRow(const Queue& queue, std::string shown, std::string remark) {
+    const auto add = [&remark](const std::string& more) { remark += (remark.empty() ? "" : "; ") + more; };
+    if (queue.kai().object().meta().uid().empty()) add("does not exist");
+    std::set<std::string> counted;
+    const int64_t all = PodGroupsIn(queue, counted);
+    const int64_t own = queue.kai().pod_groups();
+    add(all == own ? fmt::format("{} pod groups", own) : fmt::format("{} pod groups, {} with those below", own, all));
+    const std::string over = OverQuotaText(queue, children_[QueueNameOf(queue)]);
+    if (!over.empty()) add(fmt::format("quotas below: {}", over));
+    return {std::move(shown), "-", "-", "-", "-", "-", "-", "-", ResourcesText(queue), std::move(remark)};
+  }
+
+  int64_t PodGroupsIn(const Queue& queue, std::set<std::string>& counted) {
+    if (!counted.insert(QueueNameOf(queue)).second) return 0;
+    int64_t sum = queue.kai().pod_groups();
+    for (const Queue* child : children_[QueueNameOf(queue)]) sum = AddSaturating(sum, PodGroupsIn(*child, counted));
+    return sum;
   }
 
   std::map<std::string, const Queue*, std::less<>> by_name_;
@@ -82,9 +145,9 @@ class Tree {
 
 std::string FormatQueueTree(const queue::v1::ListQueuesResponse& queues, std::string_view top, const Look& look) {
   Tree tree(queues);
-  return FormatTable(
-      {Whole("NAME"), Whole("STATE"), "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED", ""},
-      top.empty() ? tree.All() : tree.Of(top), look);
+  return FormatTable({Whole("NAME"), Whole("STATE"), "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED",
+                      "RESOURCES", ""},
+                     top.empty() ? tree.All() : tree.Of(top), look);
 }
 
 }  // namespace basalt::cli

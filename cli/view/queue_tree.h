@@ -10,7 +10,9 @@
 namespace basalt::cli {
 
 // A line for each queue, below its parent; queues without a parent, or whose parent does not exist, come first in their
-// line, and so do those that are below themselves, once. `top`: that queue and those below it alone; empty: all.
+// line, and so do those that are below themselves, once. Queues of KAI's stand below each other in the same way, with
+// the pod groups that name them; sums stay at the most that 64 bits hold. `top`: that queue and those below it alone,
+// by QueueNameOf; empty: all.
 std::string FormatQueueTree(const queue::v1::ListQueuesResponse& queues, std::string_view top, const Look& look = {});
 
 }  // namespace basalt::cli

@@ -2,11 +2,14 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "cli/view/table.h"
+#include "common/kube/object_key.h"
 #include "common/kube/timestamp.h"
 
 namespace basalt::cli {
@@ -88,15 +91,71 @@ std::string CountsText(const queue::v1::PodGroupCounts& counts) {
 
 std::string FormatQueues(const queue::v1::ListQueuesResponse& queues, const Look& look) {
   std::vector<Row> rows;
+  std::vector<Row> kai_rows;
   for (const queue::v1::Queue& queue : queues.queues()) {
+    if (queue.has_kai()) {
+      const kube::v1::KaiQueue& kai = queue.kai().object();
+      kai_rows.push_back({QueueNameOf(queue), StateText(kai.parent()), std::to_string(kai.priority()),
+                          std::to_string(queue.kai().pod_groups()), StateText(ResourcesText(queue))});
+      continue;
+    }
     const queue::v1::PodGroupCounts& counts = queue.pod_groups();
     rows.push_back({queue.object().meta().name(), StateText(queue.object().state()), StateText(queue.object().parent()),
                     std::to_string(queue.object().weight()), std::to_string(counts.pending()),
                     std::to_string(counts.inqueue()), std::to_string(counts.running()),
                     std::to_string(counts.unknown()), std::to_string(counts.completed())});
   }
-  return FormatTable({"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED"},
-                     rows, look);
+  const std::string text = FormatTable(
+      {"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED"}, rows, look);
+  if (kai_rows.empty()) return text;
+  return text + "\n" + FormatTable({"KAI QUEUE", "PARENT", "PRIORITY", "POD GROUPS", "RESOURCES"}, kai_rows, look);
+}
+
+std::string QueueNameOf(const queue::v1::Queue& queue) {
+  return queue.has_kai() ? kube::KaiQueueKey(queue.kai().object().meta().name()) : queue.object().meta().name();
+}
+
+std::string ResourcesText(const queue::v1::Queue& queue) {
+  const auto& allocated = queue.has_kai() ? queue.kai().object().allocated() : queue.object().allocated();
+  const auto& most = queue.has_kai() ? queue.kai().object().limit() : queue.object().capability();
+  std::map<std::string, std::pair<std::string, std::string>> by_resource;
+  for (const kube::v1::KeyValue& pair : allocated) by_resource[pair.key()].first = pair.value();
+  for (const kube::v1::KeyValue& pair : most) by_resource[pair.key()].second = pair.value();
+  std::string text;
+  for (const auto& [resource, amounts] : by_resource) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", resource, amounts.first.empty() ? "0" : amounts.first);
+    if (!amounts.second.empty()) text += fmt::format("/{}", amounts.second);
+  }
+  return text;
+}
+
+std::string FormatKaiQueue(const queue::v1::KaiQueue& queue, const Look& look) {
+  const kube::v1::KaiQueue& object = queue.object();
+  std::string text;
+  const auto add = [&text, &look](std::string_view what, const std::string& says) {
+    text += CutLine(fmt::format("{:<11} {}", what, Printable(says)), look.width) + "\n";
+  };
+  const auto add_amounts = [&add](std::string_view what, const auto& amounts) {
+    std::vector<std::string> texts;
+    for (const kube::v1::KeyValue& pair : amounts) texts.push_back(fmt::format("{} {}", pair.key(), pair.value()));
+    if (!texts.empty()) add(what, fmt::format("{}", fmt::join(texts, ", ")));
+  };
+  add("Name", kube::KaiQueueKey(object.meta().name()));
+  if (object.meta().uid().empty()) {
+    add("State", "does not exist; pod groups name it");
+  } else {
+    add("UID", object.meta().uid());
+    if (!object.display_name().empty()) add("Shown as", object.display_name());
+    add("Parent", StateText(object.parent()));
+    add("Priority", std::to_string(object.priority()));
+    add_amounts("Quota", object.quota());
+    add_amounts("Limit", object.limit());
+    add_amounts("Allocated", object.allocated());
+    add_amounts("Requested", object.requested());
+  }
+  add("Pod groups", std::to_string(queue.pod_groups()));
+  return text;
 }
 
 std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHistory& history, int64_t now_ms,
@@ -111,6 +170,7 @@ std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHis
   add("State", StateAndEndOf(object));
   add("Parent", StateText(object.parent()));
   add("Weight", std::to_string(object.weight()));
+  if (const std::string resources = ResourcesText(queue); !resources.empty()) add("Resources", resources);
   if (object.meta().creation_ms() != 0) add("Age", FormatAge(now_ms - object.meta().creation_ms()));
   add("Pod groups", CountsText(queue.pod_groups()));
   if (object.has_extend_clusters()) add("Clusters", "jobs may be forwarded to others");

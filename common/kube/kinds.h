@@ -27,6 +27,7 @@ inline constexpr Kind kQueues{"scheduling.volcano.sh", "v1beta1", "Queue", "queu
 
 // KAI's.
 inline constexpr Kind kKaiPodGroups{"scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups"};
+inline constexpr Kind kKaiQueues{"scheduling.run.ai", "v2", "Queue", "queues"};
 
 inline constexpr Kind kPods{"", "v1", "Pod", "pods"};
 inline constexpr Kind kEvents{"", "v1", "Event", "events"};

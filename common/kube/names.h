@@ -79,6 +79,7 @@ constexpr bool IsGroupingWatch(std::string_view watch) {
          watch == kWatchKartas;
 }
 inline constexpr std::string_view kWatchQueues = "queues.scheduling.volcano.sh";
+inline constexpr std::string_view kWatchKaiQueues = "queues.scheduling.run.ai";
 inline constexpr std::string_view kWatchPriorityClasses = "priorityclasses.scheduling.k8s.io";
 // Before the plural of a kind of kWorkloadKinds, as in "workloads/replicasets".
 inline constexpr std::string_view kWatchWorkloadsPrefix = "workloads/";

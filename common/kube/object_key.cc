@@ -1,6 +1,11 @@
 #include "common/kube/object_key.h"
 
 namespace basalt::kube {
+namespace {
+
+constexpr std::string_view kKaiQueues = "kai";
+
+}  // namespace
 
 std::string ObjectKey(std::string_view ns, std::string_view name) {
   std::string key;
@@ -9,6 +14,10 @@ std::string ObjectKey(std::string_view ns, std::string_view name) {
   key.append(name);
   return key;
 }
+
+std::string KaiQueueKey(std::string_view name) { return ObjectKey(kKaiQueues, name); }
+
+bool IsKaiQueueKey(std::string_view key) { return SplitKey(key).ns == kKaiQueues; }
 
 KeyParts SplitKey(std::string_view key) {
   const size_t slash = key.find('/');

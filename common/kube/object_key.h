@@ -9,6 +9,10 @@ namespace basalt::kube {
 
 std::string ObjectKey(std::string_view ns, std::string_view name);
 
+// By which queuesvc knows a queue of KAI's, and pod groups that name it: "kai/<name>".
+std::string KaiQueueKey(std::string_view name);
+bool IsKaiQueueKey(std::string_view key);
+
 // Views into the key. What stands behind another slash (group_profile.h) is left out.
 struct KeyParts {
   std::string_view ns;  // Empty: the key is a name alone.

@@ -34,6 +34,8 @@ KindName KindNameOf(const kube::v1::Object& object) {
       return {"scheduling.k8s.io/v1", "PriorityClass"};
     case kube::v1::Object::kKaiPodGroup:
       return {"scheduling.run.ai/v2alpha2", kube::kKaiPodGroups.name};
+    case kube::v1::Object::kKaiQueue:
+      return {"scheduling.run.ai/v2", kube::kKaiQueues.name};
     case kube::v1::Object::kWorkload:
       return {object.workload().api_version(), object.workload().kind()};
     default:

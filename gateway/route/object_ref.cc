@@ -39,6 +39,8 @@ void WithMeta(Object& object, Use use) {
       return use(*object.mutable_workload()->mutable_meta());
     case Object::kKaiPodGroup:
       return use(*object.mutable_kai_pod_group()->mutable_meta());
+    case Object::kKaiQueue:
+      return use(*object.mutable_kai_queue()->mutable_meta());
     case Object::kGeneric:
       return use(*object.mutable_generic()->mutable_meta());
     case Object::KIND_NOT_SET:
@@ -66,6 +68,8 @@ ObjectRef RefOf(const Object& object) {
       return FromMeta(object.workload().meta());
     case Object::kKaiPodGroup:
       return FromMeta(object.kai_pod_group().meta());
+    case Object::kKaiQueue:
+      return FromMeta(object.kai_queue().meta());
     case Object::kGeneric:
       return FromMeta(object.generic().meta());
     case Object::KIND_NOT_SET:
@@ -105,6 +109,9 @@ Object IdentityOf(const Object& object) {
       break;
     case Object::kKaiPodGroup:
       identity.mutable_kai_pod_group();
+      break;
+    case Object::kKaiQueue:
+      identity.mutable_kai_queue();
       break;
     case Object::kGeneric:
       identity.mutable_generic()->set_kind(object.generic().kind());

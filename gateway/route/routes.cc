@@ -104,6 +104,11 @@ std::vector<Route> Routes(const Object& object, const RouteOptions& options) {
     case Object::kKaiPodGroup:
       routes.push_back({v1::SERVICE_KIND_POD_GROUP,
                         kube::NamespaceKey(object.kai_pod_group().meta().namespace_(), kube::GroupProfile::kKai)});
+      if (object.kai_pod_group().queue().empty()) break;
+      routes.push_back({v1::SERVICE_KIND_QUEUE, kube::KaiQueueKey(object.kai_pod_group().queue())});
+      break;
+    case Object::kKaiQueue:
+      routes.push_back({v1::SERVICE_KIND_QUEUE, kube::KaiQueueKey(object.kai_queue().meta().name())});
       break;
     case Object::kWorkload:
       if (!options.is_rich) AddWorkload(object.workload(), routes);
@@ -123,11 +128,17 @@ bool IsBroadcast(const Object& object) {
 bool IsReducedFor(v1::ServiceKind service) { return service == v1::SERVICE_KIND_QUEUE; }
 
 void ReduceFor(v1::ServiceKind service, Object& object) {
-  if (!IsReducedFor(service) || object.kind_case() != Object::kPodGroup) return;
-  Object reduced = IdentityOf(object);
-  reduced.mutable_pod_group()->mutable_spec()->set_queue(object.pod_group().spec().queue());
-  reduced.mutable_pod_group()->set_phase(object.pod_group().phase());
-  object = std::move(reduced);
+  if (!IsReducedFor(service)) return;
+  if (object.kind_case() == Object::kPodGroup) {
+    Object reduced = IdentityOf(object);
+    reduced.mutable_pod_group()->mutable_spec()->set_queue(object.pod_group().spec().queue());
+    reduced.mutable_pod_group()->set_phase(object.pod_group().phase());
+    object = std::move(reduced);
+  } else if (object.kind_case() == Object::kKaiPodGroup) {
+    Object reduced = IdentityOf(object);
+    reduced.mutable_kai_pod_group()->set_queue(object.kai_pod_group().queue());
+    object = std::move(reduced);
+  }
 }
 
 bool MatchesWatch(std::string_view watch, const Object& object) {
@@ -146,11 +157,11 @@ bool Uses(v1::ServiceKind service, std::string_view watch) {
   const bool grouping = kube::IsGroupingWatch(watch);
   switch (service) {
     case v1::SERVICE_KIND_JOB:
-      return !workloads && !grouping;
+      return !workloads && !grouping && watch != kube::kWatchKaiQueues;
     case v1::SERVICE_KIND_POD_GROUP:
-      return watch != kube::kWatchJobs && watch != kube::kWatchCommands;
+      return watch != kube::kWatchJobs && watch != kube::kWatchCommands && watch != kube::kWatchKaiQueues;
     case v1::SERVICE_KIND_QUEUE:
-      return !pods && !workloads && !grouping && watch != kube::kWatchJobs;
+      return watch == kube::kWatchKaiPodGroups || (!pods && !workloads && !grouping && watch != kube::kWatchJobs);
     default:
       return false;
   }

@@ -34,7 +34,7 @@ std::vector<Route> Routes(const kube::v1::Object& object, const RouteOptions& op
 // Queues and priority classes go to every replica.
 bool IsBroadcast(const kube::v1::Object& object);
 
-// What `service` is sent of `object`: queuesvc gets of a PodGroup its identity, queue and phase.
+// What `service` is sent of `object`: queuesvc gets of a pod group its identity, queue and phase.
 void ReduceFor(v1::ServiceKind service, kube::v1::Object& object);
 // Whether that may change anything at all.
 bool IsReducedFor(v1::ServiceKind service);

@@ -43,11 +43,17 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
   kube::v1::Object kai_group;
   kai_group.mutable_kai_pod_group()->mutable_meta()->set_namespace_("ns");
   kai_group.mutable_kai_pod_group()->mutable_meta()->set_name("pg");
+  kube::v1::Object kai_group_of_queue = kai_group;
+  kai_group_of_queue.mutable_kai_pod_group()->set_queue("q");
+  kube::v1::Object kai_queue;
+  kai_queue.mutable_kai_queue()->mutable_meta()->set_name("q");
   const struct {
     const char* what;
     kube::v1::Object object;
     const char* want;
   } rows[] = {
+      {"group of KAI's that names a queue", kai_group_of_queue, "G:ns Q:kai/q"},
+      {"queue of KAI's", kai_queue, "Q:kai/q"},
       {"pod for a scheduler of KAI's", for_kai, "G:ns"},
       {"the same with the job label but another owner", labelled_for_kai, ""},
       {"group of KAI's", kai_group, "G:ns"},

@@ -49,6 +49,9 @@ std::vector<ReflectorOptions> WatchesFor(const WatchedSchedulers& schedulers, bo
     const kube::Kind& groups = kube::kKaiPodGroups;
     add(kube::kWatchKaiPodGroups, custom(fmt::format("{}/{}", groups.group, groups.version), groups.plural),
         ObjectKind::kKaiPodGroup);
+    const kube::Kind& queues = kube::kKaiQueues;
+    add(kube::kWatchKaiQueues, custom(fmt::format("{}/{}", queues.group, queues.version), queues.plural),
+        ObjectKind::kKaiQueue);
     add_definition_of(groups, kube::kWatchKaiDefinition);
   }
   if (schedulers.is_rich) add_definition_of(kube::kPodGroups, kube::kWatchPodGroupDefinition);
@@ -140,6 +143,7 @@ void Watch::OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) 
   const bool is_old_news =
       (object.has_workload() && !ChangesWorkload(type, *decoded.object.mutable_workload())) ||
       (object.has_kai_pod_group() && !Changes(type, object, &kube::v1::Object::mutable_kai_pod_group)) ||
+      (object.has_kai_queue() && !Changes(type, object, &kube::v1::Object::mutable_kai_queue)) ||
       (object.has_generic() && !Changes(type, object, &kube::v1::Object::mutable_generic));
   if (is_old_news) {
     return shared_.cache.Bookmark(index_, resource_version);
@@ -247,8 +251,9 @@ void Watch::OnForbidden(const std::string& message) {
   CountWatchError(shared_.metrics, id_, problem.state);
   obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
-  // Without it groups do not follow the owners of their pods, or are not KAI's: no reason to hold back all others.
-  const bool is_needed = workload_kind_ == nullptr && !kube::IsGroupingWatch(id_);
+  // Without it groups do not follow the owners of their pods, or are not KAI's, or its queues are not shown: no reason
+  // to hold back all others.
+  const bool is_needed = workload_kind_ == nullptr && !kube::IsGroupingWatch(id_) && id_ != kube::kWatchKaiQueues;
   shared_.cache.SetState(index_, is_needed ? v1::Mark::STATE_FORBIDDEN : v1::Mark::STATE_ABSENT);
   shared_.readiness.SetProblem(target_, problem);
 }

@@ -298,20 +298,21 @@ TEST_F(WorkloadWatchTest, OneThatIsForbiddenHoldsNobodyBackAndIsNotReady) {
 
 TEST(WatchesTest, PodWatchesAreDisjointBySelector) {
   const auto watches = WatchesFor({{"volcano", "other"}, {"kai"}}, true);
-  ASSERT_EQ(watches.size(), 16u);
+  ASSERT_EQ(watches.size(), 17u);
   EXPECT_EQ(watches[5].watch, "pods/job");
   EXPECT_EQ(watches[5].label_selector, "volcano.sh/job-name");
   EXPECT_EQ(watches[8].watch, "pods/scheduler=kai");
   EXPECT_EQ(watches[8].field_selector, "spec.schedulerName=kai");
   EXPECT_EQ(watches[8].label_selector, "!volcano.sh/job-name");
   EXPECT_EQ(watches[9].path, "/apis/scheduling.run.ai/v2alpha2/podgroups");
-  EXPECT_EQ(watches[10].path, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
-  EXPECT_EQ(watches[10].field_selector, "metadata.name=podgroups.scheduling.run.ai") << "no other definition";
-  EXPECT_EQ(watches[11].path, "/apis/run.ai/v1alpha1/kartas");
-  EXPECT_EQ(watches[12].path, "/apis/apps/v1/replicasets");
-  EXPECT_EQ(watches[15].watch, "workloads/jobs");
-  EXPECT_EQ(watches[15].path, "/apis/batch/v1/jobs");
-  EXPECT_EQ(watches[13].schedulers, (std::vector<std::string>{"volcano", "other"})) << "groups of KAI's read owners";
+  EXPECT_EQ(watches[10].path, "/apis/scheduling.run.ai/v2/queues");
+  EXPECT_EQ(watches[11].path, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
+  EXPECT_EQ(watches[11].field_selector, "metadata.name=podgroups.scheduling.run.ai") << "no other definition";
+  EXPECT_EQ(watches[12].path, "/apis/run.ai/v1alpha1/kartas");
+  EXPECT_EQ(watches[13].path, "/apis/apps/v1/replicasets");
+  EXPECT_EQ(watches[16].watch, "workloads/jobs");
+  EXPECT_EQ(watches[16].path, "/apis/batch/v1/jobs");
+  EXPECT_EQ(watches[14].schedulers, (std::vector<std::string>{"volcano", "other"})) << "groups of KAI's read owners";
 }
 
 TEST(WatchesTest, WithoutASchedulerOfKaiNothingOfKaiIsWatched) {

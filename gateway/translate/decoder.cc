@@ -95,6 +95,7 @@ ObjectKind KindOf(std::string_view group, std::string_view plural) {
       {kube::kQueues, ObjectKind::kQueue},
       {kube::kPriorityClasses, ObjectKind::kPriorityClass},
       {kube::kKaiPodGroups, ObjectKind::kKaiPodGroup},
+      {kube::kKaiQueues, ObjectKind::kKaiQueue},
   };
   for (const auto& [kind, object_kind] : kKinds) {
     if (kind.Is(group, plural)) return object_kind;
@@ -160,6 +161,8 @@ struct Decoder::Impl {
         return ReadWorkload(reader, value, envelope, *out.object.mutable_workload());
       case ObjectKind::kKaiPodGroup:
         return ReadKaiPodGroup(reader, value, envelope, json == Json::kKeep, *out.object.mutable_kai_pod_group());
+      case ObjectKind::kKaiQueue:
+        return ReadKaiQueue(reader, value, envelope, *out.object.mutable_kai_queue());
       case ObjectKind::kOwner:
         return ReadOwnerObject(reader, value, envelope, /*trims=*/true, *out.object.mutable_generic());
       case ObjectKind::kClusterRule:

@@ -27,6 +27,7 @@ enum class ObjectKind {
   kPriorityClass,
   kWorkload,
   kKaiPodGroup,
+  kKaiQueue,
   kClusterRule,  // A generic object with its whole spec: the definition of KAI's groups, and Kartas.
   kOwner,        // A GenericObject with the JSON that rules of grouping read: of an owner of pods.
   kGeneric,

@@ -22,6 +22,10 @@ using kube::decode::SortUnique;
 using kube::decode::StringPairs;
 using kube::decode::Value;
 
+// A map of resources to quantities, sorted, in their canonical texts.
+void ReadResources(Reader& reader, const Path& path, Value& value,
+                   google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& resources);
+
 // Each reads one whole object: members in any order.
 void ReadPod(Reader& reader, Value& value, Envelope& envelope, kube::v1::Pod& pod);
 void ReadPodGroup(Reader& reader, Value& value, Envelope& envelope, kube::v1::PodGroup& group);
@@ -30,6 +34,7 @@ void ReadCommand(Reader& reader, Value& value, Envelope& envelope, kube::v1::Com
 void ReadPriorityClass(Reader& reader, Value& value, Envelope& envelope, kube::v1::PriorityClass& priority_class);
 void ReadWorkload(Reader& reader, Value& value, Envelope& envelope, kube::v1::Workload& workload);
 void ReadKaiPodGroup(Reader& reader, Value& value, Envelope& envelope, bool with_status, kube::v1::KaiPodGroup& group);
+void ReadKaiQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::KaiQueue& queue);
 void ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, bool trims, kube::v1::GenericObject& generic);
 void ReadGeneric(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic);
 void ReadStatus(Reader& reader, Value& value, v1::KubeError& error);

@@ -13,16 +13,7 @@ std::string Text(Reader& reader, const Path& path, Value& value) { return std::s
 void ReadMinResources(Reader& reader, const Path& path, Value& value, kube::v1::PodGroupSpec& spec) {
   if (reader.IsNull(value)) return;
   spec.set_has_min_resources(true);
-  reader.Entries(path, value, [&](std::string_view name, Value& entry) {
-    const Path at = path / name;
-    const std::string_view text = reader.IntOrString(at, entry);
-    absl::StatusOr<std::string> quantity = kube::CanonicalQuantity(text);
-    if (!quantity.ok()) return reader.Fail(at, ToStd(quantity.status().message()));
-    kube::v1::KeyValue& pair = *spec.add_min_resources();
-    pair.set_key(std::string(name));
-    pair.set_value(*std::move(quantity));
-  });
-  SortUnique(*spec.mutable_min_resources());
+  ReadResources(reader, path, value, *spec.mutable_min_resources());
 }
 
 void ReadLabelRequirement(Reader& reader, const Path& path, Value& value, kube::v1::LabelRequirement& requirement) {
@@ -134,10 +125,25 @@ void ReadQueueStatus(Reader& reader, const Path& path, Value& value, kube::v1::Q
     if (key == "inqueue") queue.set_inqueue(reader.Int32(at, member));
     if (key == "completed") queue.set_completed(reader.Int32(at, member));
     if (key == "unknown") queue.set_unknown(reader.Int32(at, member));
+    if (key == "allocated") ReadResources(reader, at, member, *queue.mutable_allocated());
   });
 }
 
 }  // namespace
+
+void ReadResources(Reader& reader, const Path& path, Value& value,
+                   google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& resources) {
+  reader.Entries(path, value, [&](std::string_view name, Value& entry) {
+    const Path at = path / name;
+    const std::string_view text = reader.IntOrString(at, entry);
+    absl::StatusOr<std::string> quantity = kube::CanonicalQuantity(text);
+    if (!quantity.ok()) return reader.Fail(at, ToStd(quantity.status().message()));
+    kube::v1::KeyValue& pair = *resources.Add();
+    pair.set_key(std::string(name));
+    pair.set_value(*std::move(quantity));
+  });
+  SortUnique(resources);
+}
 
 void ReadPodGroup(Reader& reader, Value& value, Envelope& envelope, kube::v1::PodGroup& group) {
   reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
@@ -162,6 +168,14 @@ void ReadQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::Queue
         queue.set_weight(reader.Int32(at, part));
       } else if (name == "extendClusters") {
         reader.Elements(at, part, [&](const Path&, Value&) { queue.set_has_extend_clusters(true); });
+      } else if (name == "capability") {
+        ReadResources(reader, at, part, *queue.mutable_capability());
+      } else if (name == "deserved") {
+        ReadResources(reader, at, part, *queue.mutable_deserved());
+      } else if (name == "guarantee") {
+        reader.Members(at, part, [&](std::string_view of, Value& resources) {
+          if (of == "resource") ReadResources(reader, at / of, resources, *queue.mutable_guarantee());
+        });
       }
     });
   });

@@ -103,7 +103,9 @@ TEST(PodGroupTest, ABadQuantityIsNamedAndTheOthersStay) {
 
 TEST(QueueTest, ReadsSpecAndStatus) {
   Decoded decoded =
-      Decode(ObjectKind::kQueue, R"("spec":{"parent":"root","weight":3,"extendClusters":[{"name":"c"}]},)"
+      Decode(ObjectKind::kQueue, R"("spec":{"parent":"root","weight":3,"extendClusters":[{"name":"c"}],)"
+                                 R"("capability":{"memory":"2048Mi","cpu":8},"deserved":{"cpu":"4000m"},)"
+                                 R"("guarantee":{"resource":{"cpu":2}}},)"
                                  R"("status":{"state":"Closing","pending":1,"running":2,"inqueue":3,"completed":4,)"
                                  R"("unknown":5,"allocated":{"cpu":"1"}})");
   EXPECT_EQ(decoded.error, "");
@@ -117,6 +119,26 @@ running: 2
 inqueue: 3
 completed: 4
 unknown: 5
+capability {
+  key: "cpu"
+  value: "8"
+}
+capability {
+  key: "memory"
+  value: "2Gi"
+}
+deserved {
+  key: "cpu"
+  value: "4"
+}
+guarantee {
+  key: "cpu"
+  value: "2"
+}
+allocated {
+  key: "cpu"
+  value: "1"
+}
 )");
   EXPECT_FALSE(Decode(ObjectKind::kQueue, R"("spec":{"extendClusters":[]})").object.queue().has_extend_clusters());
 }

@@ -79,6 +79,30 @@ TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
   EXPECT_THAT(none.err, HasSubstr("there is no pod default/none that is grouped here"));
 }
 
+// Queues of KAI's are told with the groups that name them, and nothing is written of them.
+TEST_F(KaiGroupsTest, QueuesOfKaisAreToldWithTheirGroups) {
+  Create("/apis/scheduling.run.ai/v2/queues",
+         R"({"apiVersion":"scheduling.run.ai/v2","kind":"Queue","metadata":{"name":"department"},
+    "spec":{"resources":{"cpu":{"quota":2000,"limit":-1},"gpu":{"quota":1,"limit":2.5}}}})");
+  Create("/apis/scheduling.run.ai/v2/queues",
+         R"({"apiVersion":"scheduling.run.ai/v2","kind":"Queue","metadata":{"name":"team"},
+    "spec":{"parentQueue":"department","resources":{"cpu":{"quota":3000,"limit":4000}}}})");
+  CreateWorkload("StatefulSet", "statefulsets", R"("serviceName":"s",)", R"(,"labels":{"kai.scheduler/queue":"team"})");
+  GroupsOf("kai-statefulsets-", 2);
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
+    return world_.Ctl({"queue", "get", "kai/team"}).out.find("Pod groups  1") != std::string::npos;
+  })) << world_.Ctl({"queue", "get", "kai/team"}).out;
+  EXPECT_THAT(world_.Ctl({"queue", "get", "kai/team"}).out,
+              AllOf(HasSubstr("Parent      department"), HasSubstr("Limit       cpu 4")));
+  const std::string tree = world_.Ctl({"queue", "tree"}).out;
+  EXPECT_THAT(tree, HasSubstr("1 pod groups"));
+  EXPECT_THAT(tree, HasSubstr("0 pod groups, 1 with those below; quotas below: cpu 3 of 2"));
+  EXPECT_THAT(world_.Ctl({"queue", "list"}).out, AllOf(HasSubstr("KAI QUEUE"), HasSubstr("kai/department")));
+  const Ran refused = world_.Ctl({"queue", "close", "kai/team"});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("it is read here, and nothing else"));
+}
+
 // The kind comes after somebody has asked for it.
 TEST_F(KaiGroupsTest, PodsOfAKindThatIsNewToTheClusterAreOneGang) {
   Create(kPods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"early","ownerReferences":[{"apiVersion":

@@ -37,6 +37,8 @@ ObjectIdentity Identify(const kube::v1::Object& object) {
       return From(object.workload().meta());
     case kube::v1::Object::kKaiPodGroup:
       return From(object.kai_pod_group().meta());
+    case kube::v1::Object::kKaiQueue:
+      return From(object.kai_queue().meta());
     case kube::v1::Object::kGeneric:
       return From(object.generic().meta());
     case kube::v1::Object::KIND_NOT_SET:
@@ -64,6 +66,8 @@ std::string WatchOf(const kube::v1::Object& object) {
       return WatchOfWorkload(object.workload());
     case kube::v1::Object::kKaiPodGroup:
       return std::string(kube::kWatchKaiPodGroups);
+    case kube::v1::Object::kKaiQueue:
+      return std::string(kube::kWatchKaiQueues);
     case kube::v1::Object::kGeneric:
     case kube::v1::Object::KIND_NOT_SET:
       break;

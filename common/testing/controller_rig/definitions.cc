@@ -32,9 +32,9 @@ json::value Definition(const kube::Kind& kind, std::string_view scope, bool has_
 }  // namespace
 
 std::vector<json::value> OpenDefinitions() {
-  return {Definition(kube::kJobs, "Namespaced", true), Definition(kube::kCommands, "Namespaced", false),
-          Definition(kube::kPodGroups, "Namespaced", false), Definition(kube::kQueues, "Cluster", true),
-          Definition(kube::kKaiPodGroups, "Namespaced", true)};
+  return {Definition(kube::kJobs, "Namespaced", true),         Definition(kube::kCommands, "Namespaced", false),
+          Definition(kube::kPodGroups, "Namespaced", false),   Definition(kube::kQueues, "Cluster", true),
+          Definition(kube::kKaiPodGroups, "Namespaced", true), Definition(kube::kKaiQueues, "Cluster", true)};
 }
 
 }  // namespace basalt::testing

@@ -19,11 +19,10 @@ using gateway::v1::WriteResponse;
 
 constexpr std::string_view kProduct = "basalt-rig";
 
-constexpr kube::Kind kFollowed[] = {kube::kJobs,           kube::kCommands,     kube::kPodGroups,
-                                    kube::kQueues,         kube::kKaiPodGroups, kube::kPods,
-                                    kube::kEvents,         kube::kServices,     kube::kPersistentVolumeClaims,
-                                    kube::kSecrets,        kube::kConfigMaps,   kube::kNetworkPolicies,
-                                    kube::kPriorityClasses};
+constexpr kube::Kind kFollowed[] = {
+    kube::kJobs,      kube::kCommands,   kube::kPodGroups,       kube::kQueues,         kube::kKaiPodGroups,
+    kube::kKaiQueues, kube::kPods,       kube::kEvents,          kube::kServices,       kube::kPersistentVolumeClaims,
+    kube::kSecrets,   kube::kConfigMaps, kube::kNetworkPolicies, kube::kPriorityClasses};
 
 // Everything is answered at once: no delays are asked for, and collections are deleted in one go.
 class Answer final : public http::ResponseWriter {

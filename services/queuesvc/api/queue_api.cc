@@ -13,6 +13,7 @@
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
@@ -47,9 +48,17 @@ absl::Status NotFound(const std::string& name) {
   return OfQueue(absl::StatusCode::kNotFound, name, fmt::format("queue {} does not exist", name));
 }
 
+// What is only read cannot be asked for more.
+absl::Status CheckIsOurs(const std::string& name) {
+  if (!kube::IsKaiQueueKey(name)) return absl::OkStatus();
+  return OfQueue(absl::StatusCode::kFailedPrecondition, name,
+                 fmt::format("queue {} is of KAI's scheduler: it is read here, and nothing else", name));
+}
+
 // The queue of that name, and of that UID where one is given.
 absl::StatusOr<const kube::v1::Queue*> FindQueueOf(QueueController& controller, const std::string& name,
                                                    std::string_view uid) {
+  if (const absl::Status status = CheckIsOurs(name); !status.ok()) return status;
   if (!controller.context().IsReady(SlotOf(name))) return NotReady(name);
   const kube::v1::Queue* const queue = controller.queues().Find(name);
   if (queue == nullptr) return NotFound(name);
@@ -71,6 +80,14 @@ absl::Status CheckCommand(const queue::v1::CommandQueueRequest& request, const k
   return absl::OkStatus();
 }
 
+absl::StatusOr<kube::ResourceMap> ReadResources(const json::value* value, std::string_view field) {
+  absl::StatusOr<kube::ResourceMap> resources = kube::ResourceMapFromJson(value, field);
+  if (resources.ok()) return resources;
+  const std::string_view message = ToStd(resources.status().message());
+  const size_t colon = message.find(": ");
+  return rpc::InvalidField(message.substr(0, colon), message.substr(colon + 2));
+}
+
 }  // namespace
 
 absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequest& request) {
@@ -83,8 +100,18 @@ absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequ
   const json::value* const metadata = Find(*manifest, "metadata");
   std::string name(metadata == nullptr ? "" : FindString(*metadata, "name"));
   if (name.empty()) return rpc::InvalidField("metadata.name", "is required");
+  QueueManifest read{.name = std::move(name), .parent = "", .resources = {}};
   const json::value* const spec = Find(*manifest, "spec");
-  return QueueManifest{std::move(name), std::string(spec == nullptr ? "" : FindString(*spec, "parent"))};
+  if (spec == nullptr) return read;
+  read.parent = FindString(*spec, "parent");
+  const json::value* const guarantee = Find(*spec, "guarantee");
+  QueueResources& resources = read.resources;
+  BASALT_ASSIGN_OR_RETURN(resources.capability, ReadResources(Find(*spec, "capability"), "spec.capability"));
+  BASALT_ASSIGN_OR_RETURN(resources.deserved, ReadResources(Find(*spec, "deserved"), "spec.deserved"));
+  BASALT_ASSIGN_OR_RETURN(
+      resources.guarantee,
+      ReadResources(guarantee == nullptr ? nullptr : Find(*guarantee, "resource"), "spec.guarantee.resource"));
+  return read;
 }
 
 void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done) {
@@ -122,9 +149,11 @@ void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1
       slot, [manifest = *std::move(manifest), request = std::move(request), shared](QueueController& controller) {
         const std::string& name = manifest.name;
         if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
-        const std::string problem =
-            CheckParent(manifest.parent, [&controller](std::string_view of) { return controller.queues().Find(of); });
+        const FindQueue find = [&controller](std::string_view of) { return controller.queues().Find(of); };
+        const std::string problem = CheckParent(manifest.parent, find, controller.children());
         if (!problem.empty()) return (*shared)(rpc::InvalidField("spec.parent", problem));
+        const QueueProblem unfit = CheckResources(manifest.resources, manifest.parent, find, controller.children());
+        if (!unfit.field.empty()) return (*shared)(rpc::InvalidField(unfit.field, unfit.rule));
         controller.context().WriteForCaller(name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
                                             [name, shared](runtime::WriteOutcome outcome) {
                                               if (runtime::IsNameTaken(outcome)) {
@@ -164,6 +193,7 @@ void QueueApi::Delete(const queue::v1::DeleteQueueRequest& request, rpc::Done<qu
 void QueueApi::Explain(const queue::v1::ExplainQueueRequest& request, rpc::Done<queue::v1::QueueExplanation> done) {
   const uint32_t slot = SlotOf(request.name());
   workers_.OnWorkerOf(slot, [name = request.name(), slot, done = std::move(done)](QueueController& controller) mutable {
+    if (const absl::Status status = CheckIsOurs(name); !status.ok()) return done(status);
     if (!controller.context().IsReady(slot)) return done(NotReady(name));
     if (!controller.Find(name)) return done(NotFound(name));
     done(controller.Explain(name));
@@ -182,6 +212,7 @@ void QueueApi::Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v
 void QueueApi::History(const queue::v1::GetQueueHistoryRequest& request, rpc::Done<queue::v1::QueueHistory> done) {
   const uint32_t slot = SlotOf(request.name());
   workers_.OnWorkerOf(slot, [request, slot, done = std::move(done)](QueueController& controller) mutable {
+    if (const absl::Status status = CheckIsOurs(request.name()); !status.ok()) return done(status);
     if (!controller.context().IsReady(slot)) return done(NotReady(request.name()));
     done(HistoryOf(controller.records(), controller.RecordOf(request.name()), request));
   });
@@ -191,11 +222,13 @@ void QueueApi::ListPart(const ListPartRequest& request, rpc::Done<ListPartRespon
   const SlotSet slots = SlotSet::FromBytes(request.slots());
   const size_t size = rpc::PageSizeOf(request.request().page_size());
   const auto list = [token = request.request().page_token(), size, slots](QueueController& controller) {
-    const auto add = [&](const std::string& name, const kube::v1::Queue&, ListPartResponse& part) {
+    const auto add = [&](const std::string& name, const auto&, ListPartResponse& part) {
       if (!slots.Contains(SlotOf(name))) return;
       if (std::optional<queue::v1::Queue> queue = controller.Find(name)) *part.add_queues() = *std::move(queue);
     };
-    return rpc::MakePart<QueueList>(controller.queues(), token, size, add);
+    return rpc::MergeParts<QueueList>({rpc::MakePart<QueueList>(controller.queues(), token, size, add),
+                                       rpc::MakePart<QueueList>(controller.kai_queues().entries(), token, size, add)},
+                                      size);
   };
   auto merge = [size, done = std::move(done)](absl::StatusOr<std::vector<ListPartResponse>> parts) mutable {
     if (!parts.ok()) return done(parts.status());

@@ -15,6 +15,7 @@
 #include "common/runtime/typed_replica.h"
 #include "common/watch/watch_hub.h"
 #include "services/queuesvc/control/queue_controller.h"
+#include "services/queuesvc/core/queue_rules.h"
 
 namespace basalt::queuesvc {
 
@@ -24,8 +25,9 @@ using QueueWorkers = runtime::Workers<QueueController>;
 struct QueueManifest {
   std::string name;
   std::string parent;  // Empty: root.
+  QueueResources resources;
 };
-// INVALID_ARGUMENT: the manifest is none of a queue that has a name.
+// INVALID_ARGUMENT: the manifest is none of a queue that has a name, or an amount is no quantity.
 absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequest& request);
 
 class QueueApi {

@@ -9,12 +9,15 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/json.h"
+#include "common/base/slot_set.h"
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/runtime/testing/scripted_context.h"
 #include "common/testing/status_matchers.h"
+#include "services/queuesvc/api/queue_list.h"
 
 namespace basalt::queuesvc {
 namespace {
@@ -83,6 +86,27 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
     return explanation;
   }
 
+  absl::StatusOr<queue::v1::Queue> Get(const std::string& name) {
+    absl::StatusOr<queue::v1::Queue> queue = absl::InternalError("no answer");
+    queue::v1::GetQueueRequest request;
+    request.set_name(name);
+    api_.Get(request, [&](auto got) { queue = std::move(got); });
+    return queue;
+  }
+  // The names on the page of two behind the token.
+  std::vector<std::string> List(const std::string& token) {
+    queue::v1::ListPartRequest request;
+    request.set_slots(SlotSet::All().ToBytes());
+    request.mutable_request()->set_page_size(2);
+    request.mutable_request()->set_page_token(token);
+    std::vector<std::string> names;
+    api_.ListPart(request, [&](const absl::StatusOr<queue::v1::ListPartResponse>& part) {
+      EXPECT_THAT(part, IsOk());
+      for (const queue::v1::Queue& queue : part->queues()) names.push_back(QueueList::KeyOf(queue));
+    });
+    return names;
+  }
+
   QueueApi& api() { return api_; }
 
   runtime::testing::ScriptedContext context_;
@@ -96,6 +120,24 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
   QueueApi api_{*this, std::make_shared<watch::WatchHub>(1)};
   int64_t version_ = 0;
 };
+
+TEST_F(QueueApiTest, QueuesOfKaisAreReadInTheSamePagesAndNothingElse) {
+  kube::v1::Object kai;
+  kai.mutable_kai_queue()->mutable_meta()->set_name("team");
+  kai.mutable_kai_queue()->mutable_meta()->set_uid("kai-uid");
+  controller_.OnState("kai/team", std::string(kube::kWatchKaiQueues), std::move(kai));
+  EXPECT_THAT(List(""), ElementsAre("kai/team", "research"));
+  EXPECT_THAT(List("kai/team"), ElementsAre("research", "root"));
+  EXPECT_THAT(List("research"), ElementsAre("root", "team"));
+  const absl::StatusOr<queue::v1::Queue> got = Get("kai/team");
+  ASSERT_THAT(got, IsOk());
+  EXPECT_EQ(got->kai().object().meta().uid(), "kai-uid");
+  EXPECT_THAT(Get("kai/none"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("queue kai/none does not exist")));
+  const auto refused = StatusIs(absl::StatusCode::kFailedPrecondition,
+                                HasSubstr("queue kai/team is of KAI's scheduler: it is read here, and nothing else"));
+  EXPECT_THAT(RefusalOf("kai/team", "CloseQueue"), refused);
+  EXPECT_THAT(Explain("kai/team").status(), refused);
+}
 
 TEST_F(QueueApiTest, ACommandIsAnsweredOnceItIsThere) {
   Ask("research", "CloseQueue", "research-uid", "one");
@@ -182,6 +224,17 @@ TEST_F(QueueApiTest, AQueueIsMadeBelowAParentThatIsThere) {
     EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument)) << refused;
     EXPECT_TRUE(context_.writes.empty());
   }
+  const auto asking = [](const std::string& spec) {
+    return R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"vision"},"spec":{)" +
+           spec + "}}";
+  };
+  create(asking(R"("parent":"team","capability":{"cpu":"many"})"));
+  EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("spec.capability.cpu: ")));
+  create(asking(R"("parent":"team","deserved":{"cpu":2},"guarantee":{"resource":{"cpu":1}})"));
+  EXPECT_THAT(made->status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("spec.guarantee.resource: cpu: the queues below team would have 1 together")));
+  EXPECT_TRUE(context_.writes.empty());
 }
 
 TEST_F(QueueApiTest, AQueueThatNobodyNeedsIsDeletedByItsUid) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "basalt/queue/v1/queue_part.pb.h"
+#include "common/kube/object_key.h"
 
 namespace basalt::queuesvc {
 
@@ -15,7 +16,9 @@ struct QueueList {
 
   static auto& Items(Part& part) { return *part.mutable_queues(); }
   static auto& Items(Page& page) { return *page.mutable_queues(); }
-  static const std::string& KeyOf(const Item& queue) { return queue.object().meta().name(); }
+  static std::string KeyOf(const Item& queue) {
+    return queue.has_kai() ? kube::KaiQueueKey(queue.kai().object().meta().name()) : queue.object().meta().name();
+  }
 };
 
 }  // namespace basalt::queuesvc

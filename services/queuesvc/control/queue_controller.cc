@@ -25,12 +25,12 @@ QueueEntry::CommandAge AgeOf(const kube::v1::Command& command) {
 
 QueueController::QueueController(runtime::Context& context, obs::Metrics* metrics, QueueControllerOptions options)
     : context_(context),
-      registry_(metrics),
       metrics_(metrics),
       options_(options),
       records_(context.store(), metrics, options.history_limits),
       recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }),
-      publisher_(context.random()) {}
+      publisher_(context.random()),
+      kai_queues_(metrics) {}
 
 QueueController::~QueueController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
@@ -38,6 +38,7 @@ QueueController::~QueueController() {
 
 absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::OpenSlot(uint32_t slot) {
   entries_.Open(slot);
+  kai_queues_.Open(slot);
   for (const std::string_view name : {kube::kRootQueue, kube::kDefaultQueue}) {
     if (SlotOf(name) == slot && IsMade(name)) context_.Wake(name);
   }
@@ -52,13 +53,14 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::OpenSlot(uint
 }
 
 void QueueController::CloseSlot(uint32_t slot) {
-  for (const std::string& name : entries_.KeysOf(slot)) metrics_.Remove(name);
+  kai_queues_.Close(slot);
   entries_.Close(slot);
   records_.Close(slot);
   publisher_.Close(slot);
 }
 
 void QueueController::OnState(std::string_view routing_key, const std::string&, kube::v1::Object&& object) {
+  if (kube::IsKaiQueueKey(routing_key)) return kai_queues_.See(routing_key, std::move(object));
   if (object.has_pod_group()) {
     const kube::v1::PodGroup& group = object.pod_group();
     const std::string group_name = kube::ObjectKey(group.meta().namespace_(), group.meta().name());
@@ -75,6 +77,7 @@ void QueueController::OnState(std::string_view routing_key, const std::string&, 
 }
 
 void QueueController::OnGone(std::string_view routing_key, const runtime::Gone& gone) {
+  if (kube::IsKaiQueueKey(routing_key)) return kai_queues_.Forget(routing_key, gone.uid);
   QueueEntry* const entry = entries_.Find(routing_key);
   if (entry == nullptr) return;
   entry->pod_groups.Erase(gone.uid);
@@ -103,7 +106,7 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
     children_.Move(name, known->parent(), "");
     queues_.Erase(name);
     WakeChildren(name);
-    if (owned) metrics_.Remove(name);  // Else the series are another worker's.
+    if (entry != nullptr) entry->series.reset();
   }
   if (owned) context_.Wake(name);
 }
@@ -158,6 +161,7 @@ std::optional<absl::Time> QueueController::HeldUntil(const QueueEntry& entry) co
 }
 
 void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
+  if (kube::IsKaiQueueKey(key)) return;  // Never written.
   QueueEntry& entry = entries_.FindOrMake(key);
   entry.command = entry.NextCommand(context_.ApiNow());
   entry.step = NextStepOf(key, entry);
@@ -172,11 +176,15 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
 }
 
 void QueueController::Act(std::string_view key) {
+  if (kube::IsKaiQueueKey(key)) return;
   publisher_.Tell();
   const std::string name(key);
   QueueEntry& entry = entries_.FindOrMake(key);
   const bool exists = queues_.Find(key) != nullptr;
-  if (exists) metrics_.Show(name, entry.pod_groups.counts());
+  if (exists && metrics_ != nullptr) {
+    if (entry.series == nullptr) entry.series = std::make_unique<QueueSeries>(*metrics_, name);
+    entry.series->Show(*queues_.Find(key), entry.pod_groups.counts());
+  }
   const bool is_over = !exists && !entry.is_awaited && entry.step.kind == QueueStep::Kind::kNothing &&
                        entry.pod_groups.total() == 0 && entry.commands.empty() && !entry.write_in_flight;
   if (is_over) return entries_.Erase(key);
@@ -199,6 +207,7 @@ const storage::v1::QueueRecord* QueueController::RecordOf(std::string_view name)
 }
 
 std::optional<queue::v1::Queue> QueueController::Find(std::string_view name) const {
+  if (kube::IsKaiQueueKey(name)) return kai_queues_.Find(name);
   const kube::v1::Queue* const queue = Owns(name) ? queues_.Find(name) : nullptr;
   if (queue == nullptr) return std::nullopt;
   return MessageOf(name, *queue);

@@ -18,8 +18,8 @@
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
 #include "common/runtime/watch/publisher.h"
+#include "services/queuesvc/control/kai_queues.h"
 #include "services/queuesvc/control/queue_entry.h"
-#include "services/queuesvc/control/queue_metrics.h"
 #include "services/queuesvc/control/queue_records.h"
 #include "services/queuesvc/core/next_step.h"
 #include "services/queuesvc/core/queue_children.h"
@@ -52,7 +52,8 @@ class QueueController : public runtime::Controller {
   // All of the cluster, whoever owns them.
   const SlotMap<kube::v1::Queue>& queues() const { return queues_; }
   const QueueChildren& children() const { return children_; }
-  // A queue of a slot that this worker owns; nullopt: there is none.
+  const KaiQueues& kai_queues() const { return kai_queues_; }
+  // A queue of a slot that this worker owns, of either scheduler; nullopt: there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
   // Why the queue that Find tells of is where it is.
   absl::StatusOr<queue::v1::QueueExplanation> Explain(std::string_view name);
@@ -103,8 +104,7 @@ class QueueController : public runtime::Controller {
   void OnWritten(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, runtime::WriteOutcome outcome);
 
   runtime::Context& context_;
-  obs::Metrics* const registry_;
-  QueueMetrics metrics_;
+  obs::Metrics* const metrics_;
   const QueueControllerOptions options_;
   QueueRecords records_;
   runtime::EventRecorder recorder_;
@@ -113,6 +113,7 @@ class QueueController : public runtime::Controller {
   SlotMap<kube::v1::Queue> queues_;  // All of the cluster.
   QueueChildren children_;           // The same.
   SlotMap<QueueEntry> entries_;      // Of owned slots.
+  KaiQueues kai_queues_;             // The same.
 };
 
 }  // namespace basalt::queuesvc

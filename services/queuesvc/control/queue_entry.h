@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "common/reconcile/retry.h"
 #include "common/runtime/events/object_events.h"
 #include "common/runtime/watch/publisher.h"
+#include "services/queuesvc/control/queue_metrics.h"
 #include "services/queuesvc/core/next_step.h"
 #include "services/queuesvc/core/pod_group_counter.h"
 #include "services/queuesvc/core/queue_account.h"
@@ -57,6 +59,8 @@ struct QueueEntry {
   storage::v1::QueueRecord record;  // Without a UID: nothing is.
   history::EntryCount history_count;
   QueueAnswer answer;
+
+  std::unique_ptr<QueueSeries> series;  // Null: the queue is not there, or nobody measures.
 
   // ---- what its Events say ----
   std::vector<storage::v1::QueueHistoryRecord> to_tell;  // Of this pass.

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <string_view>
+#include <utility>
+
+#include "common/kube/quantity.h"
 
 namespace basalt::queuesvc {
 namespace {
@@ -18,22 +20,79 @@ constexpr std::array<Phase, 5> kPhases = {{{"inqueue", &queue::v1::PodGroupCount
                                            {"running", &queue::v1::PodGroupCounts::running},
                                            {"unknown", &queue::v1::PodGroupCounts::unknown},
                                            {"completed", &queue::v1::PodGroupCounts::completed}}};
+constexpr std::array<std::string_view, 4> kStates = {"Open", "Closing", "Closed", "Unknown"};
+constexpr char kState[] = "basalt_queue_state";
+constexpr char kInUse[] = "basalt_queue_capability_in_use_ratio";
+constexpr char kKaiPodGroups[] = "basalt_kai_queue_pod_groups";
 
 std::string NameOf(const Phase& phase) { return fmt::format("volcano_queue_pod_group_{}_count", phase.name); }
 
+obs::Labels LabelsOf(const std::string& queue) { return {{"queue_name", queue}}; }
+
+obs::Labels LabelsOf(const std::string& queue, std::string_view label, std::string_view value) {
+  return {{"queue_name", queue}, {std::string(label), std::string(value)}};
+}
+
+// 0 where the resource is not in use, or is no quantity.
+double AmountOf(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& resources, const std::string& resource) {
+  for (const kube::v1::KeyValue& pair : resources) {
+    if (pair.key() != resource) continue;
+    const absl::StatusOr<kube::Quantity> amount = kube::Quantity::Parse(pair.value());
+    return amount.ok() ? static_cast<double>(amount->MilliValue()) : 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
-void QueueMetrics::Show(const std::string& queue, const queue::v1::PodGroupCounts& counts) {
-  if (metrics_ == nullptr) return;
-  for (const Phase& phase : kPhases) {
-    metrics_->GetGauge(NameOf(phase), "Pod groups of the queue by phase.", {{"queue_name", queue}})
-        .Set((counts.*phase.count)());
+QueueSeries::QueueSeries(obs::Metrics& metrics, std::string queue) : metrics_(metrics), queue_(std::move(queue)) {
+  for (size_t i = 0; i < kPhases.size(); ++i) {
+    phases_[i] = &metrics_.GetGauge(NameOf(kPhases[i]), "Pod groups of the queue in that phase.", LabelsOf(queue_));
+  }
+  for (size_t i = 0; i < kStates.size(); ++i) {
+    states_[i] = &metrics_.GetGauge(kState, "1 for the state in which the queue is, 0 for each other.",
+                                    LabelsOf(queue_, "state", kStates[i]));
   }
 }
 
-void QueueMetrics::Remove(const std::string& queue) {
-  if (metrics_ == nullptr) return;
-  for (const Phase& phase : kPhases) metrics_->Remove(NameOf(phase), {{"queue_name", queue}});
+QueueSeries::~QueueSeries() {
+  for (const Phase& phase : kPhases) metrics_.Remove(NameOf(phase), LabelsOf(queue_));
+  for (const std::string_view state : kStates) metrics_.Remove(kState, LabelsOf(queue_, "state", state));
+  for (const auto& [resource, gauge] : in_use_) metrics_.Remove(kInUse, LabelsOf(queue_, "resource", resource));
 }
+
+void QueueSeries::Show(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& counts) {
+  for (size_t i = 0; i < kPhases.size(); ++i) phases_[i]->Set((counts.*kPhases[i].count)());
+  if (queue.meta().resource_version() == shown_version_) return;
+  shown_version_ = queue.meta().resource_version();
+  for (size_t i = 0; i < kStates.size(); ++i) states_[i]->Set(queue.state() == kStates[i] ? 1 : 0);
+  ShowUse(queue);
+}
+
+void QueueSeries::ShowUse(const kube::v1::Queue& queue) {
+  std::map<std::string, obs::Gauge*> shown;
+  for (const kube::v1::KeyValue& pair : queue.capability()) {
+    const double most = AmountOf(queue.capability(), pair.key());
+    if (most <= 0) continue;
+    obs::Gauge*& gauge = shown[pair.key()];
+    const auto known = in_use_.find(pair.key());
+    gauge = known != in_use_.end() ? known->second
+                                   : &metrics_.GetGauge(kInUse, "Allocated by the capability of the queue.",
+                                                        LabelsOf(queue_, "resource", pair.key()));
+    gauge->Set(AmountOf(queue.allocated(), pair.key()) / most);
+  }
+  for (const auto& [resource, gauge] : in_use_) {
+    if (!shown.contains(resource)) metrics_.Remove(kInUse, LabelsOf(queue_, "resource", resource));
+  }
+  in_use_ = std::move(shown);
+}
+
+KaiQueueSeries::KaiQueueSeries(obs::Metrics& metrics, std::string queue)
+    : metrics_(metrics),
+      queue_(std::move(queue)),
+      pod_groups_(
+          metrics.GetGauge(kKaiPodGroups, "Pod groups that name the queue of KAI's scheduler.", LabelsOf(queue_))) {}
+
+KaiQueueSeries::~KaiQueueSeries() { metrics_.Remove(kKaiPodGroups, LabelsOf(queue_)); }
 
 }  // namespace basalt::queuesvc

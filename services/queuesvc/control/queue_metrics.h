@@ -1,24 +1,56 @@
 #pragma once
 
+// The series of one queue: upstream's counts of pod groups (queue spec 7.1), its state, and how much of its capability
+// is in use. They are the worker's that owns the queue, and go with the object. Confined to the worker's loop.
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 
+#include "basalt/kube/v1/kube.pb.h"
 #include "basalt/queue/v1/queue.pb.h"
 #include "common/obs/metrics.h"
 
 namespace basalt::queuesvc {
 
-// The series of queues, by upstream's names (queue spec 7.1). A queue's are its owner's to show and to remove. Any
-// thread.
-class QueueMetrics {
+class QueueSeries {
  public:
-  // May be null, and outlives it.
-  explicit QueueMetrics(obs::Metrics* metrics) : metrics_(metrics) {}
+  // `metrics` outlives it.
+  QueueSeries(obs::Metrics& metrics, std::string queue);
+  ~QueueSeries();
+  QueueSeries(const QueueSeries&) = delete;
+  QueueSeries& operator=(const QueueSeries&) = delete;
 
-  void Show(const std::string& queue, const queue::v1::PodGroupCounts& counts);
-  void Remove(const std::string& queue);
+  // Costs a comparison where the queue is the one that was shown last.
+  void Show(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& counts);
 
  private:
-  obs::Metrics* const metrics_;
+  void ShowUse(const kube::v1::Queue& queue);
+
+  obs::Metrics& metrics_;
+  const std::string queue_;
+  std::array<obs::Gauge*, 5> phases_;
+  std::array<obs::Gauge*, 4> states_;
+  std::map<std::string, obs::Gauge*> in_use_;  // By resource.
+  int64_t shown_version_ = -1;                 // Of the queue.
+};
+
+// How many pod groups name a queue of KAI's.
+class KaiQueueSeries {
+ public:
+  // `metrics` outlives it.
+  KaiQueueSeries(obs::Metrics& metrics, std::string queue);
+  ~KaiQueueSeries();
+  KaiQueueSeries(const KaiQueueSeries&) = delete;
+  KaiQueueSeries& operator=(const KaiQueueSeries&) = delete;
+
+  void Show(size_t pod_groups) { pod_groups_.Set(static_cast<double>(pod_groups)); }
+
+ private:
+  obs::Metrics& metrics_;
+  const std::string queue_;
+  obs::Gauge& pod_groups_;
 };
 
 }  // namespace basalt::queuesvc

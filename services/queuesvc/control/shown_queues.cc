@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::LoadShown(uin
     known.push_back({std::string(kube::kWatchQueues), name, record.uid(), "", name, record.resource_version()});
   };
   BASALT_RETURN_IF_ERROR(publisher_.OpenOrBeginAnew(context_.store(), slot, context_.SlotEpoch(slot), load, damage));
-  runtime::ReportDamage(damage, registry_);
+  runtime::ReportDamage(damage, metrics_);
   return known;
 }
 

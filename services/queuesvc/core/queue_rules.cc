@@ -2,11 +2,66 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "common/kube/names.h"
+#include "common/kube/quantity.h"
 
 namespace basalt::queuesvc {
 
-std::string CheckParent(std::string_view parent, const FindQueue& find) {
+namespace {
+
+using Amounts = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
+
+// 0 where the resource is not named, or is no quantity.
+kube::Quantity AmountOf(const Amounts& amounts, std::string_view resource) {
+  for (const kube::v1::KeyValue& pair : amounts) {
+    if (pair.key() == resource) return kube::Quantity::Parse(pair.value()).value_or(kube::Quantity());
+  }
+  return {};
+}
+
+bool HoldsPods(const kube::v1::Queue& queue) {
+  return queue.pending() + queue.inqueue() + queue.running() + queue.unknown() > 0 ||
+         !AmountOf(queue.allocated(), "pods").IsZero();
+}
+
+// Of the nearest queue from `name` upwards that limits the resource; null: none does.
+const kube::v1::Queue* LimitAbove(std::string_view name, std::string_view resource, const FindQueue& find) {
+  int level = 0;
+  while (!name.empty() && name != kube::kRootQueue && level++ < kMostLevels) {
+    const kube::v1::Queue* const queue = find(name);
+    if (queue == nullptr) return nullptr;
+    if (AmountOf(queue->capability(), resource) > kube::Quantity()) return queue;
+    name = queue->parent();
+  }
+  return nullptr;
+}
+
+// Of `own` and all that is below the parent already; empty: it fits.
+std::string CheckSum(const kube::ResourceMap& own, const kube::v1::Queue& parent, const FindQueue& find,
+                     const QueueChildren& children, const Amounts& (kube::v1::Queue::*amounts)() const) {
+  for (const auto& [resource, amount] : own) {
+    kube::Quantity sum = amount;
+    for (const std::string& beside : children.Of(parent.meta().name())) {
+      const kube::v1::Queue* const queue = find(beside);
+      if (queue != nullptr) sum += AmountOf((queue->*amounts)(), resource);
+    }
+    const kube::Quantity most = AmountOf((parent.*amounts)(), resource);
+    if (sum <= most) continue;
+    return fmt::format("{}: the queues below {} would have {} together, and it has {}", resource, parent.meta().name(),
+                       sum.Text(), most.Text());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string CheckParent(std::string_view parent, const FindQueue& find, const QueueChildren& children) {
+  const kube::v1::Queue* const next = parent == kube::kRootQueue ? nullptr : find(parent);
+  if (next != nullptr && children.Of(parent).empty() && HoldsPods(*next)) {
+    return fmt::format("queue {} holds pod groups of its own: a queue has jobs, or queues below it", parent);
+  }
   int level = 1;
   for (std::string_view above = parent; !above.empty() && above != kube::kRootQueue;) {
     const kube::v1::Queue* const queue = find(above);
@@ -16,6 +71,23 @@ std::string CheckParent(std::string_view parent, const FindQueue& find) {
     }
     above = queue->parent();
   }
+  return {};
+}
+
+QueueProblem CheckResources(const QueueResources& made, std::string_view parent, const FindQueue& find,
+                            const QueueChildren& children) {
+  const kube::v1::Queue* const next = parent.empty() || parent == kube::kRootQueue ? nullptr : find(parent);
+  if (next == nullptr) return {};
+  for (const auto& [resource, amount] : made.capability) {
+    const kube::v1::Queue* const limit = LimitAbove(parent, resource, find);
+    if (limit == nullptr || amount <= AmountOf(limit->capability(), resource)) continue;
+    return {"spec.capability", fmt::format("{}: {} is more than queue {} above may take, {}", resource, amount.Text(),
+                                           limit->meta().name(), AmountOf(limit->capability(), resource).Text())};
+  }
+  std::string problem = CheckSum(made.guarantee, *next, find, children, &kube::v1::Queue::guarantee);
+  if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
+  problem = CheckSum(made.deserved, *next, find, children, &kube::v1::Queue::deserved);
+  if (!problem.empty()) return {"spec.deserved", std::move(problem)};
   return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "basalt/kube/v1/kube.pb.h"
+#include "common/kube/resources/resources.h"
 #include "services/queuesvc/core/queue_children.h"
 
 namespace basalt::queuesvc {
@@ -17,8 +18,22 @@ using FindQueue = std::function<const kube::v1::Queue*(std::string_view name)>;
 
 inline constexpr int kMostLevels = 5;  // Below root, as upstream's --max-queue-depth has it by default.
 
-// What is wrong with the parent of a queue that is to be made; empty: nothing.
-std::string CheckParent(std::string_view parent, const FindQueue& find);
+// What is wrong with the parent of a queue that is to be made; empty: nothing. A queue that holds pod groups of its
+// own, as its status tells, and has nobody below it takes nobody.
+std::string CheckParent(std::string_view parent, const FindQueue& find, const QueueChildren& children);
+
+// What a queue that is to be made asks for.
+struct QueueResources {
+  kube::ResourceMap capability, deserved, guarantee;
+};
+struct QueueProblem {
+  std::string field;  // "spec.capability"; empty: there is none.
+  std::string rule;
+};
+// Whether these fit the queues above, and those beside it together their parent. Requires: CheckParent has nothing to
+// say.
+QueueProblem CheckResources(const QueueResources& made, std::string_view parent, const FindQueue& find,
+                            const QueueChildren& children);
 
 // Why the queue may not be deleted; empty: it may.
 std::string CheckDeletion(std::string_view name, const QueueChildren& children);

@@ -7,7 +7,7 @@
 namespace basalt::queuesvc {
 namespace {
 
-TEST(QueueRulesTest, AParentIsThereAndNotTooFarBelowRoot) {
+TEST(QueueParentTest, AParentIsThereAndNotTooFarBelowRoot) {
   std::map<std::string, kube::v1::Queue, std::less<>> queues;
   const auto put = [&queues](const std::string& name, const std::string& parent) {
     queues[name].mutable_meta()->set_name(name);
@@ -24,10 +24,13 @@ TEST(QueueRulesTest, AParentIsThereAndNotTooFarBelowRoot) {
   put("a", "b");
   put("b", "a");
   const auto check = [&queues](std::string_view parent) {
-    return CheckParent(parent, [&queues](std::string_view name) -> const kube::v1::Queue* {
-      const auto found = queues.find(name);
-      return found == queues.end() ? nullptr : &found->second;
-    });
+    return CheckParent(
+        parent,
+        [&queues](std::string_view name) -> const kube::v1::Queue* {
+          const auto found = queues.find(name);
+          return found == queues.end() ? nullptr : &found->second;
+        },
+        QueueChildren());
   };
   for (const char* parent : {"", "root", "l1", "l4", "new"}) EXPECT_EQ(check(parent), "") << parent;
   const char* const too_low = "the queue would be more than 5 levels below root; name one that is higher";
@@ -37,7 +40,93 @@ TEST(QueueRulesTest, AParentIsThereAndNotTooFarBelowRoot) {
   EXPECT_EQ(check("orphan"), "queue gone does not exist; make it first");
 }
 
-TEST(QueueRulesTest, RootDefaultAndParentsStay) {
+class QueueRulesTest : public ::testing::Test {
+ protected:
+  using Amounts = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
+
+  kube::v1::Queue& Put(const std::string& name, const std::string& parent) {
+    kube::v1::Queue& queue = queues_[name];
+    queue.mutable_meta()->set_name(name);
+    queue.set_parent(parent);
+    children_.Move(name, "", parent);
+    return queue;
+  }
+  static void Set(Amounts& amounts, const std::string& resource, const std::string& amount) {
+    kube::v1::KeyValue& pair = *amounts.Add();
+    pair.set_key(resource);
+    pair.set_value(amount);
+  }
+  FindQueue find() const {
+    return [this](std::string_view name) -> const kube::v1::Queue* {
+      const auto found = queues_.find(name);
+      return found == queues_.end() ? nullptr : &found->second;
+    };
+  }
+  std::string Check(const QueueResources& made, std::string_view parent) const {
+    const QueueProblem problem = CheckResources(made, parent, find(), children_);
+    return problem.field.empty() ? "" : problem.field + ": " + problem.rule;
+  }
+  static kube::ResourceMap Of(const std::string& resource, const std::string& amount) {
+    return {{resource, *kube::Quantity::Parse(amount)}};
+  }
+
+  std::map<std::string, kube::v1::Queue, std::less<>> queues_;
+  QueueChildren children_;
+};
+
+// U27 of the users' cases.
+TEST_F(QueueRulesTest, AQueueHasJobsOrQueuesBelowIt) {
+  Put("p", "root").set_running(1);  // Counted, though it is of a child: there is one.
+  Put("c1", "p");
+  Put("p2", "root").set_running(1);
+  Put("p3", "root").set_completed(2);
+  Set(*Put("p4", "root").mutable_allocated(), "pods", "3");
+  Set(*Put("p5", "root").mutable_allocated(), "pods", "0");
+  const auto check = [this](std::string_view parent) { return CheckParent(parent, find(), children_); };
+  EXPECT_EQ(check("p"), "");
+  EXPECT_EQ(check("p2"), "queue p2 holds pod groups of its own: a queue has jobs, or queues below it");
+  EXPECT_EQ(check("p3"), "") << "what is completed holds nothing";
+  EXPECT_EQ(check("p4"), "queue p4 holds pod groups of its own: a queue has jobs, or queues below it");
+  EXPECT_EQ(check("p5"), "");
+}
+
+TEST_F(QueueRulesTest, AQueueFitsThoseAboveAndBesideIt) {
+  kube::v1::Queue& top = Put("top", "root");
+  Set(*top.mutable_capability(), "cpu", "8");
+  Set(*top.mutable_deserved(), "cpu", "4");
+  Set(*top.mutable_guarantee(), "cpu", "2");
+  kube::v1::Queue& team = Put("team", "top");
+  Set(*team.mutable_capability(), "memory", "1Gi");
+  Set(*team.mutable_deserved(), "cpu", "3");
+  Set(*Put("beside", "team").mutable_deserved(), "cpu", "2");
+
+  EXPECT_EQ(Check({}, "team"), "");
+  EXPECT_EQ(Check({.capability = Of("cpu", "100")}, ""), "") << "nothing above root limits";
+  EXPECT_EQ(Check({.capability = Of("cpu", "100")}, "root"), "");
+  EXPECT_EQ(Check({.capability = Of("cpu", "8")}, "team"), "");
+  EXPECT_EQ(Check({.capability = Of("cpu", "8001m")}, "team"),
+            "spec.capability: cpu: 8001m is more than queue top above may take, 8");
+  EXPECT_EQ(Check({.capability = Of("memory", "2Gi")}, "team"),
+            "spec.capability: memory: 2Gi is more than queue team above may take, 1Gi");
+  EXPECT_EQ(Check({.capability = Of("nvidia.com/gpu", "9")}, "team"), "") << "nobody above limits it";
+  EXPECT_EQ(Check({.deserved = Of("cpu", "1")}, "team"), "");
+  EXPECT_EQ(Check({.deserved = Of("cpu", "1500m")}, "team"),
+            "spec.deserved: cpu: the queues below team would have 3500m together, and it has 3");
+  EXPECT_EQ(Check({.deserved = Of("nvidia.com/gpu", "1")}, "team"),
+            "spec.deserved: nvidia.com/gpu: the queues below team would have 1 together, and it has 0");
+  EXPECT_EQ(Check({.guarantee = Of("cpu", "1")}, "team"),
+            "spec.guarantee.resource: cpu: the queues below team would have 1 together, and it has 0");
+  EXPECT_EQ(Check({.guarantee = Of("cpu", "2")}, "top"), "");
+}
+
+// U35 of the users' cases.
+TEST_F(QueueRulesTest, SumsThatNoNumberHoldsStayAboveAll) {
+  Set(*Put("team", "root").mutable_deserved(), "cpu", "100E");
+  Set(*Put("beside", "team").mutable_deserved(), "cpu", "9223372036854775807E");
+  EXPECT_NE(Check({.deserved = Of("cpu", "9223372036854775807E")}, "team"), "") << "it has not become negative";
+}
+
+TEST_F(QueueRulesTest, RootDefaultAndParentsStay) {
   QueueChildren children;
   children.Move("a", "", "team");
   children.Move("b", "", "team");

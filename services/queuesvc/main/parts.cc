@@ -6,19 +6,18 @@
 #include "common/shell/replica_members.h"
 #include "services/queuesvc/api/queue_service.h"
 #include "services/queuesvc/api/queue_watch.h"
-#include "services/queuesvc/control/queue_controller.h"
 
 namespace basalt::queuesvc {
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
-  return MakePartsWith(metrics, watch::WatchHub::kMaxWatches);
+  return MakePartsWith(metrics, {}, watch::WatchHub::kMaxWatches);
 }
 
-shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches) {
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const QueueControllerOptions& options, size_t max_watches) {
   const auto hub = std::make_shared<watch::WatchHub>(max_watches);
   shell::ServiceParts parts;
-  parts.make_controller = [hub, &metrics](runtime::Context& context) {
-    auto controller = std::make_unique<QueueController>(context, &metrics, QueueControllerOptions());
+  parts.make_controller = [hub, &metrics, options](runtime::Context& context) {
+    auto controller = std::make_unique<QueueController>(context, &metrics, options);
     runtime::PublishChanges<WatchedQueues>(*controller, *hub);
     return controller;
   };

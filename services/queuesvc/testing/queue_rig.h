@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
+#include "common/kube/object_key.h"
 #include "common/runtime/testing/shown_records.h"
 #include "common/testing/controller_rig/controller_rig.h"
 #include "services/queuesvc/control/queue_controller.h"
@@ -85,6 +87,26 @@ class QueueRig : public basalt::testing::ControllerRig {
   void MakeQueue(std::string_view name, std::string_view parent) {
     server().Create(kube::kQueues, json::object{{"metadata", json::object{{"name", name}}},
                                                 {"spec", json::object{{"parent", parent}}}});
+  }
+  void MakeKaiQueue(std::string_view name, std::string_view parent) {
+    server().Create(kube::kKaiQueues, json::object{{"metadata", json::object{{"name", name}}},
+                                                   {"spec", json::object{{"parentQueue", parent}}}});
+  }
+  void MakeKaiGroup(std::string_view name, std::string_view queue) {
+    server().Create(kube::kKaiPodGroups,
+                    json::object{{"metadata", json::object{{"namespace", "default"}, {"name", name}}},
+                                 {"spec", json::object{{"minMember", 1}, {"queue", queue}}}});
+  }
+  void MoveKaiGroup(std::string_view name, std::string_view queue) {
+    server().Merge(kube::kKaiPodGroups, "default", name, json::object{{"spec", json::object{{"queue", queue}}}});
+  }
+  // "below all, 2 pod groups"; "missing, …": pod groups alone name it; "": nobody does.
+  std::string KaiQueue(std::string_view name) {
+    const std::optional<queue::v1::Queue> found = controller().Find(kube::KaiQueueKey(name));
+    if (!found) return "";
+    const kube::v1::KaiQueue& object = found->kai().object();
+    return fmt::format("{}, {} pod groups", object.meta().uid().empty() ? "missing" : "below " + object.parent(),
+                       found->kai().pod_groups());
   }
   // As vcctl does.
   void Command(std::string_view name, std::string_view queue, std::string_view action) {

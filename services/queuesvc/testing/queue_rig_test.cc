@@ -322,5 +322,41 @@ TEST(QueueRigTest, AQueueThatTheNextSnapshotLeavesOutIsNotToldAsGone) {
   rig.ExpectShownIsRecorded();
 }
 
+// Queues of KAI's are read and counted; nothing about them is ever written.
+TEST(QueueRigTest, GroupsOfKaisAreCountedWhereTheyAreWhateverHappens) {
+  for (const bool loses_disk : {false, true}) {
+    SCOPED_TRACE(loses_disk);
+    QueueRig rig;
+    rig.Start();
+    rig.MakeKaiGroup("early", "team");
+    rig.Run(absl::Seconds(10));
+    EXPECT_EQ(rig.KaiQueue("team"), "missing, 1 pod groups");
+    rig.MakeKaiQueue("team", "all");
+    rig.MakeKaiGroup("a", "team");
+    rig.MakeKaiGroup("b", "other");
+    rig.MakeKaiGroup("none", "");
+    rig.server().ClearLog();
+    rig.Run(absl::Seconds(10));
+    EXPECT_EQ(rig.KaiQueue("team"), "below all, 2 pod groups");
+    EXPECT_EQ(rig.KaiQueue("other"), "missing, 1 pod groups");
+    EXPECT_EQ(rig.controller().queues().Find("team"), nullptr) << "it is no queue of Volcano's";
+
+    rig.Kill();
+    if (loses_disk) rig.LoseDisk();
+    rig.MoveKaiGroup("a", "other");  // Nobody sees it move.
+    rig.Start();
+    rig.Run(absl::Seconds(10));
+    EXPECT_EQ(rig.KaiQueue("team"), "below all, 1 pod groups");
+    EXPECT_EQ(rig.KaiQueue("other"), "missing, 2 pod groups");
+    rig.MoveKaiGroup("early", "other");
+    rig.Run(absl::Seconds(10));
+    EXPECT_EQ(rig.KaiQueue("team"), "below all, 0 pod groups");
+    rig.server().Delete(kube::kKaiQueues, "", "team");
+    rig.Run(absl::Seconds(10));
+    EXPECT_EQ(rig.KaiQueue("team"), "");
+    EXPECT_TRUE(rig.server().log().empty()) << "nothing was written";
+  }
+}
+
 }  // namespace
 }  // namespace basalt::queuesvc::testing
