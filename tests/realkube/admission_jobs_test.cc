@@ -1,0 +1,424 @@
+// deploy/admission on a real API server, where nothing of the suite runs: what the tables of tests/crds
+// refuse is refused in the same words, and what they accept is accepted, with our definitions and with those of live
+// clusters, whose rules are fewer; every default is in what the server answers.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/testing/status_matchers.h"
+#include "tests/conformance/client.h"
+#include "tests/crds/case.h"
+#include "tests/realkube/cluster.h"
+
+namespace basalt::realkube {
+namespace {
+
+using conformance::Answer;
+using crds::Case;
+
+constexpr char kJobs[] = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
+
+// A server with these definitions and the policies of jobs, all of which are in force.
+class Server {
+ public:
+  static std::unique_ptr<Server> Start(const std::string& definitions) {
+    auto server = std::make_unique<Server>();
+    auto cluster = Cluster::Start({.nodes = 0, .crds = definitions, .kwok = false});
+    EXPECT_THAT(cluster, basalt::testing::IsOk());
+    if (!cluster.ok()) return nullptr;
+    server->cluster_ = *std::move(cluster);
+    server->ours_ = definitions.empty();
+    http::CurlOptions options;
+    options.base_url = server->cluster_->kube_server();
+    options.ca_file = server->cluster_->dir() + "/pki/ca.crt";
+    options.cert_file = server->cluster_->dir() + "/pki/admin.crt";
+    options.key_file = server->cluster_->dir() + "/pki/admin.key";
+    server->connection_ = std::make_unique<conformance::Connection>(options);
+    return server;
+  }
+
+  // Each policy counts a moment after it was made, and each for itself.
+  void ApplyPolicies() {
+    Apply("/deploy/admission");
+    const json::value probe = *ParseJson(
+        R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"probe"},"spec":{"minAvailable":1,
+            "tasks":[{"name":"a","replicas":1,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]}})");
+    json::value circle = probe, pod = probe, advice = probe, gang = probe;
+    circle.at("spec").at("tasks").at(0).get_object()["dependsOn"] = json::object{{"name", json::array{"a"}}};
+    pod.at("spec").at("tasks").at(0).at("template").get_object()["metadata"] =
+        json::object{{"labels", json::object{{"a", "b/c"}}}};
+    advice.at("spec").get_object()["policies"] = json::array{json::object{{"exitCode", 3}}};
+    gang.at("spec").get_object()["minAvailable"] = 2;
+    const auto soon = [](const std::function<bool()>& holds) {
+      EXPECT_TRUE(conformance::Eventually(holds, absl::Seconds(60)));
+    };
+    soon([&] { return !Create(circle).ok(); });
+    soon([&] { return !Create(pod).ok(); });
+    soon([&] { return !Create(gang).ok(); });
+    soon([&] { return !Create(advice).AllHeaders("warning").empty(); });
+    soon([&] { return Create(probe).json.at("spec").get_object().contains("schedulerName"); });
+    const Answer made = Send("POST", kJobs, probe);
+    ASSERT_TRUE(made.ok()) << made;
+    json::value changed = made.json;
+    changed.at("spec").at("tasks").at(0).at("template").get_object()["metadata"] =
+        json::object{{"labels", json::object{{"a", "b"}}}};
+    soon([&] { return !Replace(changed).ok(); });
+    Delete(made.json);
+  }
+
+  Answer Send(std::string method, std::string target, const json::value& body, std::string type = "application/json") {
+    http::Request request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    request.headers = {{"Content-Type", std::move(type)}};
+    if (!body.is_null()) request.body = ToText(body);
+    return connection_->Send(std::move(request));
+  }
+  Answer Create(const json::value& manifest) {
+    return Send("POST", crds::CollectionOf(manifest, "default") + "?dryRun=All", manifest);
+  }
+  Answer Replace(const json::value& object) {
+    return Send("PUT", fmt::format("{}/{}?dryRun=All", kJobs, conformance::NameOf(object)), object);
+  }
+  void Delete(const json::value& object) {
+    Send("DELETE", fmt::format("{}/{}", kJobs, conformance::NameOf(object)), nullptr);
+  }
+  void Apply(std::string_view folder) {
+    EXPECT_THAT(cluster_->Kubectl({"apply", "-f", fmt::format("{}{}", BASALT_SOURCE_DIR, folder)}),
+                basalt::testing::IsOk());
+  }
+  Answer Patch(const json::value& object, std::string_view subresource, std::string_view change) {
+    return Send("PATCH", fmt::format("{}/{}{}", kJobs, conformance::NameOf(object), subresource), *ParseJson(change),
+                "application/merge-patch+json");
+  }
+  bool ours() const { return ours_; }
+
+ private:
+  bool ours_ = true;  // The definitions.
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<conformance::Connection> connection_;
+};
+
+bool IsJob(const Case& one) { return FindString(one.base, "kind") == "Job"; }
+bool IsGroup(const Case& one) { return FindString(one.base, "kind") == "PodGroup"; }
+
+// Upstream has no such rule: these are warnings, unless our definitions refuse what breaks them.
+bool IsAdvice(const Case& one, bool ours) {
+  return (one.memory.starts_with('X') || one.memory.starts_with('N')) && !(ours && one.beyond.empty());
+}
+
+// Whether a sentence names the field, or what it lies in.
+bool Names(std::string_view text, std::string_view field) {
+  for (const std::string_view root : {"spec", "metadata", "status"}) {
+    for (size_t at = text.find(root); at != std::string_view::npos; at = text.find(root, at + 1)) {
+      size_t end = at;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 ||
+                                   std::string_view(".[]-").find(text[end]) != std::string_view::npos)) {
+        ++end;
+      }
+      std::string named(text.substr(at, end - at));
+      if (const size_t any = named.find("[]"); any != std::string::npos) named.resize(any);
+      if (crds::AreRelated(named, field)) return true;
+    }
+  }
+  return false;
+}
+
+Answer AnswerTo(Server& server, const Case& one) {
+  if (!one.update) return server.Create(one.Changed(one.base));
+  const Answer made = server.Send("POST", kJobs, one.base);
+  EXPECT_TRUE(made.ok()) << made;
+  if (!made.ok()) return made;
+  const Answer answer = server.Replace(one.Changed(made.json));
+  server.Delete(made.json);
+  return answer;
+}
+
+// Refused by more than one policy, of which the server names one: what the defaults gave each task stays when it is
+// scaled.
+const std::set<std::string_view> kRefusedTwice = {"MayScaleToZero", "U2_ScaledBelowTheMinimum", "U3_BothTiers",
+                                                  "U4_TaskRemoved"};
+
+std::string Warnings(const Answer& answer) { return fmt::format("{}", fmt::join(answer.AllHeaders("warning"), "\n")); }
+
+void ExpectNamed(const Case& one, const std::string& text) {
+  EXPECT_TRUE(Names(text, one.refused)) << "wanted " << one.refused << "\ngot " << text;
+  const std::string_view words = std::string_view(one.says).substr(0, one.says.find(" '^"));
+  EXPECT_TRUE(text.find(words) != std::string::npos || text.find(one.Words()) != std::string::npos)
+      << "wanted " << one.says << "\ngot " << text;
+}
+
+void ExpectTheTable(Server& server) {
+  std::vector<Case> cases = crds::LoadCases();
+  for (const std::string& folder : {crds::ExamplesFolder(), crds::LiveExamplesFolder()}) {
+    for (Case& one : crds::LoadExamples(folder)) cases.push_back(std::move(one));
+  }
+  size_t refused = 0, warned = 0;
+  for (const Case& one : cases) {
+    if (!IsJob(one) && !(IsGroup(one) && !one.update)) continue;
+    SCOPED_TRACE(one.name);
+    const Answer answer = AnswerTo(server, one);
+    const std::string text = answer.message();
+    if (kRefusedTwice.contains(std::string_view(one.name).substr(one.name.find('/') + 1))) {
+      EXPECT_FALSE(answer.ok());
+    } else if (one.refused.empty()) {
+      EXPECT_TRUE(answer.ok()) << answer;
+    } else if (IsAdvice(one, server.ours())) {
+      ++warned;
+      EXPECT_TRUE(answer.ok()) << answer;
+      EXPECT_TRUE(Names(Warnings(answer), one.refused)) << "wanted " << one.refused << "\ngot " << Warnings(answer);
+    } else {
+      ++refused;
+      EXPECT_FALSE(answer.ok());
+      // A definition that is not ours has words of its own.
+      if (server.ours() || text.find("ValidatingAdmissionPolicy") != std::string::npos) ExpectNamed(one, text);
+    }
+  }
+  EXPECT_GT(refused, 140u);
+  EXPECT_GE(warned, 7u);
+}
+
+struct Default {
+  std::string_view rule;
+  crds::Changes set;
+  std::vector<std::string> remove;
+  crds::Changes stored;
+};
+
+void ExpectTheDefaults(Server& server) {
+  const json::value job = *ParseJson(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j"},"spec":{"tasks":[
+          {"name":"a","replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},
+          {"name":"b","replicas":4,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]}})");
+  const std::vector<Default> table = {
+      {"D1", {}, {}, {{"/spec/queue", "default"}}},
+      {"D1", {{"/spec/queue", ""}}, {}, {{"/spec/queue", "default"}}},
+      {"D1", {{"/spec/queue", "team"}}, {}, {{"/spec/queue", "team"}}},
+      {"D2", {}, {}, {{"/spec/schedulerName", "volcano"}}},
+      {"D2", {{"/spec/schedulerName", "other"}}, {}, {{"/spec/schedulerName", "other"}}},
+      {"D3", {{"/spec/maxRetry", 0}}, {}, {{"/spec/maxRetry", 3}}},
+      {"D3", {{"/spec/maxRetry", 5}}, {}, {{"/spec/maxRetry", 5}}},
+      {"D4", {{"/spec/tasks/0/name", ""}}, {}, {{"/spec/tasks/0/name", "default0"}, {"/spec/tasks/1/name", "b"}}},
+      {"D4", {}, {"/spec/tasks/1/name"}, {{"/spec/tasks/0/name", "a"}, {"/spec/tasks/1/name", "default1"}}},
+      {"D5",
+       {{"/spec/tasks/1/template/spec/hostNetwork", true}},
+       {},
+       {{"/spec/tasks/1/template/spec/dnsPolicy", "ClusterFirstWithHostNet"},
+        {"/spec/tasks/0/template/spec/dnsPolicy", nullptr}}},
+      {"D5",
+       {{"/spec/tasks/1/template/spec/hostNetwork", true}, {"/spec/tasks/1/template/spec/dnsPolicy", "Default"}},
+       {},
+       {{"/spec/tasks/1/template/spec/dnsPolicy", "Default"}}},
+      {"D6", {}, {}, {{"/spec/tasks/0/minAvailable", 2}, {"/spec/tasks/1/minAvailable", 4}}},
+      {"D6", {{"/spec/tasks/0/minAvailable", 0}}, {}, {{"/spec/tasks/0/minAvailable", 0}}},
+      {"D6", {}, {"/spec/tasks/0/replicas"}, {{"/spec/tasks/0/minAvailable", 0}}},
+      {"D6",
+       {{"/spec/tasks/1/partitionPolicy", *ParseJson(R"({"totalPartitions":2,"partitionSize":2,"minPartitions":1})")}},
+       {},
+       {{"/spec/tasks/1/minAvailable", 2}, {"/spec/minAvailable", 4}}},
+      {"D7", {{"/spec/tasks/0/maxRetry", 0}}, {}, {{"/spec/tasks/0/maxRetry", 3}, {"/spec/tasks/1/maxRetry", 3}}},
+      {"D7", {{"/spec/tasks/0/maxRetry", 1}}, {}, {{"/spec/tasks/0/maxRetry", 1}}},
+      {"D8", {}, {}, {{"/spec/minAvailable", 6}}},
+      {"D8", {{"/spec/minAvailable", 0}, {"/spec/tasks/1/minAvailable", 1}}, {}, {{"/spec/minAvailable", 3}}},
+      {"D8", {{"/spec/minAvailable", 2}}, {}, {{"/spec/minAvailable", 2}}},
+      {"D9",
+       {{"/spec/plugins", *ParseJson(R"({"pytorch":["--port=1"]})")}},
+       {},
+       {{"/spec/plugins/svc", json::array{}}}},
+      {"D9",
+       {{"/spec/plugins", *ParseJson(R"({"tensorflow":[],"svc":["x"]})")}},
+       {},
+       {{"/spec/plugins/svc", json::array{"x"}}}},
+      {"D9", {{"/spec/plugins", *ParseJson(R"({"env":[]})")}}, {}, {{"/spec/plugins/svc", nullptr}}},
+      {"D9", {{"/spec/plugins", *ParseJson(R"({"ray":["--head=a"]})")}}, {}, {{"/spec/plugins/svc", json::array{}}}},
+      {"D10",
+       {{"/spec/plugins", *ParseJson(R"({"mpi":["--master=a"]})")}},
+       {},
+       {{"/spec/plugins/ssh", json::array{}}, {"/spec/plugins/svc", json::array{}}}},
+  };
+  for (const Default& one : table) {
+    const Case change{.set = one.set, .remove = one.remove};
+    const Answer answer = server.Create(change.Changed(job));
+    SCOPED_TRACE(fmt::format("{} {}", one.rule, answer.body));
+    EXPECT_TRUE(answer.ok());
+    for (const auto& [pointer, wanted] : one.stored) {
+      const json::value* got = crds::At(answer.json, pointer);
+      EXPECT_TRUE(got == nullptr ? wanted.is_null() : *got == wanted) << pointer << ", wanted " << ToText(wanted);
+    }
+  }
+}
+
+// Beyond the reach of a definition's rules, and of the tables that are made for them.
+void ExpectTheRest(Server& server) {
+  const auto job = [](int tasks, std::string_view name) {
+    json::array list;
+    for (int i = 0; i < tasks; ++i) {
+      list.push_back(*ParseJson(fmt::format(
+          R"({{"name":"t{}","replicas":1,"template":{{"spec":{{"containers":[{{"name":"c","image":"i"}}]}}}}}})", i)));
+    }
+    json::value made = *ParseJson(R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job"})");
+    made.get_object()["metadata"] = json::object{{"name", name}};
+    made.get_object()["spec"] = json::object{{"tasks", std::move(list)}};
+    return made;
+  };
+  const auto task = [](json::value& made, size_t i) -> json::object& {
+    return made.at("spec").at("tasks").at(i).get_object();
+  };
+  json::value twice = job(300, "j");
+  task(twice, 299)["name"] = "t250";
+  EXPECT_NE(server.Create(twice).message().find("spec.tasks[299].name 't250' is a name of two tasks"),
+            std::string::npos);
+
+  json::value long_name = job(12, "jjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjj");  // 55
+  EXPECT_TRUE(server.Create(long_name).ok());
+  task(long_name, 11)["name"] = "t1234";
+  EXPECT_NE(server.Create(long_name).message().find("spec.tasks[11].name must make '<job>-<task>-<position>'"),
+            std::string::npos);
+
+  json::value chain = job(40, "j");
+  for (size_t i = 1; i < 40; ++i) {
+    task(chain, i)["dependsOn"] = json::object{{"name", json::array{fmt::format("t{}", i - 1)}}};
+  }
+  EXPECT_TRUE(server.Create(chain).ok()) << server.Create(chain);
+  json::value circle = job(40, "j");
+  for (size_t i = 0; i < 40; ++i) {
+    task(circle, i)["dependsOn"] = json::object{{"name", json::array{fmt::format("t{}", (i + 1) % 40)}}};
+  }
+  EXPECT_NE(server.Create(circle).message().find("goes round in a circle: t0, t1,"), std::string::npos);
+
+  for (const int tasks : {700, 3000}) {
+    const Answer large = server.Create(job(tasks, "large"));
+    EXPECT_TRUE(large.ok()) << large;
+    EXPECT_EQ(ToText(large.json.at("spec").at("minAvailable")), fmt::format("{}", tasks));
+    EXPECT_TRUE(Warnings(large).empty()) << Warnings(large);
+  }
+
+  json::value whole = job(1, "j");
+  task(whole, 0)["topologyPolicy"] = "restricted";
+  for (const auto& [resources, taken] : std::map<std::string, bool>{{R"({"requests":{"cpu":"2000m"}})", true},
+                                                                    {R"({"requests":{"cpu":4}})", true},
+                                                                    {R"({"limits":{"cpu":"1"}})", true},
+                                                                    {R"({"limits":{"cpu":"0.5"}})", false},
+                                                                    {R"({"requests":{"memory":"1Gi"}})", false},
+                                                                    {R"({"requests":{"cpu":"2.5"}})", false}}) {
+    task(whole, 0)["template"].at("spec").at("containers").at(0).get_object()["resources"] = *ParseJson(resources);
+    EXPECT_EQ(server.Create(whole).ok(), taken) << resources;
+  }
+}
+
+void ExpectGroupsAndPods(Server& server) {
+  ASSERT_TRUE(server
+                  .Send("POST", "/api/v1/namespaces", *ParseJson(R"({"metadata":{"name":"team","annotations":{
+                            "scheduling.volcano.sh/queue-name":"theirs"}}})"))
+                  .ok());
+  const auto queue = [&](std::string_view ns, std::string_view spec) {
+    const json::value group = *ParseJson(fmt::format(
+        R"({{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{{"name":"g"}},"spec":{}}})",
+        spec));
+    return server.Send("POST", crds::CollectionOf(group, ns) + "?dryRun=All", group).At({"spec", "queue"});
+  };
+  EXPECT_TRUE(conformance::Eventually([&] { return queue("team", "{}") == "theirs"; }));
+  EXPECT_EQ(queue("team", R"({"queue":"default"})"), "theirs");
+  EXPECT_EQ(queue("team", R"({"queue":"mine"})"), "mine");
+  EXPECT_EQ(queue("default", "{}"), "default");
+
+  const auto pod = [&](std::string_view scheduler, std::string_view annotations, std::string_view more = "") {
+    return server.Send("POST", "/api/v1/namespaces/default/pods?dryRun=All",
+                       *ParseJson(fmt::format(
+                           R"({{"metadata":{{"name":"p","annotations":{{{}}}}},"spec":{{"schedulerName":"{}",
+                               "containers":[{{"name":"c","image":"i"}}]{}}}}})",
+                           annotations, scheduler, more)));
+  };
+  const auto says = [](const Answer& answer, std::string_view words) {
+    return answer.message().find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(conformance::Eventually([&] { return pod("volcano", "").ok(); }));  // Its service account is there.
+  constexpr std::string_view kWrong = "must be a positive integer, or a percentage from 1% to 99%";
+  for (const std::string_view key : {"volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"}) {
+    const auto with = [&key](std::string_view value) { return fmt::format(R"("{}":"{}")", key, value); };
+    EXPECT_TRUE(conformance::Eventually([&] { return says(pod("volcano", with("0")), kWrong); }));
+    for (const std::string_view value : {"0", "-1", "", "x", "1.5", "0%", "100%", "-1%", "%"}) {
+      const Answer answer = pod("volcano", with(value));
+      EXPECT_TRUE(says(answer, fmt::format("{} '{}' {}", key, value, kWrong))) << value << answer;
+      EXPECT_TRUE(pod("default-scheduler", with(value)).ok());
+    }
+    for (const std::string_view value : {"1", "12", "1%", "99%"})
+      EXPECT_TRUE(pod("volcano", with(value)).ok()) << value;
+  }
+  EXPECT_TRUE(says(pod("volcano", R"("volcano.sh/jdb-min-available":"1","volcano.sh/jdb-max-unavailable":"1")"),
+                   "metadata.annotations has both"));
+
+  constexpr std::string_view kGate = "scheduling.volcano.sh/queue-allocation-gate";
+  const std::string asks = fmt::format(R"("{}":"true")", kGate);
+  EXPECT_EQ(pod("volcano", asks).At({"spec", "schedulingGates"}), "");
+  server.Apply("/deploy/admission/queue-gate");
+  const std::string gated = fmt::format(R"([{{"name":"{}"}}])", kGate);
+  EXPECT_TRUE(conformance::Eventually([&] { return pod("volcano", asks).At({"spec", "schedulingGates"}) == gated; }));
+  EXPECT_EQ(pod("volcano", asks, ",\"schedulingGates\":" + gated).At({"spec", "schedulingGates"}), gated);
+  EXPECT_EQ(pod("volcano", asks, R"(,"schedulingGates":[{"name":"a/b"}])").At({"spec", "schedulingGates"}),
+            fmt::format(R"([{{"name":"a/b"}},{{"name":"{}"}}])", kGate));
+  EXPECT_EQ(pod("volcano", "").At({"spec", "schedulingGates"}), "");
+  EXPECT_EQ(pod("default-scheduler", asks).At({"spec", "schedulingGates"}), "");
+}
+
+// What a controller writes of a job has nothing to do with its spec, and what was stored before the policies were there
+// stays writable, whatever it breaks.
+TEST(AdmissionOfJobs, LeavesAloneWhatWasStoredBefore) {
+  const std::string definitions =
+      std::filesystem::exists(crds::LiveDefinitions()) ? crds::LiveDefinitions() : std::string();
+  const std::unique_ptr<Server> server = Server::Start(definitions);
+  ASSERT_NE(server, nullptr);
+  std::vector<json::value> stored;
+  for (const Case& one : crds::LoadCases()) {
+    if (!IsJob(one) || one.update || one.refused.empty()) continue;
+    json::value manifest = one.Changed(one.base);
+    manifest.at("metadata").get_object()["name"] = fmt::format("r{}", stored.size());
+    Answer made = server->Send("POST", kJobs, manifest);
+    if (made.ok()) stored.push_back(std::move(made.json));
+  }
+  EXPECT_GT(stored.size(), server->ours() ? 15u : 50u);
+  server->ApplyPolicies();
+  for (const json::value& job : stored) {
+    SCOPED_TRACE(ToText(job));
+    for (const auto& [subresource, change] : std::vector<std::pair<std::string_view, std::string_view>>{
+             {"/status", R"({"status":{"state":{"phase":"Pending","reason":"InvalidJob"}}})"},
+             {"", R"({"metadata":{"labels":{"a":"b"},"finalizers":["a.example/b"]}})"},
+             {"", R"({"metadata":{"finalizers":null}})"}}) {
+      const Answer answer = server->Patch(job, subresource, change);
+      EXPECT_TRUE(answer.ok()) << answer;
+    }
+  }
+}
+
+void ExpectAll(const std::string& definitions) {
+  const std::unique_ptr<Server> server = Server::Start(definitions);
+  ASSERT_NE(server, nullptr);
+  server->ApplyPolicies();
+  ExpectTheTable(*server);
+  ExpectTheDefaults(*server);
+  ExpectTheRest(*server);
+  ExpectGroupsAndPods(*server);
+}
+
+TEST(AdmissionOfJobs, WithOurDefinitions) { ExpectAll(""); }
+
+TEST(AdmissionOfJobs, WithLiveDefinitions) {
+  if (!std::filesystem::exists(crds::LiveDefinitions())) {
+    GTEST_SKIP() << "skipped: the live definitions are absent: " << crds::LiveDefinitions();
+  }
+  ExpectAll(crds::LiveDefinitions());
+}
+
+}  // namespace
+}  // namespace basalt::realkube
