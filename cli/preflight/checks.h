@@ -37,6 +37,7 @@ absl::Status CheckRights(KubeApi& api, const std::vector<Right>& rights, const s
                          Findings& findings);
 absl::Status CheckControllers(KubeApi& api, Findings& findings);
 absl::Status CheckWebhooks(KubeApi& api, const std::vector<Right>& rights, Findings& findings);
+absl::Status CheckAdmission(KubeApi& api, Findings& findings);
 absl::Status CheckTakeOver(KubeApi& api, const PreflightOptions& options, Findings& findings);
 
 // All of them.

@@ -243,6 +243,40 @@ TEST(PreflightTest, AWebhookThatNobodyAnswersIsAProblemWhereItFailsTheWrite) {
   }
 }
 
+TEST(PreflightTest, WithoutAdmissionPoliciesItSaysWhatIsToldAfterwards) {
+  const std::string api_path = "/apis/admissionregistration.k8s.io/v1";
+  ScriptedApi api;
+  Findings old;
+  ASSERT_TRUE(CheckAdmission(api, old).ok());
+  api.documents[api_path] = R"({"resources":[{"name":"validatingadmissionpolicies"}]})";
+  api.documents[api_path + "/validatingadmissionpolicies"] = R"({"items":[{"metadata":{"name":"jobs.basalt.dev"}}]})";
+  Findings between;
+  ASSERT_TRUE(CheckAdmission(api, between).ok());
+  api.documents[api_path] =
+      R"({"resources":[{"name":"validatingadmissionpolicies"},{"name":"mutatingadmissionpolicies"}]})";
+  api.documents[api_path + "/mutatingadmissionpolicies"] =
+      R"({"items":[{"metadata":{"name":"jobs-defaults.basalt.dev"}},
+      {"metadata":{"name":"podgroups-queue.basalt.dev"}},{"metadata":{"name":"queues-hierarchy.basalt.dev"}}]})";
+  Findings all;
+  ASSERT_TRUE(CheckAdmission(api, all).ok());
+
+  const auto what = [](const Findings& findings, std::string_view check) {
+    const Finding finding = Of(findings, check);
+    EXPECT_EQ(finding.result, Result::kOk);
+    return finding.what;
+  };
+  EXPECT_EQ(what(old, "validatingadmissionpolicies"),
+            "not served in v1, which is so from Kubernetes 1.30; what the definitions do not refuse is refused by "
+            "basaltctl, and of kubectl told afterwards: in the status of the job, as an Event");
+  EXPECT_EQ(what(old, "mutatingadmissionpolicies"),
+            "not served in v1, which is so from Kubernetes 1.36; defaults are not stored: jobs run by them all the "
+            "same, and kubectl does not show them");
+  EXPECT_TRUE(what(between, "validatingadmissionpolicies").starts_with("jobs-new.basalt.dev, "));
+  EXPECT_EQ(Of(between, "validatingadmissionpolicies").cure, "kubectl apply -f deploy/admission");
+  EXPECT_TRUE(what(between, "mutatingadmissionpolicies").starts_with("not served in v1"));
+  EXPECT_EQ(what(all, "mutatingadmissionpolicies"), "those of deploy/admission are there");
+}
+
 TEST(PreflightTest, WhatWouldBeTakenOverIsCounted) {
   ScriptedApi api;
   api.documents["/apis/batch.volcano.sh/v1alpha1/jobs"] = R"({"items":[

@@ -54,6 +54,16 @@ TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
   const auto cluster = StartCluster("");
   ASSERT_NE(cluster, nullptr);
   EXPECT_EQ(Problems(Ask(*cluster)), Texts{});
+  const auto policies = [&](std::string_view kind) {
+    for (const cli::Finding& finding : Ask(*cluster)) {
+      if (finding.check == kind) return finding.what;
+    }
+    return std::string();
+  };
+  EXPECT_NE(policies("validatingadmissionpolicies").find("jobs.basalt.dev, "), std::string::npos);
+  EXPECT_TRUE(cluster->Kubectl({"apply", "-f", BASALT_SOURCE_DIR "/deploy/admission"}).ok());
+  EXPECT_EQ(policies("validatingadmissionpolicies"), "those of deploy/admission are there");
+  EXPECT_EQ(policies("mutatingadmissionpolicies"), "those of deploy/admission are there");
 
   const auto apply = [&](const std::string& text) {
     const std::string file = cluster->dir() + "/object.yaml";

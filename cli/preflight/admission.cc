@@ -1,0 +1,87 @@
+// Admission policies of the API server, which refuse and complete at kubectl apply what the suite would tell of later.
+#include <fmt/format.h>
+
+#include "cli/preflight/checks.h"
+#include "common/base/status_macros.h"
+
+namespace basalt::cli {
+namespace {
+
+constexpr std::string_view kApi = "/apis/admissionregistration.k8s.io/v1";
+
+struct Kind {
+  std::string_view plural;
+  std::string_view since;
+  std::string_view without;  // What is then so.
+  // Those of deploy/admission that are asked once for an object; the others are for who wants them.
+  std::vector<std::string_view> policies;
+};
+
+const std::vector<Kind>& Kinds() {
+  static const auto& kinds = *new std::vector<Kind>{
+      {"validatingadmissionpolicies",
+       "1.30",
+       "what the definitions do not refuse is refused by basaltctl, and of kubectl told afterwards: in the status of "
+       "the "
+       "job, as an Event",
+       {"jobs.basalt.dev", "jobs-new.basalt.dev", "jobs-fixed.basalt.dev", "jobs-templates.basalt.dev",
+        "jobs-advice.basalt.dev", "podgroups.basalt.dev", "pods.basalt.dev", "queues-protected.basalt.dev",
+        "queues-hierarchy.basalt.dev"}},
+      {"mutatingadmissionpolicies",
+       "1.36",
+       "defaults are not stored: jobs run by them all the same, and kubectl does not show them",
+       {"jobs-defaults.basalt.dev", "podgroups-queue.basalt.dev", "queues-hierarchy.basalt.dev"}}};
+  return kinds;
+}
+
+absl::Status CheckKind(KubeApi& api, const Kind& kind, bool is_served, Findings& findings) {
+  Finding finding{std::string(kind.plural), Result::kOk, "", ""};
+  if (!is_served) {
+    finding.what = fmt::format("not served in v1, which is so from Kubernetes {}; {}", kind.since, kind.without);
+    findings.push_back(std::move(finding));
+    return absl::OkStatus();
+  }
+  std::vector<std::string> missing(kind.policies.begin(), kind.policies.end());
+  KubeAnswer answer;
+  BASALT_RETURN_IF_ERROR(ForEachItem(
+      api, fmt::format("{}/{}", kApi, kind.plural), "",
+      [&](const json::value& policy) {
+        std::erase(missing, TextAt(policy, {"metadata", "name"}));
+      },
+      answer));
+  if (!answer.ok()) {
+    findings.push_back(Unreadable(kind.plural, fmt::format("the {}", kind.plural), absl::OkStatus(), answer));
+    return absl::OkStatus();
+  }
+  if (missing.empty()) {
+    finding.what = "those of deploy/admission are there";
+  } else {
+    finding.what = fmt::format("{} not there; nothing needs it, but {}", fmt::join(missing, ", "), kind.without);
+    finding.cure = "kubectl apply -f deploy/admission";
+  }
+  findings.push_back(std::move(finding));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckAdmission(KubeApi& api, Findings& findings) {
+  BASALT_ASSIGN_OR_RETURN(const KubeAnswer served, api.Get(std::string(kApi)));
+  if (!served.ok() && served.status != 404) {
+    findings.push_back(Unreadable("admission policies", "what the server serves", absl::OkStatus(), served));
+    return absl::OkStatus();
+  }
+  const json::value* resources = served.ok() ? Find(served.body, "resources") : nullptr;
+  for (const Kind& kind : Kinds()) {
+    bool is_served = false;
+    if (resources != nullptr && resources->is_array()) {
+      for (const json::value& resource : resources->get_array()) {
+        is_served = is_served || FindString(resource, "name") == kind.plural;
+      }
+    }
+    BASALT_RETURN_IF_ERROR(CheckKind(api, kind, is_served, findings));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace basalt::cli
