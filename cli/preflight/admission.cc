@@ -30,7 +30,8 @@ const std::vector<Kind>& Kinds() {
       {"mutatingadmissionpolicies",
        "1.36",
        "defaults are not stored: jobs run by them all the same, and kubectl does not show them",
-       {"jobs-defaults.basalt.dev", "podgroups-queue.basalt.dev", "queues-hierarchy.basalt.dev"}}};
+       {"jobs-defaults.basalt.dev", "jobs-defaults-kept.basalt.dev", "podgroups-queue.basalt.dev",
+        "queues-hierarchy.basalt.dev"}}};
   return kinds;
 }
 

@@ -256,6 +256,7 @@ TEST(PreflightTest, WithoutAdmissionPoliciesItSaysWhatIsToldAfterwards) {
       R"({"resources":[{"name":"validatingadmissionpolicies"},{"name":"mutatingadmissionpolicies"}]})";
   api.documents[api_path + "/mutatingadmissionpolicies"] =
       R"({"items":[{"metadata":{"name":"jobs-defaults.basalt.dev"}},
+      {"metadata":{"name":"jobs-defaults-kept.basalt.dev"}},
       {"metadata":{"name":"podgroups-queue.basalt.dev"}},{"metadata":{"name":"queues-hierarchy.basalt.dev"}}]})";
   Findings all;
   ASSERT_TRUE(CheckAdmission(api, all).ok());

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -102,6 +103,12 @@ class Server {
     return Send("PATCH", fmt::format("{}/{}{}", kJobs, conformance::NameOf(object), subresource), *ParseJson(change),
                 "application/merge-patch+json");
   }
+  std::string WriteFile(const std::string& text) const {
+    std::string file = cluster_->dir() + "/manifest.yaml";
+    std::ofstream(file) << text;
+    return file;
+  }
+  Cluster& cluster() { return *cluster_; }
   bool ours() const { return ours_; }
 
  private:
@@ -259,6 +266,21 @@ void ExpectTheDefaults(Server& server) {
   }
 }
 
+// What was given by default is not in the manifest, which is sent again.
+void ExpectTheSameManifestAgain(Server& server) {
+  const std::string file = server.WriteFile(
+      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: again}\nspec:\n  plugins: {pytorch: []}\n"
+      "  tasks:\n  - {replicas: 2, template: {spec: {hostNetwork: true, containers: [{name: c, image: i}]}}}\n"
+      "  - {name: b, replicas: 1, template: {spec: {containers: [{name: c, image: i}]}}}\n");
+  // Of an update a policy of its own takes care, which counts a moment after the others.
+  EXPECT_THAT(server.cluster().Kubectl({"apply", "-f", file}), basalt::testing::IsOk());
+  EXPECT_TRUE(conformance::Eventually([&] { return server.cluster().Kubectl({"apply", "-f", file}).ok(); }));
+  const auto stored = server.cluster().Kubectl({"get", "jobs.batch.volcano.sh", "again", "-o",
+                                                "jsonpath={.spec.tasks[*].name} {.spec.tasks[*].maxRetry} "
+                                                "{.spec.tasks[0].template.spec.dnsPolicy}"});
+  EXPECT_EQ(stored.value_or(""), "default0 b 3 3 ClusterFirstWithHostNet");
+}
+
 // Beyond the reach of a definition's rules, and of the tables that are made for them.
 void ExpectTheRest(Server& server) {
   const auto job = [](int tasks, std::string_view name) {
@@ -407,6 +429,7 @@ void ExpectAll(const std::string& definitions) {
   server->ApplyPolicies();
   ExpectTheTable(*server);
   ExpectTheDefaults(*server);
+  ExpectTheSameManifestAgain(*server);
   ExpectTheRest(*server);
   ExpectGroupsAndPods(*server);
 }
