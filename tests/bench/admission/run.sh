@@ -52,6 +52,6 @@ for many in "${queues[@]}"; do
   kubectl apply -f "$ROOT/deploy/admission/all-queues" >/dev/null
   sleep 2
   measure "admission, all-queues" "$many"
-  kubectl delete --recursive -f "$ROOT/deploy/admission" >/dev/null
+  kubectl delete --recursive --ignore-not-found -f "$ROOT/deploy/admission" >/dev/null
   sleep 2
 done
