@@ -4,6 +4,7 @@
 # show.
 source "$(dirname "$0")/../../scripts/lib/common.sh"
 source "$ROOT/tests/planted/list.sh"
+source "$ROOT/tests/checks/test_names.sh"
 cd "$ROOT"
 export LC_ALL=C
 page=docs/conformance.md
@@ -49,27 +50,6 @@ want "PG 12."{1{a..c},2,3,4{a,b},5{a..f},{6..8},9{a,b},10,11{a,b},12{a..c},13,14
 want "QC 13."{1..16} "QC Q"{1..15} "QC S"{1..10}
 # Of users of upstream, by the ids of docs/spec/user-cases.md: of pod groups those with odd numbers.
 want "UC U"{{1..21..2},9b,{51..73..2}}
-
-# ---- tests ----
-declare -A texts=()
-load() {
-  [[ -n ${texts[$1]:-} ]] || texts[$1]=$(tr -s '[:space:]' ' ' <"$1")
-}
-
-# test_exists FILE NAME
-test_exists() {
-  local suite=${2%%.*} case=${2#*.} prefix="" param=""
-  [[ $suite == */* ]] && prefix=${suite%/*} suite=${suite##*/}
-  [[ $case == */* ]] && param=${case#*/} case=${case%%/*}
-  [[ -f $1 ]] || return 1
-  load "$1"
-  if [[ -z $prefix ]]; then
-    [[ ${texts[$1]} == *"TEST($suite, $case) {"* || ${texts[$1]} == *"TEST_F($suite, $case) {"* ]]
-  else
-    [[ ${texts[$1]} == *"TEST_P($suite, $case) {"* && -n $param && ${texts[$1]} == *"\"$param\""* ]] &&
-      grep -qE "INSTANTIATE_TEST_SUITE_P\( ?$prefix, $suite," <<<"${texts[$1]}"
-  fi
-}
 
 # ---- the page ----
 read_planted
