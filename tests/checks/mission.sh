@@ -61,7 +61,10 @@ read_mission
 number=0
 for row in "${mission_rows[@]}"; do
   number=$((number + 1))
-  [[ $row == "M$number" ]] || { complain "$page: $row stands where M$number should"; break; }
+  if [[ $row != "M$number" ]]; then
+    complain "$page: $row stands where M$number should"
+    [[ $row =~ ^M([0-9]+)$ ]] && number=${BASH_REMATCH[1]}
+  fi
   [[ ${mission_capability[$row]} == ?*. ]] || complain "$page: $row: the capability is no sentence"
   case ${mission_shown[$row]} in
     "open: "?* | "outside: "?*) continue ;;
