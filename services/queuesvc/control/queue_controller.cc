@@ -1,7 +1,10 @@
 // What QueueController hears of queues and their pod groups, and its passes.
 #include "services/queuesvc/control/queue_controller.h"
 
+#include <bit>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "common/base/slots.h"
 #include "common/base/status_macros.h"
@@ -12,9 +15,6 @@
 
 namespace basalt::queuesvc {
 namespace {
-
-// Above them a queue is taken for one without parent, as one is that is below itself.
-constexpr int kMostAncestors = 64;
 
 QueueEntry::CommandAge AgeOf(const kube::v1::Command& command) {
   const kube::v1::ObjectMeta& meta = command.meta();
@@ -100,12 +100,13 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
     const bool is_other = known == nullptr || known->state() != queue.state() || before != queue.parent();
     queues_.FindOrMake(name) = queue;
     children_.Move(name, before, queue.parent());
+    if (before != queue.parent()) WakeAllBelow(name);
     if (is_other) WakeChildren(name);
   } else if (known != nullptr && known->meta().uid() == queue.meta().uid()) {
     // Whatever its version: an answer to a write of ours may be newer than the last state that watches have told.
     children_.Move(name, known->parent(), "");
     queues_.Erase(name);
-    WakeChildren(name);
+    WakeAllBelow(name);
     if (entry != nullptr) entry->series.reset();
   }
   if (owned) context_.Wake(name);
@@ -123,12 +124,29 @@ void QueueController::WakeChildren(std::string_view name) {
   }
 }
 
+void QueueController::WakeAllBelow(std::string_view name) {
+  std::set<std::string> woken;
+  std::vector<std::string> next(1, std::string(name));
+  while (!next.empty()) {
+    const std::string at = std::move(next.back());
+    next.pop_back();
+    for (const std::string& child : children_.Of(at)) {
+      if (!woken.insert(child).second) continue;
+      if (Owns(child)) context_.Wake(child);
+      next.push_back(child);
+    }
+  }
+}
+
 const kube::v1::Queue* QueueController::ParentOf(const kube::v1::Queue& queue) const {
   const kube::v1::Queue* const parent = queues_.Find(queue.parent());
-  const kube::v1::Queue* above = parent;
-  for (int height = 0; above != nullptr; ++height) {
-    if (above->meta().name() == queue.meta().name() || height == kMostAncestors) return nullptr;
-    above = queues_.Find(above->parent());
+  // Those above may be below themselves without the queue being among them: `seen` is one of them then, in the end.
+  const kube::v1::Queue* seen = nullptr;
+  uint64_t height = 0;
+  for (const kube::v1::Queue* above = parent; above != nullptr; above = queues_.Find(above->parent())) {
+    if (above->meta().name() == queue.meta().name()) return nullptr;
+    if (above == seen) break;
+    if (std::has_single_bit(++height)) seen = above;
   }
   return parent;
 }

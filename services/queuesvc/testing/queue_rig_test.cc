@@ -177,6 +177,39 @@ TEST(QueueRigTest, RootIsNotClosedAndQueuesBelowThemselvesHaveNobodyAboveThem) {
   rig.ExpectNothingIsWrittenAgain();
 }
 
+TEST(QueueRigTest, AQueueBelowACircleThatItIsNotInFollowsItsParent) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("x", "y");
+  rig.MakeQueue("y", "x");
+  rig.MakeQueue("below", "x");
+  rig.MakeQueue("far", "below");
+  rig.Run(absl::Minutes(1));
+  rig.Command("close", "x", kCloseQueue);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("y"), "Open") << "it has nobody above it";
+  EXPECT_EQ(rig.StateOf("below"), "Closed");
+  EXPECT_EQ(rig.StateOf("far"), "Closed");
+}
+
+// In a circle nobody has a parent; all in it have one as soon as it is broken anywhere.
+TEST(QueueRigTest, ACircleThatIsBrokenIsATree) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("a", "b");
+  rig.MakeQueue("b", "c");
+  rig.MakeQueue("c", "a");
+  rig.Run(absl::Minutes(1));
+  rig.Command("close", "c", kCloseQueue);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("b"), "Open");
+  rig.server().Merge(kube::kQueues, "", "a", json::object{{"spec", json::object{{"parent", "root"}}}});
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("c"), "Closed");
+  EXPECT_EQ(rig.StateOf("b"), "Closed") << "its parent c is closed";
+  EXPECT_EQ(rig.StateOf("a"), "Open");
+}
+
 TEST(QueueRigTest, AGroupThatMovesToAnotherQueueKeepsTheFirstNoLonger) {
   QueueRig rig;
   rig.Start();
