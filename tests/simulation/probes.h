@@ -124,6 +124,11 @@ inline constexpr std::string_view kWantedProbes[] = {
     "group of KAI's written by another replica than before",
     "workload rolled",
     "workload scaled to zero",
+    "command for a queue",
+    "pod group moved to another queue",
+    "state of a queue edited by hand",
+    "queue moved below another",
+    "queue made anew",
 };
 
 class Probes {

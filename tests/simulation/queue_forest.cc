@@ -94,8 +94,8 @@ void QueueForest::Command(std::string_view queue) {
   suite_.CreateObject(fmt::format(
       R"({{"apiVersion":"{}","kind":"Command","metadata":{{"name":"forest-{}","namespace":"default"}},"action":"{}",)"
       R"("target":{{"apiVersion":"{}","kind":"Queue","name":"{}","uid":"{}"}}}})",
-      kube::kCommandApiVersion, commands_++, random_.OneIn(2) ? "CloseQueue" : "OpenQueue",
-      kube::kSchedulingApiVersion, queue, FindString(stored->at("metadata"), "uid")));
+      kube::kCommandApiVersion, commands_++, random_.OneIn(2) ? "CloseQueue" : "OpenQueue", kube::kSchedulingApiVersion,
+      queue, FindString(stored->at("metadata"), "uid")));
 }
 
 void QueueForest::Act() {

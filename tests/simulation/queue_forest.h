@@ -1,7 +1,7 @@
 #pragma once
 
-// Queues of their own beside the jobs of a run, with pod groups that nobody schedules, and what users do to both: Commands,
-// edits of state and parent by hand, deletions, queues that are made anew under their name.
+// Queues of their own beside the jobs of a run, with pod groups that nobody schedules, and what users do to both:
+// Commands, edits of state and parent by hand, deletions, queues that are made anew under their name.
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -11,6 +11,7 @@
 #include "tests/simulation/faults/shutdowns.h"
 #include "tests/simulation/judge/judge.h"
 #include "tests/simulation/plain_workloads.h"
+#include "tests/simulation/queue_forest.h"
 #include "tests/simulation/quiet_shutdown.h"
 #include "tests/simulation/story.h"
 
@@ -188,6 +189,9 @@ Outcome RunScenario(const ScenarioOptions& options) {
 
   PlainWorkloads workloads(options.seed, suite, outcome.probes);
   if (suite_options.workloads) workloads.Begin();
+  const bool has_forest = QueueForest::IsIn(options.seed);
+  QueueForest forest(options.seed, suite, outcome.probes);
+  if (has_forest) forest.Begin();
   FaultPlan faults(suite, jobs, outcome.probes);
   if (options.faults) faults.Begin();
   Shutdowns shutdowns(options.seed, suite, faults, jobs, outcome.probes);
@@ -225,6 +229,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
     JudgeWorkloads(suite, outcome.violations);
     JudgeGroupWriters(suite, suite.time().Now() - kIdle, outcome.violations, outcome.probes);
   }
+  if (has_forest) JudgeQueues(suite, suite.time().Now() - kIdle, outcome.violations);
   for (const PlannedJob& job : jobs) {
     if (over || IsOver(suite, job)) continue;
     outcome.violations.push_back(fmt::format("{} is {} and stays so", job.name, suite.PhaseOf(job.name, job.uid)));

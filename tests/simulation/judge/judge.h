@@ -43,6 +43,9 @@ void JudgeWorkloads(SimSuite& suite, std::vector<std::string>& violations);
 // pgsvc writes nothing after that time.
 void JudgeGroupWriters(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations, Probes& probes);
 
+// The queues of a QueueForest and what is in them; queuesvc writes nothing after `quiet`.
+void JudgeQueues(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations);
+
 // It took effect, whether or not its sender heard of it.
 bool Succeeded(const kubesim::LoggedRequest& request);
 bool IsOurs(const kubesim::LoggedRequest& request);

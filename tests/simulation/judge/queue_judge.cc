@@ -1,5 +1,5 @@
-// Of queues once it is quiet: their state fits pod groups and parent, their counts are those that a recount has, and what
-// was asked for is done.
+// Of queues once it is quiet: their state fits pod groups and parent, their counts are those that a recount has, and
+// what was asked for is done.
 #include <fmt/format.h>
 
 #include <map>
@@ -19,7 +19,8 @@ constexpr char kQueues[] = "queues.scheduling.volcano.sh";
 
 bool IsShut(std::string_view state) { return state == "Closed" || state == "Closing"; }
 
-std::string_view TextAt(const json::value& object, std::initializer_list<std::string_view> path, std::string_view name) {
+std::string_view TextAt(const json::value& object, std::initializer_list<std::string_view> path,
+                        std::string_view name) {
   const json::value* const at = FindPath(object, path);
   return at == nullptr ? std::string_view() : FindString(*at, name);
 }
@@ -54,9 +55,9 @@ class QueueJudge {
         TextAt(*parent, {"status"}, "state") == "Open") {
       Say(name, "was closed by its parent, which is Open");
     }
-    for (const auto& [field, phase] : {std::pair("pending", "Pending"), std::pair("inqueue", "Inqueue"),
-                                       std::pair("running", "Running"), std::pair("unknown", "Unknown"),
-                                       std::pair("completed", "Completed")}) {
+    for (const auto& [field, phase] :
+         {std::pair("pending", "Pending"), std::pair("inqueue", "Inqueue"), std::pair("running", "Running"),
+          std::pair("unknown", "Unknown"), std::pair("completed", "Completed")}) {
       const auto counted = counts.find(phase);
       const int64_t there = counted == counts.end() ? 0 : counted->second;
       const int64_t told = FindInt(queue->at("status"), field);
@@ -97,8 +98,8 @@ void JudgeQueues(SimSuite& suite, absl::Time quiet, std::vector<std::string>& vi
     const std::optional<e2e::Writer> writer = e2e::WriterOf(request.user_agent);
     if (!writer || !writer->replica.starts_with("queuesvc") || request.resource == "events") continue;
     if (request.time <= quiet) continue;
-    violations.push_back(fmt::format("{} {}s {} {} though all is quiet", writer->replica, request.verb,
-                                     request.resource, request.name));
+    violations.push_back(
+        fmt::format("{} {}s {} {} though all is quiet", writer->replica, request.verb, request.resource, request.name));
   }
 }
 
