@@ -185,9 +185,14 @@ absl::Status Bed::AwaitQuiet(absl::Duration quiet) {
   return Await("rest", [&](const View& view) { return absl::Now() - view.last_change() > quiet; });
 }
 
-std::string Bed::JobUid(std::string_view name) {
+absl::Status Bed::AwaitSent() {
+  return Await("answers to all that was sent",
+               [this](const View&) { return steady_at_ == steady_.size() && api_->in_flight() + api_->queued() == 0; });
+}
+
+std::string Bed::UidOf(Collection View::*kind, std::string_view name) {
   std::string uid;
-  RunOn(*loop_, [&] { uid = view_->jobs.UidOf(name); });
+  RunOn(*loop_, [&] { uid = ((*view_).*kind).UidOf(name); });
   return uid;
 }
 

@@ -84,7 +84,10 @@ class Bed {
                      absl::Duration limit = absl::Minutes(4));
   // Until nothing has changed in the cluster for so long.
   absl::Status AwaitQuiet() { return AwaitQuiet(options_.quiet); }
-  std::string JobUid(std::string_view name);
+  // Until everything that was sent is answered.
+  absl::Status AwaitSent();
+  // The UID of the object of that name in that collection; empty: there is none.
+  std::string UidOf(Collection View::*kind, std::string_view name);
   // The items of the list at that path, once there are so many; also of a kind that is not served yet.
   absl::StatusOr<std::vector<json::value>> AwaitItems(const std::string& path, size_t count);
 

@@ -19,6 +19,7 @@ actors::InformerOptions Options(std::string_view path) {
 std::string PhaseOf(const json::value& object) {
   const json::value* phase = FindPath(object, {"status", "state", "phase"});
   if (phase == nullptr) phase = FindPath(object, {"status", "phase"});
+  if (phase == nullptr) phase = FindPath(object, {"status", "state"});
   return phase != nullptr && phase->is_string() ? std::string(phase->get_string()) : std::string();
 }
 

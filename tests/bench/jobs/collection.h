@@ -22,7 +22,8 @@ class Collection : private actors::InformerListener {
   Collection(Loop& loop, http::Client& client, Random& random, std::string_view path);
 
   int size() const { return static_cast<int>(objects_.size()); }
-  // status.state.phase where there is one, else status.phase; objects without are in the phase "".
+  // status.state.phase, status.phase or, of queues, status.state: the first that there is. Objects without are in the
+  // phase "".
   int In(std::string_view phase) const;
   // Those that name a pod group: pods of either scheduler.
   int grouped() const { return grouped_; }

@@ -25,7 +25,7 @@ struct Laps {
 absl::StatusOr<Window> RunBare(Bed& bed, const JobBenchOptions& options, int pods, absl::Duration wall) {
   BASALT_RETURN_IF_ERROR(bed.ReplaceOurs(CompleteJobOf));
   const std::string job = JobName(kJobs, 0);
-  const std::string uid = bed.JobUid(job);
+  const std::string uid = bed.UidOf(&View::jobs, job);
   std::vector<actors::ApiRequest> made;
   for (int i = 0; i < pods; ++i) {
     made.push_back(CreateBoundPod({.name = fmt::format("bare-{}", i),

@@ -5,6 +5,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "tests/bench/jobs/bed_figures.h"
 #include "tests/bench/jobs/job_figures.h"
 #include "tests/bench/jobs/workload.h"
 
@@ -14,14 +15,6 @@ namespace {
 constexpr absl::Duration kMost = absl::Milliseconds(50);
 constexpr int kPods = 2;  // Of each job; every other edit adds one, which the next takes away.
 constexpr std::string_view kPrefix = "edited";
-
-Figure TimeOf(std::string_view what, const std::vector<absl::Duration>& times, double part) {
-  Figure figure;
-  figure.name = fmt::format("edit of a job to {}: p{:.0f}", what, part * 100);
-  figure.value = absl::ToDoubleMilliseconds(Percentile(times, part));
-  figure.unit = "ms";
-  return figure;
-}
 
 }  // namespace
 
@@ -41,7 +34,7 @@ absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options,
   }
   BASALT_RETURN_IF_ERROR(bed->Begin());
   bed->SendSteadily(std::move(edits), options.edits_per_second);
-  absl::SleepFor(absl::Seconds(options.edits) / options.edits_per_second);
+  BASALT_RETURN_IF_ERROR(bed->AwaitSent());
   BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
   BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
   const TimesToEffect times = TimesFromEdits(window.writes, kBenchAgent);
@@ -49,12 +42,11 @@ absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options,
     return MakeStatus(absl::StatusCode::kInternal,
                       fmt::format("{} edits of {} are in the log", times.any.size(), options.edits));
   }
-  std::vector<Figure> figures = {TimeOf("its first effect", times.any, 0.5),
-                                 TimeOf("its first effect", times.any, 0.99),
-                                 TimeOf("the first pod made or deleted", times.pod, 0.99)};
+  std::vector<Figure> figures = {PercentileOf("edit of a job to its first effect", times.any, 0.5),
+                                 PercentileOf("edit of a job to its first effect", times.any, 0.99),
+                                 PercentileOf("edit of a job to the first pod made or deleted", times.pod, 0.99)};
   Figure& most = figures[1];
-  most.goal = fmt::format("<= {:.0f}", absl::ToDoubleMilliseconds(kMost));
-  most.met = Percentile(times.any, 0.99) <= kMost;
+  JudgeTime(times.any, 0.99, kMost, most);
   most.notes = {fmt::format("longest {:.1f} ms", absl::ToDoubleMilliseconds(Percentile(times.any, 1))),
                 window.Machine(), KindsOf(Count(window.writes), options.edits)};
   return figures;

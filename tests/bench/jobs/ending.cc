@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "tests/bench/jobs/bed_figures.h"
 #include "tests/bench/jobs/job_figures.h"
 #include "tests/bench/jobs/workload.h"
 
@@ -44,14 +45,6 @@ absl::Status MakeJobs(Bed& bed, const Run& run, int others) {
   return bed.AwaitQuiet();
 }
 
-Figure PercentileOf(const Run& run, const std::vector<absl::Duration>& times, double part) {
-  Figure figure;
-  figure.name = fmt::format("{}, {} jobs a second: p{:.0f}", run.what, run.per_second, part * 100);
-  figure.value = absl::ToDoubleMilliseconds(Percentile(times, part));
-  figure.unit = "ms";
-  return figure;
-}
-
 absl::Status EndAll(Bed& bed, const Run& run, std::vector<Figure>& figures) {
   std::vector<actors::ApiRequest> ends;
   for (int i = 0; i < run.jobs; ++i) ends.push_back(EndPod(JobName(run.prefix, i)));
@@ -67,14 +60,14 @@ absl::Status EndAll(Bed& bed, const Run& run, std::vector<Figure>& figures) {
                       fmt::format("{} pods of {} ended in the log", times.size(), run.jobs));
   }
   times.erase(times.begin(), times.begin() + std::min(run.warm, run.jobs - 1));
-  figures.push_back(PercentileOf(run, times, 0.5));
-  Figure& most = figures.emplace_back(PercentileOf(run, times, 0.99));
+  const std::string what = fmt::format("{}, {} jobs a second", run.what, run.per_second);
+  figures.push_back(PercentileOf(what, times, 0.5));
+  Figure& most = figures.emplace_back(PercentileOf(what, times, 0.99));
   most.notes = {fmt::format("longest {:.1f} ms; the first {} jobs not counted",
                             absl::ToDoubleMilliseconds(Percentile(times, 1)), run.jobs - times.size()),
                 window.Machine()};
   if (!run.completes.empty()) return absl::OkStatus();
-  most.goal = fmt::format("<= {:.0f}", absl::ToDoubleMilliseconds(kMost));
-  most.met = Percentile(times, 0.99) <= kMost;
+  JudgeTime(times, 0.99, kMost, most);
   most.notes.push_back(window.Processes());
   most.notes.push_back(KindsOf(Count(window.writes), run.jobs));
   return absl::OkStatus();

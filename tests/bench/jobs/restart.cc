@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "common/base/status_macros.h"
+#include "tests/bench/jobs/bed_figures.h"
 #include "tests/bench/jobs/job_figures.h"
 #include "tests/bench/jobs/workload.h"
 
@@ -15,21 +18,11 @@ absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& option
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
   bed->Send(CreateJobs("done", jobs, {.pods = kPods, .runs = options.runs}));
   BASALT_RETURN_IF_ERROR(bed->Await("Completed", [&](const View& view) { return view.jobs.In("Completed") == jobs; }));
-  BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
   std::vector<Figure> figures;
   for (const bool with_disks : {true, false}) {
-    const std::string what =
-        fmt::format("restart with {} finished jobs, stores {}", Number(jobs), with_disks ? "kept" : "lost");
-    progress(what);
-    BASALT_RETURN_IF_ERROR(bed->Restart(with_disks).status());
-    BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
-    const Tally tally = Count(window.writes);
-    Figure figure;
-    figure.name = "writes of a " + what;
-    figure.value = tally.writes;
-    figure.goal = "0";
-    figure.met = tally.writes == 0;
-    figure.notes = {KindsOf(tally), window.Processes()};
+    const std::string what = fmt::format("{} finished jobs", Number(jobs));
+    progress(fmt::format("restart with {}, stores {}", what, with_disks ? "kept" : "lost"));
+    BASALT_ASSIGN_OR_RETURN(Figure figure, WritesOfRestart(*bed, what, with_disks));
     figures.push_back(std::move(figure));
   }
   return figures;

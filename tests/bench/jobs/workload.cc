@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "common/kube/command.h"
+#include "common/kube/kinds.h"
+#include "common/kube/names.h"
 #include "kubesim/actors/node/pod_run.h"
 #include "tests/bench/jobs/bed.h"
 
@@ -65,13 +70,15 @@ actors::ApiRequest ScaleJob(const std::string& job, int pods) {
           "application/json-patch+json"};
 }
 
+actors::ApiRequest CreateCommand(const std::string& object, std::string_view action, json::object target) {
+  const std::string name = kube::CommandName(object, action, "bench");
+  return {"POST", std::string(kCommandsPath), ToText(kube::CommandObject("default", name, action, std::move(target)))};
+}
+
 actors::ApiRequest AbortJob(const std::string& job, const std::string& uid) {
-  return {
-      "POST", std::string(kCommandsPath),
-      fmt::format(R"({{"apiVersion":"bus.volcano.sh/v1alpha1","kind":"Command","metadata":{{"name":"{0}-abortjob"}},)"
-                  R"("action":"AbortJob","target":{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job",)"
-                  R"("name":"{0}","uid":"{1}","controller":true}}}})",
-                  job, uid)};
+  return CreateCommand(job, "AbortJob",
+                       kube::ControllerReference(kube::kJobApiVersion, kube::kJobs.name, job, uid,
+                                                 /*blocks_deletion=*/false));
 }
 
 }  // namespace basalt::bench

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/base/json.h"
 #include "kubesim/actors/client/api.h"
 
 namespace basalt::bench {
@@ -38,6 +39,8 @@ std::vector<actors::ApiRequest> CompleteJobOf(const struct View& view, std::stri
 actors::ApiRequest ScaleJob(const std::string& job, int pods);
 // The job's first pod has succeeded, as a node would write it.
 actors::ApiRequest EndPod(const std::string& job);
+// The Command that asks for the action; `target`: a reference to the object, as its owner. Twice the same is one.
+actors::ApiRequest CreateCommand(const std::string& object, std::string_view action, json::object target);
 // As `vcctl job suspend` asks for it.
 actors::ApiRequest AbortJob(const std::string& job, const std::string& uid);
 

@@ -26,11 +26,18 @@ std::string_view JobOfObject(std::string_view name) {
   return name;
 }
 
-std::string PhaseIn(const json::value& body, std::string_view resource) {
-  const json::value* const phase = resource == "jobs"   ? FindPath(body, {"status", "state", "phase"})
-                                   : resource == "pods" ? FindPath(body, {"status", "phase"})
-                                                        : nullptr;
-  return phase != nullptr && phase->is_string() ? std::string(phase->get_string()) : std::string();
+void ReadBody(const json::value& body, LoggedWrite& write) {
+  const json::value* const status = Find(body, "status");
+  if (status == nullptr) return;
+  if (write.resource == "jobs") {
+    if (const json::value* const state = Find(*status, "state"); state != nullptr) {
+      write.phase = FindString(*state, "phase");
+    }
+  } else if (write.resource == "pods" || write.resource == "podgroups") {
+    write.phase = FindString(*status, "phase");
+  } else if (write.resource == "queues") {
+    write.running = FindInt(*status, "running");
+  }
 }
 
 }  // namespace
@@ -49,7 +56,7 @@ std::vector<LoggedWrite> WritesOfKubesim(const json::value& log) {
     out.name = FindString(request, "name");
     out.user_agent = FindString(request, "userAgent");
     out.code = static_cast<int>(FindInt(request, "status"));
-    if (const json::value* body = Find(request, "body"); body != nullptr) out.phase = PhaseIn(*body, out.resource);
+    if (const json::value* body = Find(request, "body"); body != nullptr) ReadBody(*body, out);
     out.ours = e2e::IsByOwner(out.user_agent);
   }
   return writes;
@@ -68,7 +75,7 @@ std::vector<LoggedWrite> WritesOfAudit(const std::vector<realkube::AuditLine>& l
     out.name = line.name;
     out.user_agent = line.user_agent;
     out.code = line.code;
-    out.phase = PhaseIn(line.body, line.resource);
+    ReadBody(line.body, out);
     out.ours = e2e::IsByOwner(line.user_agent);
   }
   return writes;
@@ -92,7 +99,8 @@ Tally Count(const std::vector<LoggedWrite>& log) {
 std::string KindsOf(const Tally& tally, int per) {
   std::vector<std::string> parts;
   for (const auto& [kind, count] : tally.by_kind) {
-    parts.push_back(fmt::format("{:.4g} {}", static_cast<double>(count) / per, kind));
+    parts.push_back(count % per == 0 ? fmt::format("{} {}", count / per, kind)
+                                     : fmt::format("{:.4g} {}", static_cast<double>(count) / per, kind));
   }
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -17,7 +17,10 @@ struct LoggedWrite {
   absl::Time time;  // The API server had done it.
   std::string verb, resource, subresource, name, user_agent;
   int code = 0;
-  std::string phase;  // That a body sets on a job or on a pod; empty where the log does not show the body.
+  // What a body sets, where the log shows it: the phase of a job, a pod or a pod group, and of a queue how many of its
+  // pod groups run.
+  std::string phase;
+  int64_t running = 0;
   bool ours = false;  // Of an owner of slots, through the gateway.
   bool succeeded() const { return code >= 200 && code < 300; }
 };

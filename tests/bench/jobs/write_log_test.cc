@@ -40,6 +40,17 @@ LoggedWrite Completed(std::string job, double seconds) {
   return write;
 }
 
+TEST(WriteLogTest, ReadsWhatIsWrittenOfQueuesAndPodGroups) {
+  const auto log = ParseJson(
+      R"({"requests":[{"verb":"patch","resource":"podgroups","name":"g","body":{"status":{"phase":"Running"}}},
+          {"verb":"patch","resource":"queues","name":"q","body":{"status":{"state":"Open","running":7}}}]})");
+  ASSERT_TRUE(log.ok());
+  const std::vector<LoggedWrite> writes = WritesOfKubesim(*log);
+  ASSERT_EQ(writes.size(), 2u);
+  EXPECT_EQ(writes[0].phase, "Running");
+  EXPECT_EQ(writes[1].running, 7);
+}
+
 TEST(WriteLogTest, ReadsTheLogOfKubesim) {
   const auto log = ParseJson(fmt::format(
       R"({{"requests":[{{"time":"1970-01-01T00:00:01.250000Z","verb":"patch","resource":"jobs","subresource":"status",)"

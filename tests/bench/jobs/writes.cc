@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options,
         "Running", [&](const View& view) { return view.jobs.In("Running") == 1 && view.pods.In("Running") == pods; }));
     BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
     BASALT_RETURN_IF_ERROR(bed->Begin());
-    bed->Send({AbortJob(job, bed->JobUid(job))});
+    bed->Send({AbortJob(job, bed->UidOf(&View::jobs, job))});
     ++aborted;
     BASALT_RETURN_IF_ERROR(bed->Await(
         "Aborted", [&](const View& view) { return view.jobs.In("Aborted") == aborted && view.pods.size() == 0; }));

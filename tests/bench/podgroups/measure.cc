@@ -8,6 +8,7 @@
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "tests/bench/jobs/bed_figures.h"
 #include "tests/bench/podgroups/group_figures.h"
 #include "tests/bench/podgroups/group_load.h"
 
@@ -68,21 +69,6 @@ absl::Status Settle(Bed& bed, int pods) {
       "all pods linked", [pods](const View& view) { return view.pods.grouped() >= pods; }, kLimit);
 }
 
-// What is still to be written before the restart, as the count of the last group in its queue, is not the restart's.
-absl::StatusOr<Figure> WritesOfRestart(Bed& bed, const std::string& what) {
-  BASALT_RETURN_IF_ERROR(bed.AwaitQuiet());
-  BASALT_RETURN_IF_ERROR(bed.Restart(/*with_disks=*/false).status());
-  BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
-  const Tally tally = Count(window.writes);
-  Figure figure;
-  figure.name = fmt::format("{}: writes of a restart without disks", what);
-  figure.value = tally.writes;
-  figure.goal = "0";
-  figure.met = tally.writes == 0;
-  figure.notes = {KindsOf(tally), window.Processes()};
-  return figure;
-}
-
 std::vector<actors::ApiRequest> BarePods(std::string_view prefix, int count, Form form) {
   std::vector<actors::ApiRequest> requests;
   for (int i = 0; i < count; ++i) requests.push_back(CreatePod(fmt::format("{}-{}", prefix, i), SchedulerOf(form)));
@@ -107,16 +93,13 @@ absl::Status MeasureBare(const GroupBenchOptions& options, int count, Form form,
   if (times.size() != static_cast<size_t>(count)) {
     return MakeStatus(absl::StatusCode::kInternal, fmt::format("{} of {} pods were linked", times.size(), count));
   }
-  Figure& latency = figures.emplace_back();
-  latency.name = fmt::format("{}, {} a second: from pod to link, p99", what, options.per_second);
-  latency.value = absl::ToDoubleMilliseconds(Percentile(times, 0.99));
-  latency.unit = "ms";
-  latency.goal = fmt::format("<= {:.0f}", absl::ToDoubleMilliseconds(kMostLatency));
-  latency.met = Percentile(times, 0.99) <= kMostLatency;
+  Figure& latency = figures.emplace_back(
+      PercentileOf(fmt::format("{}, {} a second: from pod to link", what, options.per_second), times, 0.99));
+  JudgeTime(times, 0.99, kMostLatency, latency);
   latency.notes = {fmt::format("p50 {:.1f} ms, longest {:.1f} ms", absl::ToDoubleMilliseconds(Percentile(times, 0.5)),
                                absl::ToDoubleMilliseconds(Percentile(times, 1))),
                    ours.Machine()};
-  BASALT_ASSIGN_OR_RETURN(Figure restart, WritesOfRestart(*bed, what));
+  BASALT_ASSIGN_OR_RETURN(Figure restart, WritesOfRestart(*bed, what, /*with_disks=*/false));
   figures.push_back(std::move(restart));
 
   BASALT_RETURN_IF_ERROR(bed->ReplaceOurs([form](const View& view, std::string_view pod, std::string_view) {
@@ -143,7 +126,7 @@ absl::StatusOr<Window> MeasureOwned(Bed& bed, const std::string& what, int pods,
   writes.notes.push_back(
       fmt::format("ours {:.3f} ms of CPU for each pod", absl::ToDoubleMilliseconds(window.cpu) / pods));
   figures.push_back(std::move(writes));
-  BASALT_ASSIGN_OR_RETURN(Figure restart, WritesOfRestart(bed, what));
+  BASALT_ASSIGN_OR_RETURN(Figure restart, WritesOfRestart(bed, what, /*with_disks=*/false));
   figures.push_back(std::move(restart));
   return window;
 }
