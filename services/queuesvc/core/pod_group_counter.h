@@ -1,16 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "basalt/queue/v1/queue.pb.h"
 
 namespace basalt::queuesvc {
 
-// The pod groups of one queue, counted as they come and go: O(log n) per change, never a recount. Pure.
+// The pod groups of one queue, counted as they come and go: O(1) per change, never a recount. Pure.
 class PodGroupCounter {
  public:
   // The newest phase of a group, which has that name: "<namespace>/<name>". True when a count changed.
@@ -31,7 +31,7 @@ class PodGroupCounter {
     std::string name;
   };
 
-  std::map<std::string, Group> groups_;  // By UID.
+  std::unordered_map<std::string, Group> groups_;  // By UID.
   queue::v1::PodGroupCounts counts_;
 };
 
