@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -61,7 +62,13 @@ absl::Duration OwnCpu() {
 absl::StatusOr<ProcessUsage> ReadProcessUsage(pid_t pid) {
   const std::string stat = ReadWhole(fmt::format("/proc/{}/stat", pid));
   if (stat.empty()) return MakeStatus(absl::StatusCode::kNotFound, fmt::format("there is no process {}", pid));
-  return ParseProcessUsage(stat, ReadWhole(fmt::format("/proc/{}/status", pid)), sysconf(_SC_CLK_TCK));
+  absl::StatusOr<ProcessUsage> usage =
+      ParseProcessUsage(stat, ReadWhole(fmt::format("/proc/{}/status", pid)), sysconf(_SC_CLK_TCK));
+  clockid_t clock{};
+  timespec used{};
+  const bool is_told = clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0;
+  if (usage.ok() && is_told) usage->cpu = absl::DurationFromTimespec(used);
+  return usage;
 }
 
 }  // namespace basalt::bench

@@ -21,7 +21,8 @@ struct ProcessUsage {
 // Of the calling process, to the microsecond.
 absl::Duration OwnCpu();
 
-// From /proc, which counts in ticks. NOT_FOUND: there is no such process.
+// From /proc, and CPU from the clock of the process, which does not count in ticks. NOT_FOUND: there is no such
+// process.
 absl::StatusOr<ProcessUsage> ReadProcessUsage(pid_t pid);
 
 // The two files' texts, `ticks` a second. INVALID_ARGUMENT: they are not as proc(5) says.
