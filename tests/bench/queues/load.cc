@@ -17,7 +17,7 @@ namespace {
 
 constexpr absl::Duration kMostStale = absl::Milliseconds(1'200);
 // What the way to the server may take from the second between two writes of a queue.
-constexpr double kJitter = 0.02;
+constexpr double kJitter = 0.05;
 
 std::string WhatOf(const QueueBenchOptions& options) {
   return fmt::format("{} pod groups in {} queues", Number(options.queues * options.groups_of_queue),
