@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/kube/object_key.h"
 #include "gateway/route/object_ref.h"
@@ -82,6 +83,7 @@ void Session::OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch) {
 void Session::CloseSlot(uint32_t slot) {
   grants_.erase(slot);
   if (slots_[slot].stage == Stage::kClosed) return;
+  if (slots_[slot].stage != Stage::kQueued) still_open_there_.insert(slot);
   if (slots_[slot].stage != Stage::kEnded) {
     for (Sent& sent : sent_) std::erase_if(sent.tombstones, [slot](const auto& key) { return key.slot == slot; });
   }
@@ -221,6 +223,17 @@ bool Session::HasRoom(const Batch& batch, size_t bytes, size_t limit) const {
   return items == 0 || (items < limit && batch.items.bytes() + bytes + kItemOverhead <= options_.max_bytes);
 }
 
+bool Session::IsGiven(const v1::Assignment& assignment, uint32_t slot) const {
+  std::vector<std::string_view> replicas;
+  bool is_member = false;
+  for (const v1::Member& member : assignment.members()) {
+    if (member.service() != self_.service()) continue;
+    replicas.push_back(member.replica());
+    is_member |= member.replica() == self_.replica() && member.incarnation() == self_.incarnation();
+  }
+  return is_member && replicas[RendezvousOwner(replicas, slot)] == self_.replica();
+}
+
 Session::Batch Session::Build() {
   Batch batch{.items = BatchEncoder(std::min(last_bytes_ + last_bytes_ / 8, options_.max_bytes)),
               .tombstones = {},
@@ -228,6 +241,7 @@ Session::Batch Session::Build() {
   if (assignment_.has_value()) {
     v1::Item item;
     *item.mutable_assignment() = *std::exchange(assignment_, std::nullopt);
+    std::erase_if(still_open_there_, [&](uint32_t slot) { return !IsGiven(item.assignment(), slot); });
     batch.items.Add(std::move(item));
   }
   AddGrants(batch);
@@ -334,6 +348,7 @@ void Session::AddSnapshot(Batch& batch) {
       to_open_.pop_front();
       snapshot_slot_ = slot;
       slots_[slot].stage = Stage::kBegun;
+      still_open_there_.erase(slot);
       v1::Item item;
       item.mutable_begin()->set_slot(slot);
       item.mutable_begin()->set_epoch(slots_[slot].epoch);
@@ -380,6 +395,8 @@ void Session::AddEnds(Batch& batch) {
 
 void Session::AddProgress(Batch& batch) {
   if (!progress_.has_value() || InCourse() || backlog_.Front() <= progress_->first) return;
+  // The replica would take the mark for one of these slots, too, of which nothing is told until it begins anew.
+  if (!still_open_there_.empty()) return;
   std::optional<v1::Progress> progress = marks_.Advance(progress_->second);
   progress_.reset();
   last_progress_ = loop_.Now();

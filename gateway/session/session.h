@@ -24,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -158,6 +159,8 @@ class Session {
   void AddEnds(Batch& batch);
   void AddProgress(Batch& batch);
   void AddState(Batch& batch, ObjectId id);
+  // To this replica.
+  bool IsGiven(const v1::Assignment& assignment, uint32_t slot) const;
 
   Loop& loop_;
   const Cache& cache_;
@@ -181,6 +184,10 @@ class Session {
   std::deque<v1::Leftovers> leftovers_;       // These neither: a few for each slot that begins.
   std::vector<uint32_t> acknowledged_begins_;
   std::vector<Slot> slots_;
+  // Closed here, but the replica has not been told yet that the slot was another's: an assignment that took the slot
+  // and was overtaken, on its way, by one that gives it back says nothing of that. Until the slot begins anew, or is
+  // told to be another's.
+  std::set<uint32_t> still_open_there_;
   std::deque<uint32_t> to_open_;
   std::optional<uint32_t> snapshot_slot_;
   std::deque<ObjectId> snapshot_;

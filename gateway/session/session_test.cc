@@ -231,6 +231,45 @@ TEST(SessionTest, NothingOfAClosedSlotIsSent) {
   EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {} epoch 3 | deleted ns/j q@12 | ns/j p@11 | end", kSlot)));
 }
 
+// While nothing can be sent the slot goes to another replica and comes back: of the two assignments the replica hears
+// the second alone. Until the slot begins anew nothing is told of it, so no mark may count for it.
+TEST(SessionTest, ASlotThatWasAnothersUnheardHasNoMarkUntilItBeginsAnew) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  const auto assign = [&bench](int64_t epoch, bool to_other) {
+    v1::Assignment assignment;
+    assignment.set_epoch(epoch);
+    v1::Member& member = *assignment.add_members();
+    member.set_service(v1::SERVICE_KIND_JOB);
+    member.set_replica(to_other ? "other" : bench.session->self().replica());
+    member.set_incarnation(to_other ? "x" : bench.session->self().incarnation());
+    bench.session->SetAssignment(assignment);
+  };
+  assign(1, false);
+  bench.session->OpenSlot(kSlot, 1);
+  bench.Drain();
+  bench.time.Advance(absl::Seconds(5));
+
+  // The replica owns the pod that it has made, by the answer to its write.
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 20));
+  bench.session->CloseSlot(kSlot);
+  assign(2, true);
+  assign(3, false);
+  bench.time.Advance(absl::Seconds(5));
+  EXPECT_EQ(bench.Text(), "assignment 3") << "the state of p is not told, nor that the watch has passed it";
+  bench.session->OpenSlot(kSlot, 3);
+  EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {} epoch 3 | ns/j p@20 | end {}", kSlot, kSlot)));
+
+  // One that the replica hears of has no further need of that.
+  bench.session->CloseSlot(kSlot);
+  assign(4, true);
+  EXPECT_EQ(bench.Text(), "assignment 4");
+  bench.cache.Apply(Bench::kJobPods, JobPod("j", "q", 30));
+  bench.time.Advance(absl::Seconds(5));
+  EXPECT_EQ(bench.Text(), "progress pods/job=30");
+}
+
 TEST(SessionTest, QueuesGoToEverybodyAndAreBuriedForEverybody) {
   Bench bench;
   bench.ListAll(10);
