@@ -112,7 +112,7 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
     Group& group = groups_.FindOrMake(routing_key);
     group.owner.OnPod(routing_key, group.pods, object.pod());
     group.pods.Set(kube::SplitKey(routing_key).name, std::move(*object.mutable_pod()));
-  } else if (object.has_workload()) {
+  } else if (object.has_workload() && options_.follow_workloads) {
     groups_.FindOrMake(routing_key).owner.OnWorkload(std::move(*object.mutable_workload()));
   }
 }

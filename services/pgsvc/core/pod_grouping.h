@@ -58,6 +58,8 @@ int32_t MinMember(const Annotations& owner_annotations);
 
 struct GroupingOptions {
   bool inherit_owner_annotations = true;
+  // Groups change with the workloads that own their pods (podgroup spec 4.2, 4.3); else they stay as they were made.
+  bool follow_workloads = true;
   bool alternative_queue_keys = true;  // The seed's keys beside upstream's (podgroup spec 11, rows 2 and 3).
 };
 

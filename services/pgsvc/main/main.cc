@@ -19,6 +19,11 @@ ABSL_FLAG(uint32_t, max_watches, basalt::watch::WatchHub::kMaxWatches,
 ABSL_FLAG(std::string, grouping_config, "",
           "file of rules of grouping for further kinds, and of defaults by kind; docs/pod-groups.md says what it has");
 
+ABSL_FLAG(bool, inherit_owner_annotations, true,
+          "whether pod groups of Volcano's inherit annotations of the owner of their pods, in the profile compat");
+ABSL_FLAG(bool, follow_workloads, true,
+          "whether pod groups of Volcano's change with the workload that owns their pods, in the profile compat");
+
 namespace {
 
 // What the file configures; of one that cannot be read or is wrong the process ends, and says why.
@@ -38,7 +43,10 @@ basalt::pgsvc::RuleOptions RulesOf(const std::string& file) {
 
 int main(int argc, char** argv) {
   const auto make_parts = [](basalt::obs::Metrics& metrics, basalt::obs::Health&) {
-    return basalt::pgsvc::MakePartsWith(metrics, absl::GetFlag(FLAGS_max_watches),
+    const basalt::pgsvc::GroupingOptions options = {
+        .inherit_owner_annotations = absl::GetFlag(FLAGS_inherit_owner_annotations),
+        .follow_workloads = absl::GetFlag(FLAGS_follow_workloads)};
+    return basalt::pgsvc::MakePartsWith(metrics, options, absl::GetFlag(FLAGS_max_watches),
                                         RulesOf(absl::GetFlag(FLAGS_grouping_config)));
   };
   return basalt::shell::RunService(argc, argv, "pgsvc", basalt::gateway::v1::SERVICE_KIND_POD_GROUP, make_parts);

@@ -32,15 +32,15 @@ class RoutedService final : public rpc::GrpcService {
 }  // namespace
 
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) {
-  return MakePartsWith(metrics, watch::WatchHub::kMaxWatches);
+  return MakePartsWith(metrics, {}, watch::WatchHub::kMaxWatches);
 }
 
-shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches, RuleOptions rules) {
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const GroupingOptions& options, size_t max_watches,
+                                  RuleOptions rules) {
   const auto hub = std::make_shared<watch::WatchHub>(max_watches);
   shell::ServiceParts parts;
-  parts.make_controller = [hub, &metrics, rules](runtime::Context& context) {
-    auto controller =
-        std::make_unique<PodGroupController>(context, GroupingOptions(), history::Limits(), &metrics, rules);
+  parts.make_controller = [hub, &metrics, options, rules](runtime::Context& context) {
+    auto controller = std::make_unique<PodGroupController>(context, options, history::Limits(), &metrics, rules);
     runtime::PublishChanges<WatchedPodGroups>(*controller, *hub);
     return controller;
   };

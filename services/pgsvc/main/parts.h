@@ -5,12 +5,14 @@
 #include "common/shell/service_process.h"
 #include "common/watch/watch_hub.h"
 #include "services/pgsvc/core/grouping/rule.h"
+#include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
 
 // What makes a process the pod group service.
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health& health);
 // `rules`: by which pods are grouped.
-shell::ServiceParts MakePartsWith(obs::Metrics& metrics, size_t max_watches, RuleOptions rules = {});
+shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const GroupingOptions& options, size_t max_watches,
+                                  RuleOptions rules = {});
 
 }  // namespace basalt::pgsvc

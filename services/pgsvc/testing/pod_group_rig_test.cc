@@ -27,14 +27,15 @@ constexpr char kJobGroup[] = "j-group";
 
 class PodGroupRig : public basalt::testing::ControllerRig {
  public:
-  PodGroupRig()
-      : ControllerRig({.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [this](runtime::Context& context) {
-                         auto made = std::make_unique<PodGroupController>(context, GroupingOptions());
-                         made->publisher().SetListener([this](const runtime::ShownChange& change) {
-                           if (change.kind == runtime::ShownChange::Kind::kGone) told_gone.push_back(change.key);
-                         });
-                         return made;
-                       }}) {}
+  explicit PodGroupRig(const GroupingOptions& options = {})
+      : ControllerRig(
+            {.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [this, options](runtime::Context& context) {
+               auto made = std::make_unique<PodGroupController>(context, options);
+               made->publisher().SetListener([this](const runtime::ShownChange& change) {
+                 if (change.kind == runtime::ShownChange::Kind::kGone) told_gone.push_back(change.key);
+               });
+               return made;
+             }}) {}
   ~PodGroupRig() override { Shutdown(); }
 
   PodGroupController& controller() { return static_cast<PodGroupController&>(any_controller()); }
@@ -96,6 +97,31 @@ class PodGroupRig : public basalt::testing::ControllerRig {
                                            {"selector", json::object{{"matchLabels", labels}}},
                                            {"template", json::object{{"metadata", json::object{{"labels", labels}}},
                                                                      {"spec", PodSpec()}}}}}});
+  }
+  // A DaemonSet and its pod on each of two nodes, as kube-controller-manager makes them.
+  void MakeDaemonSet(const std::string& name, const std::string& min_member) {
+    const json::object labels{{"app", name}};
+    server().Create(
+        kube::kDaemonSets,
+        json::object{{"metadata", json::object{{"namespace", "default"},
+                                               {"name", name},
+                                               {"annotations", json::object{{kube::kGroupMinMemberKey, min_member}}}}},
+                     {"spec", json::object{{"selector", json::object{{"matchLabels", labels}}},
+                                           {"template", json::object{{"metadata", json::object{{"labels", labels}}},
+                                                                     {"spec", PodSpec()}}}}}});
+    for (const char* node : {"a", "b"}) {
+      server().Create(
+          kube::kPods,
+          json::object{{"metadata", json::object{{"namespace", "default"},
+                                                 {"name", fmt::format("{}-{}", name, node)},
+                                                 {"ownerReferences",
+                                                  json::array{json::object{{"apiVersion", "apps/v1"},
+                                                                           {"kind", "DaemonSet"},
+                                                                           {"name", name},
+                                                                           {"uid", UidOf(kube::kDaemonSets, name)},
+                                                                           {"controller", true}}}}}},
+                       {"spec", PodSpec()}});
+    }
   }
   void Annotate(const std::string& set, const std::string& min_member) {
     server().Merge(kube::kReplicaSets, "default", set,
@@ -253,6 +279,42 @@ TEST(PodGroupRigTest, TheGroupOfAReplicaSetThatIsScaledToZeroGoesWhateverHappens
                       }};
   KillAnywhere(life);
   LoseAnyWrite(life);
+}
+
+TEST(PodGroupRigTest, PodsOfADaemonSetAreAGangWithTheAnnotationsOfTheSet) {
+  PodGroupRig rig;
+  rig.Start();
+  rig.MakeDaemonSet("agent", "2");
+  rig.Run(absl::Seconds(5));
+  const std::string group = "podgroup-" + rig.UidOf(kube::kDaemonSets, "agent");
+  EXPECT_EQ(rig.Groups(), 1u);
+  EXPECT_EQ(rig.MinMember(group), 2);
+  EXPECT_EQ(rig.GroupOf("agent-a"), group);
+  EXPECT_EQ(rig.GroupOf("agent-b"), group);
+}
+
+TEST(PodGroupRigTest, WithoutInheritanceAGroupHasNothingOfItsOwner) {
+  PodGroupRig rig({.inherit_owner_annotations = false});
+  rig.Start();
+  rig.MakeDaemonSet("agent", "2");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.MinMember("podgroup-" + rig.UidOf(kube::kDaemonSets, "agent")), 1);
+}
+
+TEST(PodGroupRigTest, AGroupThatFollowsNobodyStaysAsItWasMade) {
+  PodGroupRig rig({.follow_workloads = false});
+  rig.Start();
+  rig.MakeReplicaSet("web", 2);
+  rig.Annotate("web", "2");
+  rig.MakePod("a", "web");
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.MinMember(rig.GroupOfSet("web")), 2);
+  rig.Annotate("web", "1");
+  rig.Scale("web", 0);
+  rig.server().Delete(kube::kPods, "default", "a", json::object{{"gracePeriodSeconds", 0}});
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.Groups(), 1u);
+  EXPECT_EQ(rig.MinMember(rig.GroupOfSet("web")), 2);
 }
 
 TEST(PodGroupRigTest, ARestartWritesNothingForAGroupThatIsAsItsOwnerSays) {
