@@ -18,6 +18,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kQueues[] = "/apis/scheduling.volcano.sh/v1beta1/queues";
+constexpr char kGroupPath[] = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
 constexpr char kCommands[] = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands";
 
 class QueuesTest : public ::testing::Test {
@@ -52,6 +53,27 @@ class QueuesTest : public ::testing::Test {
     return found == nullptr ? "" : std::string(FindString(*found, member));
   }
   std::string State(std::string_view queue) { return TextAt(queue, {"status"}, "state"); }
+  // As the scheduler does: with a PUT, which another write in between has refused.
+  void Allocate(std::string_view queue, int cpus) {
+    const std::string path = fmt::format("{}/{}", kQueues, queue);
+    ASSERT_TRUE(Eventually(absl::Seconds(30), [&] {
+      json::value object = world_.KubeGet(path);
+      if (object.is_null()) return false;
+      object.as_object()["status"].as_object()["allocated"] = json::object{{"cpu", std::to_string(cpus)}};
+      const auto answer = world_.Call("PUT", path + "/status", ToText(object));
+      return answer.ok() && answer->status == 200;
+    }));
+  }
+  // Pod groups of all phases.
+  int64_t Counted(std::string_view queue) {
+    const json::value object = world_.KubeGet(fmt::format("{}/{}", kQueues, queue));
+    const json::value* const status = object.is_null() ? nullptr : Find(object, "status");
+    int64_t sum = 0;
+    for (const char* phase : {"pending", "inqueue", "running", "unknown", "completed"}) {
+      if (status != nullptr) sum += FindInt(*status, phase);
+    }
+    return sum;
+  }
   bool Becomes(std::string_view queue, std::string_view state) {
     return Eventually(absl::Seconds(60), [&] { return State(queue) == state; });
   }
@@ -197,6 +219,26 @@ TEST_F(QueuesTest, AQueueIsClosedOnceItsJobsAreGoneAndTakesNoOthers) {
   EXPECT_TRUE(Becomes("nlp", "Closed"));
   Does("open", "team");
   EXPECT_TRUE(Becomes("nlp", "Open"));
+}
+
+// The scheduler writes what is allocated, queuesvc state and counts: neither takes back what the other has written.
+TEST_F(QueuesTest, WhatIsAllocatedAndWhatIsCountedDoNotDisturbEachOther) {
+  constexpr int kGroups = 100;
+  for (int i = 0; i < kGroups; ++i) {
+    Post(kGroupPath, fmt::format(R"({{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{{)"
+                                 R"("name":"many-{}"}},"spec":{{"minMember":1,"queue":"vision"}}}})",
+                                 i));
+    Allocate("vision", i + 1);
+    EXPECT_EQ(TextAt("vision", {"status", "allocated"}, "cpu"), std::to_string(i + 1));
+    EXPECT_EQ(State("vision"), "Open");
+  }
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return Counted("vision") == kGroups; })) << Counted("vision");
+  EXPECT_EQ(TextAt("vision", {"status", "allocated"}, "cpu"), std::to_string(kGroups));
+  for (int i = 0; i < kGroups; ++i) {
+    EXPECT_THAT(world_.Call("DELETE", fmt::format("{}/many-{}", kGroupPath, i)), testing::IsOk());
+  }
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return Counted("vision") == 0; })) << Counted("vision");
+  EXPECT_EQ(TextAt("vision", {"status", "allocated"}, "cpu"), std::to_string(kGroups));
 }
 
 }  // namespace
