@@ -81,8 +81,8 @@ class QueueController : public runtime::Controller {
   runtime::ObjectEvents* EventsOf(const std::string& name, const std::string& uid);
   // Those that are owned: what is above them has changed.
   void WakeChildren(std::string_view name);
-  // The same of all that are further below: a queue that moves, comes or goes may close or open a circle, in which nobody
-  // has a parent.
+  // The same of all that are further below: a queue that moves, comes or goes may close or open a circle, in which
+  // nobody has a parent.
   void WakeAllBelow(std::string_view name);
   queue::v1::Queue MessageOf(std::string_view name, const kube::v1::Queue& queue) const;
 
