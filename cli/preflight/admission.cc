@@ -1,6 +1,9 @@
 // Admission policies of the API server, which refuse and complete at kubectl apply what the suite would tell of later.
 #include <fmt/format.h>
 
+#include <set>
+#include <string>
+
 #include "cli/preflight/checks.h"
 #include "common/base/status_macros.h"
 
@@ -11,6 +14,7 @@ constexpr std::string_view kApi = "/apis/admissionregistration.k8s.io/v1";
 
 struct Kind {
   std::string_view plural;
+  std::string_view bindings;
   std::string_view since;
   std::string_view without;  // What is then so.
   // Those of deploy/admission that are asked once for an object; the others are for who wants them.
@@ -20,14 +24,15 @@ struct Kind {
 const std::vector<Kind>& Kinds() {
   static const auto& kinds = *new std::vector<Kind>{
       {"validatingadmissionpolicies",
+       "validatingadmissionpolicybindings",
        "1.30",
        "what the definitions do not refuse is refused by basaltctl, and of kubectl told afterwards: in the status of "
-       "the "
-       "job, as an Event",
+       "the job, as an Event",
        {"jobs.basalt.dev", "jobs-new.basalt.dev", "jobs-fixed.basalt.dev", "jobs-templates.basalt.dev",
         "jobs-advice.basalt.dev", "podgroups.basalt.dev", "pods.basalt.dev", "queues-protected.basalt.dev",
         "queues-hierarchy.basalt.dev"}},
       {"mutatingadmissionpolicies",
+       "mutatingadmissionpolicybindings",
        "1.36",
        "defaults are not stored: jobs run by them all the same, and kubectl does not show them",
        {"jobs-defaults.basalt.dev", "jobs-defaults-kept.basalt.dev", "podgroups-queue.basalt.dev",
@@ -44,10 +49,19 @@ absl::Status CheckKind(KubeApi& api, const Kind& kind, bool is_served, Findings&
   }
   std::vector<std::string> missing(kind.policies.begin(), kind.policies.end());
   KubeAnswer answer;
+  std::set<std::string> bound;  // One that is not does nothing.
+  BASALT_RETURN_IF_ERROR(ForEachItem(
+      api, fmt::format("{}/{}", kApi, kind.bindings), "",
+      [&](const json::value& binding) { bound.emplace(TextAt(binding, {"spec", "policyName"})); }, answer));
+  if (!answer.ok()) {
+    findings.push_back(Unreadable(kind.plural, fmt::format("the {}", kind.bindings), absl::OkStatus(), answer));
+    return absl::OkStatus();
+  }
   BASALT_RETURN_IF_ERROR(ForEachItem(
       api, fmt::format("{}/{}", kApi, kind.plural), "",
       [&](const json::value& policy) {
-        std::erase(missing, TextAt(policy, {"metadata", "name"}));
+        const std::string name(TextAt(policy, {"metadata", "name"}));
+        if (bound.contains(name)) std::erase(missing, name);
       },
       answer));
   if (!answer.ok()) {

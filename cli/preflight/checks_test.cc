@@ -249,7 +249,11 @@ TEST(PreflightTest, WithoutAdmissionPoliciesItSaysWhatIsToldAfterwards) {
   Findings old;
   ASSERT_TRUE(CheckAdmission(api, old).ok());
   api.documents[api_path] = R"({"resources":[{"name":"validatingadmissionpolicies"}]})";
-  api.documents[api_path + "/validatingadmissionpolicies"] = R"({"items":[{"metadata":{"name":"jobs.basalt.dev"}}]})";
+  api.documents[api_path + "/validatingadmissionpolicies"] =
+      R"({"items":[{"metadata":{"name":"jobs.basalt.dev"}},{"metadata":{"name":"jobs-new.basalt.dev"}}]})";
+  // One that is not bound does nothing.
+  api.documents[api_path + "/validatingadmissionpolicybindings"] =
+      R"({"items":[{"spec":{"policyName":"jobs.basalt.dev"}}]})";
   Findings between;
   ASSERT_TRUE(CheckAdmission(api, between).ok());
   api.documents[api_path] =
@@ -258,6 +262,10 @@ TEST(PreflightTest, WithoutAdmissionPoliciesItSaysWhatIsToldAfterwards) {
       R"({"items":[{"metadata":{"name":"jobs-defaults.basalt.dev"}},
       {"metadata":{"name":"jobs-defaults-kept.basalt.dev"}},
       {"metadata":{"name":"podgroups-queue.basalt.dev"}},{"metadata":{"name":"queues-hierarchy.basalt.dev"}}]})";
+  api.documents[api_path + "/mutatingadmissionpolicybindings"] =
+      R"({"items":[{"spec":{"policyName":"jobs-defaults.basalt.dev"}},
+      {"spec":{"policyName":"jobs-defaults-kept.basalt.dev"}},{"spec":{"policyName":"podgroups-queue.basalt.dev"}},
+      {"spec":{"policyName":"queues-hierarchy.basalt.dev"}}]})";
   Findings all;
   ASSERT_TRUE(CheckAdmission(api, all).ok());
 

@@ -91,14 +91,9 @@ class PromMetrics final : public Metrics {
   void RemoveFrom(Kinds& kind, std::string_view name, const Labels& labels) BASALT_REQUIRES(mutex_) {
     const auto family = kind.families.find(name);
     if (family == kind.families.end() || !family->second->Has(ToProm(labels))) return;
-    for (auto it = kind.handles.begin(); it != kind.handles.end(); ++it) {
-      // Adding what exists returns it.
-      if (it->first == Existing(*family->second, labels)) {
-        family->second->Remove(it->first);
-        kind.handles.erase(it);
-        return;
-      }
-    }
+    auto* const series = Existing(*family->second, labels);  // Adding what exists returns it.
+    kind.handles.erase(series);
+    family->second->Remove(series);
   }
   template <typename Prom>
   static Prom* Existing(prometheus::Family<Prom>& family, const Labels& labels) {

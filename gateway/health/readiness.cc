@@ -11,6 +11,11 @@ namespace {
 constexpr char kServer[] = "API server";
 constexpr char kStates[] = "gateway_target";
 
+void LogProblem(const Problem& problem) {
+  obs::LogError("the API server cannot be used",
+                {{"state", problem.state}, {"why", problem.why}, {"cure", problem.cure}});
+}
+
 }  // namespace
 
 Readiness::Readiness(Loop& loop, obs::Metrics& metrics, obs::Health& health, ReadinessOptions options)
@@ -66,19 +71,18 @@ void Readiness::OnAnswer() {
 void Readiness::OnProblem(const Problem& problem) {
   if (!problem_.state.empty() && problem_.NeedsHelp() && !problem.NeedsHelp()) {
     // An API server that refuses an account also cuts the connection, and the requests beside the refused one with it.
+    hidden_ = problem;
     if (patience_timer_ != kNoTimer) return;
-    patience_timer_ = loop_.RunAfter(options_.patience, [this, problem] {
+    patience_timer_ = loop_.RunAfter(options_.patience, [this] {
       patience_timer_ = kNoTimer;
-      problem_ = problem;
+      LogProblem(hidden_);
+      problem_ = hidden_;
       SetProblem(kServer, problem_);
     });
     return;
   }
   const bool another = problem_.state != problem.state;
-  if (another) {
-    obs::LogError("the API server cannot be used",
-                  {{"state", problem.state}, {"why", problem.why}, {"cure", problem.cure}});
-  }
+  if (another) LogProblem(problem);
   problem_ = problem;
   const bool waited = answered_ && patience_timer_ == kNoTimer && !another;
   if (problem.NeedsHelp() || !answered_ || waited) {

@@ -62,6 +62,7 @@ class Readiness {
   obs::Health& health_;
   const ReadinessOptions options_;
   Problem problem_;  // Of the connection; no state = none.
+  Problem hidden_;   // One that comes of that, or has taken its place: after `patience` it is told instead.
   bool answered_ = false;
   TimerId patience_timer_ = kNoTimer;
   std::map<std::string, TimerId, std::less<>> missing_rights_;  // By target: when it is forgotten.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/kube/group_profile.h"
 #include "common/kube/names.h"
@@ -23,6 +24,11 @@ bool IsJobOf(std::string_view kind, std::string_view api_version) {
 // To the group that is named after the pods' owner, or after a pod that nobody owns (podgroup spec 5).
 Route ToGroupOf(std::string_view ns, std::string_view uid) {
   return {v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(ns, fmt::format("podgroup-{}", uid))};
+}
+
+// Names of objects have no slash: what has one names no queue, whatever the definition lets through.
+void AddQueue(std::string_view name, std::string key, std::vector<Route>& routes) {
+  if (name.find('/') == std::string_view::npos) routes.push_back({v1::SERVICE_KIND_QUEUE, std::move(key)});
 }
 
 // Pods that have the label of a job say nothing by which they could be grouped.
@@ -66,7 +72,7 @@ void AddPodGroup(const kube::v1::PodGroup& group, const RouteOptions& options, s
                                                     ? kube::NamespaceKey(meta.namespace_(), kube::GroupProfile::kRich)
                                                     : kube::ObjectKey(meta.namespace_(), meta.name())});
   const std::string& queue = group.spec().queue();
-  routes.push_back({v1::SERVICE_KIND_QUEUE, queue.empty() ? std::string(kube::kDefaultQueue) : queue});
+  AddQueue(queue, queue.empty() ? std::string(kube::kDefaultQueue) : queue, routes);
 }
 
 void AddWorkload(const kube::v1::Workload& workload, std::vector<Route>& routes) {
@@ -79,7 +85,7 @@ void AddCommand(const kube::v1::Command& command, std::vector<Route>& routes) {
   if (IsJobOf(target.kind(), target.api_version())) {
     routes.push_back({v1::SERVICE_KIND_JOB, kube::ObjectKey(command.meta().namespace_(), target.name())});
   } else if (target.kind() == "Queue" && target.api_version() == kube::kSchedulingApiVersion) {
-    routes.push_back({v1::SERVICE_KIND_QUEUE, target.name()});
+    AddQueue(target.name(), target.name(), routes);
   }
 }
 
@@ -105,7 +111,7 @@ std::vector<Route> Routes(const Object& object, const RouteOptions& options) {
       routes.push_back({v1::SERVICE_KIND_POD_GROUP,
                         kube::NamespaceKey(object.kai_pod_group().meta().namespace_(), kube::GroupProfile::kKai)});
       if (object.kai_pod_group().queue().empty()) break;
-      routes.push_back({v1::SERVICE_KIND_QUEUE, kube::KaiQueueKey(object.kai_pod_group().queue())});
+      AddQueue(object.kai_pod_group().queue(), kube::KaiQueueKey(object.kai_pod_group().queue()), routes);
       break;
     case Object::kKaiQueue:
       routes.push_back({v1::SERVICE_KIND_QUEUE, kube::KaiQueueKey(object.kai_queue().meta().name())});

@@ -45,6 +45,8 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
   kai_group.mutable_kai_pod_group()->mutable_meta()->set_name("pg");
   kube::v1::Object kai_group_of_queue = kai_group;
   kai_group_of_queue.mutable_kai_pod_group()->set_queue("q");
+  kube::v1::Object kai_group_of_nothing = kai_group;
+  kai_group_of_nothing.mutable_kai_pod_group()->set_queue("a/b");
   kube::v1::Object kai_queue;
   kai_queue.mutable_kai_queue()->mutable_meta()->set_name("q");
   const struct {
@@ -54,6 +56,10 @@ TEST(RoutesTest, EveryKindFollowsItsOwnersKey) {
   } rows[] = {
       {"group of KAI's that names a queue", kai_group_of_queue, "G:ns Q:kai/q"},
       {"queue of KAI's", kai_queue, "Q:kai/q"},
+      {"group of KAI's that names no queue that there can be", kai_group_of_nothing, "G:ns"},
+      {"group of Volcano's that names a queue as KAI's are named here", PodGroup("g", 1, "kai/q"), "G:ns/g"},
+      {"command for a queue as KAI's are named here",
+       Command("c", 1, "Queue", "scheduling.volcano.sh/v1beta1", "kai/q"), ""},
       {"pod for a scheduler of KAI's", for_kai, "G:ns"},
       {"the same with the job label but another owner", labelled_for_kai, ""},
       {"group of KAI's", kai_group, "G:ns"},

@@ -279,6 +279,18 @@ void ExpectTheSameManifestAgain(Server& server) {
                                                 "jsonpath={.spec.tasks[*].name} {.spec.tasks[*].maxRetry} "
                                                 "{.spec.tasks[0].template.spec.dnsPolicy}"});
   EXPECT_EQ(stored.value_or(""), "default0 b 3 3 ClusterFirstWithHostNet");
+
+  const std::string empty = server.WriteFile(
+      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: empty}\nspec:\n  queue: ''\n"
+      "  schedulerName: ''\n  maxRetry: 0\n  minAvailable: 0\n"
+      "  tasks:\n  - {replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}\n");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(server.cluster().Kubectl({"apply", "-f", empty}), basalt::testing::IsOk());
+    const auto given = server.cluster().Kubectl(
+        {"get", "jobs.batch.volcano.sh", "empty", "-o",
+         "jsonpath={.spec.queue} {.spec.schedulerName} {.spec.maxRetry} {.spec.minAvailable}"});
+    EXPECT_EQ(given.value_or(""), "default volcano 3 2") << "applied " << i + 1 << " times";
+  }
 }
 
 // Beyond the reach of a definition's rules, and of the tables that are made for them.

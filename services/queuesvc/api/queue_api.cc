@@ -100,7 +100,7 @@ absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequ
   const json::value* const metadata = Find(*manifest, "metadata");
   std::string name(metadata == nullptr ? "" : FindString(*metadata, "name"));
   if (name.empty()) return rpc::InvalidField("metadata.name", "is required");
-  QueueManifest read{.name = std::move(name), .parent = "", .resources = {}};
+  QueueManifest read{.name = name, .parent = "", .resources = {.name = name}};
   const json::value* const spec = Find(*manifest, "spec");
   if (spec == nullptr) return read;
   read.parent = FindString(*spec, "parent");

@@ -22,7 +22,8 @@ kube::Quantity AmountOf(const Amounts& amounts, std::string_view resource) {
 }
 
 bool HoldsPods(const kube::v1::Queue& queue) {
-  return queue.pending() + queue.inqueue() + queue.running() + queue.unknown() > 0 ||
+  // As somebody has written them: each may be anything.
+  return queue.pending() > 0 || queue.inqueue() > 0 || queue.running() > 0 || queue.unknown() > 0 ||
          !AmountOf(queue.allocated(), "pods").IsZero();
 }
 
@@ -39,12 +40,13 @@ const kube::v1::Queue* LimitAbove(std::string_view name, std::string_view resour
 }
 
 // Of `own` and all that is below the parent already; empty: it fits.
-std::string CheckSum(const kube::ResourceMap& own, const kube::v1::Queue& parent, const FindQueue& find,
-                     const QueueChildren& children, const Amounts& (kube::v1::Queue::*amounts)() const) {
+std::string CheckSum(std::string_view name, const kube::ResourceMap& own, const kube::v1::Queue& parent,
+                     const FindQueue& find, const QueueChildren& children,
+                     const Amounts& (kube::v1::Queue::*amounts)() const) {
   for (const auto& [resource, amount] : own) {
     kube::Quantity sum = amount;
     for (const std::string& beside : children.Of(parent.meta().name())) {
-      const kube::v1::Queue* const queue = find(beside);
+      const kube::v1::Queue* const queue = beside == name ? nullptr : find(beside);
       if (queue != nullptr) sum += AmountOf((queue->*amounts)(), resource);
     }
     const kube::Quantity most = AmountOf((parent.*amounts)(), resource);
@@ -84,9 +86,9 @@ QueueProblem CheckResources(const QueueResources& made, std::string_view parent,
     return {"spec.capability", fmt::format("{}: {} is more than queue {} above may take, {}", resource, amount.Text(),
                                            limit->meta().name(), AmountOf(limit->capability(), resource).Text())};
   }
-  std::string problem = CheckSum(made.guarantee, *next, find, children, &kube::v1::Queue::guarantee);
+  std::string problem = CheckSum(made.name, made.guarantee, *next, find, children, &kube::v1::Queue::guarantee);
   if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
-  problem = CheckSum(made.deserved, *next, find, children, &kube::v1::Queue::deserved);
+  problem = CheckSum(made.name, made.deserved, *next, find, children, &kube::v1::Queue::deserved);
   if (!problem.empty()) return {"spec.deserved", std::move(problem)};
   return {};
 }

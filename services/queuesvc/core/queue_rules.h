@@ -24,6 +24,7 @@ std::string CheckParent(std::string_view parent, const FindQueue& find, const Qu
 
 // What a queue that is to be made asks for.
 struct QueueResources {
+  std::string name;  // One of that name which is there already does not count beside it.
   kube::ResourceMap capability, deserved, guarantee;
 };
 struct QueueProblem {

@@ -101,29 +101,32 @@ TEST_F(QueueRulesTest, AQueueFitsThoseAboveAndBesideIt) {
   Set(*Put("beside", "team").mutable_deserved(), "cpu", "2");
 
   EXPECT_EQ(Check({}, "team"), "");
-  EXPECT_EQ(Check({.capability = Of("cpu", "100")}, ""), "") << "nothing above root limits";
-  EXPECT_EQ(Check({.capability = Of("cpu", "100")}, "root"), "");
-  EXPECT_EQ(Check({.capability = Of("cpu", "8")}, "team"), "");
-  EXPECT_EQ(Check({.capability = Of("cpu", "8001m")}, "team"),
+  EXPECT_EQ(Check({.name = "new", .capability = Of("cpu", "100")}, ""), "") << "nothing above root limits";
+  EXPECT_EQ(Check({.name = "new", .capability = Of("cpu", "100")}, "root"), "");
+  EXPECT_EQ(Check({.name = "new", .capability = Of("cpu", "8")}, "team"), "");
+  EXPECT_EQ(Check({.name = "new", .capability = Of("cpu", "8001m")}, "team"),
             "spec.capability: cpu: 8001m is more than queue top above may take, 8");
-  EXPECT_EQ(Check({.capability = Of("memory", "2Gi")}, "team"),
+  EXPECT_EQ(Check({.name = "new", .capability = Of("memory", "2Gi")}, "team"),
             "spec.capability: memory: 2Gi is more than queue team above may take, 1Gi");
-  EXPECT_EQ(Check({.capability = Of("nvidia.com/gpu", "9")}, "team"), "") << "nobody above limits it";
-  EXPECT_EQ(Check({.deserved = Of("cpu", "1")}, "team"), "");
-  EXPECT_EQ(Check({.deserved = Of("cpu", "1500m")}, "team"),
+  EXPECT_EQ(Check({.name = "new", .capability = Of("nvidia.com/gpu", "9")}, "team"), "") << "nobody above limits it";
+  EXPECT_EQ(Check({.name = "new", .deserved = Of("cpu", "1")}, "team"), "");
+  EXPECT_EQ(Check({.name = "new", .deserved = Of("cpu", "1500m")}, "team"),
             "spec.deserved: cpu: the queues below team would have 3500m together, and it has 3");
-  EXPECT_EQ(Check({.deserved = Of("nvidia.com/gpu", "1")}, "team"),
+  EXPECT_EQ(Check({.name = "new", .deserved = Of("nvidia.com/gpu", "1")}, "team"),
             "spec.deserved: nvidia.com/gpu: the queues below team would have 1 together, and it has 0");
-  EXPECT_EQ(Check({.guarantee = Of("cpu", "1")}, "team"),
+  EXPECT_EQ(Check({.name = "new", .guarantee = Of("cpu", "1")}, "team"),
             "spec.guarantee.resource: cpu: the queues below team would have 1 together, and it has 0");
-  EXPECT_EQ(Check({.guarantee = Of("cpu", "2")}, "top"), "");
+  EXPECT_EQ(Check({.name = "new", .guarantee = Of("cpu", "2")}, "top"), "");
+  EXPECT_EQ(Check({.name = "beside", .deserved = Of("cpu", "2")}, "team"), "")
+      << "that there is one of the name already is said by the API server";
 }
 
 // U35 of the users' cases.
 TEST_F(QueueRulesTest, SumsThatNoNumberHoldsStayAboveAll) {
   Set(*Put("team", "root").mutable_deserved(), "cpu", "100E");
   Set(*Put("beside", "team").mutable_deserved(), "cpu", "9223372036854775807E");
-  EXPECT_NE(Check({.deserved = Of("cpu", "9223372036854775807E")}, "team"), "") << "it has not become negative";
+  EXPECT_NE(Check({.name = "new", .deserved = Of("cpu", "9223372036854775807E")}, "team"), "")
+      << "it has not become negative";
 }
 
 TEST_F(QueueRulesTest, RootDefaultAndParentsStay) {

@@ -45,7 +45,8 @@ class QueueJudge {
     if (queue == nullptr) return;
     const std::string_view state = TextAt(*queue, {"status"}, "state");
     const auto& counts = groups_[name];
-    if (state.empty()) Say(name, "has no state");
+    const json::value* const status = Find(*queue, "status");
+    if (state.empty() || status == nullptr) return Say(name, "has no state");
     if (state == "Closing" && counts.empty()) Say(name, "is Closing, and holds no pod group");
     const auto parent = api_.Get(kQueues, "", TextAt(*queue, {"spec"}, "parent"));
     const bool is_below_shut = parent != nullptr && !IsInCycle(name) && IsShut(TextAt(*parent, {"status"}, "state"));
@@ -60,7 +61,7 @@ class QueueJudge {
           std::pair("unknown", "Unknown"), std::pair("completed", "Completed")}) {
       const auto counted = counts.find(phase);
       const int64_t there = counted == counts.end() ? 0 : counted->second;
-      const int64_t told = FindInt(queue->at("status"), field);
+      const int64_t told = FindInt(*status, field);
       if (there != told) Say(name, fmt::format("tells of {} pod groups that are {}, there are {}", told, phase, there));
     }
   }
