@@ -52,7 +52,10 @@ absl::Status CheckKind(KubeApi& api, const Kind& kind, bool is_served, Findings&
   std::set<std::string> bound;  // One that is not does nothing.
   BASALT_RETURN_IF_ERROR(ForEachItem(
       api, fmt::format("{}/{}", kApi, kind.bindings), "",
-      [&](const json::value& binding) { bound.emplace(TextAt(binding, {"spec", "policyName"})); }, answer));
+      [&](const json::value& binding) {
+        bound.emplace(TextAt(binding, {"spec", "policyName"}));
+      },
+      answer));
   if (!answer.ok()) {
     findings.push_back(Unreadable(kind.plural, fmt::format("the {}", kind.bindings), absl::OkStatus(), answer));
     return absl::OkStatus();
