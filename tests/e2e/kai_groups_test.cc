@@ -85,20 +85,20 @@ TEST_F(KaiGroupsTest, QueuesOfKaisAreToldWithTheirGroups) {
          R"({"apiVersion":"scheduling.run.ai/v2","kind":"Queue","metadata":{"name":"department"},
     "spec":{"resources":{"cpu":{"quota":2000,"limit":-1},"gpu":{"quota":1,"limit":2.5}}}})");
   Create("/apis/scheduling.run.ai/v2/queues",
-         R"({"apiVersion":"scheduling.run.ai/v2","kind":"Queue","metadata":{"name":"team"},
+         R"({"apiVersion":"scheduling.run.ai/v2","kind":"Queue","metadata":{"name":"labs"},
     "spec":{"parentQueue":"department","resources":{"cpu":{"quota":3000,"limit":4000}}}})");
-  CreateWorkload("StatefulSet", "statefulsets", R"("serviceName":"s",)", R"(,"labels":{"kai.scheduler/queue":"team"})");
-  GroupsOf("kai-statefulsets-", 2);
+  Create(kPods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"queued","labels":{"kai.scheduler/queue":"labs"}},
+    "spec":{"schedulerName":"kai-scheduler","containers":[{"name":"c","image":"busybox"}]}})");
   EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
-    return world_.Ctl({"queue", "get", "kai/team"}).out.find("Pod groups  1") != std::string::npos;
-  })) << world_.Ctl({"queue", "get", "kai/team"}).out;
-  EXPECT_THAT(world_.Ctl({"queue", "get", "kai/team"}).out,
+    return world_.Ctl({"queue", "get", "kai/labs"}).out.find("Pod groups  1") != std::string::npos;
+  })) << world_.Ctl({"queue", "get", "kai/labs"}).out;
+  EXPECT_THAT(world_.Ctl({"queue", "get", "kai/labs"}).out,
               AllOf(HasSubstr("Parent      department"), HasSubstr("Limit       cpu 4")));
   const std::string tree = world_.Ctl({"queue", "tree"}).out;
   EXPECT_THAT(tree, HasSubstr("1 pod groups"));
   EXPECT_THAT(tree, HasSubstr("0 pod groups, 1 with those below; quotas below: cpu 3 of 2"));
   EXPECT_THAT(world_.Ctl({"queue", "list"}).out, AllOf(HasSubstr("KAI QUEUE"), HasSubstr("kai/department")));
-  const Ran refused = world_.Ctl({"queue", "close", "kai/team"});
+  const Ran refused = world_.Ctl({"queue", "close", "kai/labs"});
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_THAT(refused.err, HasSubstr("it is read here, and nothing else"));
 }
