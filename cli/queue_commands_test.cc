@@ -12,6 +12,7 @@
 #include "basalt/queue/v1/queue.grpc.pb.h"
 #include "cli/commands.h"
 #include "cli/connect/served_fixture.h"
+#include "common/base/mutex.h"
 
 namespace basalt::cli {
 namespace {
@@ -49,9 +50,12 @@ class FixedQueues final : public queue::v1::QueueService::Service {
     for (const auto& [name, queue] : queues) *response->add_queues() = queue;
     return grpc::Status::OK;
   }
+  // Of what handlers write: gRPC's own ordering is not visible to the thread sanitizer.
+  Mutex mutex;
   // A Command is carried out at once: refused, where the queue is to be opened.
   grpc::Status CommandQueue(grpc::ServerContext*, const queue::v1::CommandQueueRequest* request,
                             queue::v1::CommandQueueResponse* response) override {
+    const MutexLock lock(mutex);
     if (!queues.contains(request->name())) {
       return {grpc::StatusCode::NOT_FOUND, fmt::format("queue {} does not exist", request->name())};
     }
@@ -67,6 +71,7 @@ class FixedQueues final : public queue::v1::QueueService::Service {
   }
   grpc::Status CreateQueue(grpc::ServerContext*, const queue::v1::CreateQueueRequest* request,
                            queue::v1::Queue* response) override {
+    const MutexLock lock(mutex);
     manifests.push_back(request->manifest_json());
     response->mutable_object()->mutable_meta()->set_name("made");
     return grpc::Status::OK;
@@ -86,6 +91,7 @@ class FixedQueues final : public queue::v1::QueueService::Service {
   }
   grpc::Status GetQueueHistory(grpc::ServerContext*, const queue::v1::GetQueueHistoryRequest* request,
                                queue::v1::QueueHistory* response) override {
+    const MutexLock lock(mutex);
     const auto found = histories.find(request->name());
     if (found == histories.end()) {
       return {grpc::StatusCode::NOT_FOUND, fmt::format("there is no history of a queue {}", request->name())};
@@ -135,7 +141,10 @@ class QueueCommandsTest : public ServedTest {
     return Captured([&] { return Main(static_cast<int>(arguments.size()), arguments.data()); });
   }
 
-  const std::vector<std::string>& Manifests() const { return served_->manifests; }
+  std::vector<std::string> Manifests() const {
+    const MutexLock lock(served_->mutex);
+    return served_->manifests;
+  }
 
  private:
   FixedQueues* const served_ = new FixedQueues();  // Its server has it.
