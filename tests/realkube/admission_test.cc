@@ -75,7 +75,7 @@ class AdmissionTest : public ::testing::Test {
   }
   static void TearDownTestSuite() { cluster_.reset(); }
 
-  // What the server says who refuses it; empty: it does not.
+  // The message with which the server refuses the command; empty: the server accepts the command.
   static std::string Run(const std::vector<std::string>& words) {
     return std::string(cluster_->Kubectl(words).status().message());
   }

@@ -25,7 +25,7 @@ std::string GroupPathOf(int number) { return fmt::format("{}/forest-{}", kGroupP
 
 SeededRandom StreamOf(uint64_t seed) { return SeededRandom(seed ^ kStream); }
 
-// Of those with the names that are given here.
+// The stored objects with the names that the forest gives its objects: forest-0 to forest-<most - 1>.
 std::vector<std::shared_ptr<const json::value>> StoredOf(const kubesim::ApiServer& api, std::string_view resource,
                                                          int most) {
   std::vector<std::shared_ptr<const json::value>> objects;

@@ -48,7 +48,7 @@ absl::Status NotFound(const std::string& name) {
   return OfQueue(absl::StatusCode::kNotFound, name, fmt::format("queue {} does not exist", name));
 }
 
-// What is only read cannot be asked for more.
+// FAILED_PRECONDITION: the name is that of a queue of KAI's scheduler. queuesvc reads such queues and writes none.
 absl::Status CheckIsOurs(const std::string& name) {
   if (!kube::IsKaiQueueKey(name)) return absl::OkStatus();
   return OfQueue(absl::StatusCode::kFailedPrecondition, name,

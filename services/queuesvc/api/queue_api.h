@@ -21,7 +21,7 @@ namespace basalt::queuesvc {
 
 using QueueWorkers = runtime::Workers<QueueController>;
 
-// What is looked at of a manifest before the API server has it.
+// The part of a manifest that queuesvc checks before the API server gets the manifest.
 struct QueueManifest {
   std::string name;
   std::string parent;  // Empty: root.

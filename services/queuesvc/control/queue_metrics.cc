@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/kube/quantity.h"
+#include "services/queuesvc/core/queue_rules.h"
 
 namespace basalt::queuesvc {
 namespace {
@@ -31,16 +32,6 @@ obs::Labels LabelsOf(const std::string& queue) { return {{"queue_name", queue}};
 
 obs::Labels LabelsOf(const std::string& queue, std::string_view label, std::string_view value) {
   return {{"queue_name", queue}, {std::string(label), std::string(value)}};
-}
-
-// 0 where the resource is not in use, or is no quantity.
-double AmountOf(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& resources, const std::string& resource) {
-  for (const kube::v1::KeyValue& pair : resources) {
-    if (pair.key() != resource) continue;
-    const absl::StatusOr<kube::Quantity> amount = kube::Quantity::Parse(pair.value());
-    return amount.ok() ? static_cast<double>(amount->MilliValue()) : 0;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -72,14 +63,15 @@ void QueueSeries::Show(const kube::v1::Queue& queue, const queue::v1::PodGroupCo
 void QueueSeries::ShowUse(const kube::v1::Queue& queue) {
   std::map<std::string, obs::Gauge*> shown;
   for (const kube::v1::KeyValue& pair : queue.capability()) {
-    const double most = AmountOf(queue.capability(), pair.key());
-    if (most <= 0) continue;
+    const kube::Quantity most = kube::Quantity::Parse(pair.value()).value_or(kube::Quantity());
+    if (most <= kube::Quantity()) continue;
     obs::Gauge*& gauge = shown[pair.key()];
     const auto known = in_use_.find(pair.key());
     gauge = known != in_use_.end() ? known->second
                                    : &metrics_.GetGauge(kInUse, "Allocated by the capability of the queue.",
                                                         LabelsOf(queue_, "resource", pair.key()));
-    gauge->Set(AmountOf(queue.allocated(), pair.key()) / most);
+    const kube::Quantity allocated = AmountOf(queue.allocated(), pair.key());
+    gauge->Set(static_cast<double>(allocated.MilliValue()) / static_cast<double>(most.MilliValue()));
   }
   for (const auto& [resource, gauge] : in_use_) {
     if (!shown.contains(resource)) metrics_.Remove(kInUse, LabelsOf(queue_, "resource", resource));

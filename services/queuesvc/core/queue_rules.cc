@@ -5,21 +5,12 @@
 #include <utility>
 
 #include "common/kube/names.h"
-#include "common/kube/quantity.h"
 
 namespace basalt::queuesvc {
 
 namespace {
 
 using Amounts = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
-
-// 0 where the resource is not named, or is no quantity.
-kube::Quantity AmountOf(const Amounts& amounts, std::string_view resource) {
-  for (const kube::v1::KeyValue& pair : amounts) {
-    if (pair.key() == resource) return kube::Quantity::Parse(pair.value()).value_or(kube::Quantity());
-  }
-  return {};
-}
 
 bool HoldsPods(const kube::v1::Queue& queue) {
   // As somebody has written them: each may be anything.
@@ -58,6 +49,13 @@ std::string CheckSum(std::string_view name, const kube::ResourceMap& own, const 
 }
 
 }  // namespace
+
+kube::Quantity AmountOf(const Amounts& amounts, std::string_view resource) {
+  for (const kube::v1::KeyValue& pair : amounts) {
+    if (pair.key() == resource) return kube::Quantity::Parse(pair.value()).value_or(kube::Quantity());
+  }
+  return {};
+}
 
 std::string CheckParent(std::string_view parent, const FindQueue& find, const QueueChildren& children) {
   const kube::v1::Queue* const next = parent == kube::kRootQueue ? nullptr : find(parent);

@@ -8,10 +8,15 @@
 
 #include "absl/status/status.h"
 #include "basalt/kube/v1/kube.pb.h"
+#include "common/kube/quantity.h"
 #include "common/kube/resources/resources.h"
 #include "services/queuesvc/core/queue_children.h"
 
 namespace basalt::queuesvc {
+
+// 0 where the resource is not named, or is no quantity.
+kube::Quantity AmountOf(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& amounts,
+                        std::string_view resource);
 
 // Null: there is none of that name.
 using FindQueue = std::function<const kube::v1::Queue*(std::string_view name)>;
@@ -22,7 +27,7 @@ inline constexpr int kMostLevels = 5;  // Below root, as upstream's --max-queue-
 // own, as its status tells, and has nobody below it takes nobody.
 std::string CheckParent(std::string_view parent, const FindQueue& find, const QueueChildren& children);
 
-// What a queue that is to be made asks for.
+// The resources in the manifest of a queue that does not exist yet.
 struct QueueResources {
   std::string name;  // One of that name which is there already does not count beside it.
   kube::ResourceMap capability, deserved, guarantee;
