@@ -61,9 +61,15 @@ TEST(KaiQueueTest, AnAmountThatIsNoNumberIsNamedAndLosesNothingElse) {
 TEST(KaiQueueTest, AGroupNamesItsQueue) {
   const absl::StatusOr<Decoded> decoded =
       Decoder(ObjectKind::kKaiPodGroup)
-          .DecodeObject(R"({"metadata":{"name":"pg","uid":"u"},"spec":{"minMember":1,"queue":"team"}})");
+          .DecodeObject(
+              R"({"spec":{"minMember":1,"subGroups":[{"queue":"no"}],"queue":"te\u0061m","x":{"queue":"no"}},)"
+              R"("metadata":{"name":"pg","uid":"u"}})");
   ASSERT_THAT(decoded, IsOk());
-  EXPECT_EQ(decoded->object.kai_pod_group().queue(), "team");
+  const kube::v1::KaiPodGroup& group = decoded->object.kai_pod_group();
+  EXPECT_EQ(group.queue(), "team");
+  EXPECT_EQ(group.meta().name(), "pg");
+  EXPECT_EQ(group.spec_json(),
+            R"({"minMember":1,"subGroups":[{"queue":"no"}],"queue":"te\u0061m","x":{"queue":"no"}})");
 }
 
 }  // namespace

@@ -122,9 +122,8 @@ std::string_view Reader::IntOrString(const Path& path, Value& value) {
   return String(path, value);
 }
 
-std::string_view Reader::RawObject(const Path& path, Value& value) {
+std::string_view Reader::RawText(const Path& path, Value& value, simdjson::ondemand::object& object) {
   if (!Is(path, value, json_type::object)) return {};
-  simdjson::ondemand::object object;
   std::string_view text;
   if (const auto error = value.get_object().get(object)) {
     Break(error);

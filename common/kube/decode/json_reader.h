@@ -62,12 +62,7 @@ class Reader {
   // fn(key, value) for each member. Keys are compared as they stand: for objects with known fields.
   template <typename Fn>
   void Members(const Path& path, Value& value, Fn&& fn) {
-    EachMember(path, value, [&fn](simdjson::ondemand::field& field) {
-      const char* key = field.key().raw();
-      size_t size = 0;
-      while (key[size] != '"') ++size;
-      fn(std::string_view(key, size), field.value());
-    });
+    EachMember(path, value, [&fn](simdjson::ondemand::field& field) { CallWithKeyAsItStands(field, fn); });
   }
 
   // fn(key, value) for each entry of a map with free keys.
@@ -111,16 +106,45 @@ class Reader {
   // A quantity, written as a string or a number: its text.
   std::string_view IntOrString(const Path& path, Value& value);
   // The object's own text; empty = absent.
-  std::string_view RawObject(const Path& path, Value& value);
+  std::string_view RawObject(const Path& path, Value& value) {
+    simdjson::ondemand::object object;
+    return RawText(path, value, object);
+  }
+  // The same, and fn(key, value) for each member, as Members calls it.
+  template <typename Fn>
+  std::string_view RawObject(const Path& path, Value& value, Fn&& fn) {
+    simdjson::ondemand::object object;
+    const std::string_view text = RawText(path, value, object);
+    if (text.empty()) return {};
+    if (const auto error = object.reset().error()) {
+      Break(error);
+      return {};
+    }
+    EachMember(object, [&fn](simdjson::ondemand::field& field) { CallWithKeyAsItStands(field, fn); });
+    return text;
+  }
 
   bool IsNull(Value& value);
 
  private:
   template <typename Fn>
+  static void CallWithKeyAsItStands(simdjson::ondemand::field& field, Fn&& fn) {
+    const char* key = field.key().raw();
+    size_t size = 0;
+    while (key[size] != '"') ++size;
+    fn(std::string_view(key, size), field.value());
+  }
+
+  template <typename Fn>
   void EachMember(const Path& path, Value& value, Fn&& fn) {
     if (!Is(path, value, simdjson::ondemand::json_type::object)) return;
     simdjson::ondemand::object object;
     if (const auto error = value.get_object().get(object)) return Break(error);
+    EachMember(object, fn);
+  }
+
+  template <typename Fn>
+  void EachMember(simdjson::ondemand::object& object, Fn&& fn) {
     for (auto member : object) {
       simdjson::ondemand::field field;
       if (const auto error = std::move(member).get(field)) return Break(error);
@@ -128,6 +152,9 @@ class Reader {
       if (broken()) return;
     }
   }
+
+  // RawObject, and the object behind whose end the reader stands.
+  std::string_view RawText(const Path& path, Value& value, simdjson::ondemand::object& object);
 
   // False with an error, or without one where the value is null.
   bool Is(const Path& path, Value& value, simdjson::ondemand::json_type wanted);
