@@ -97,11 +97,14 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
   if (!gone) {
     if (known != nullptr && known->meta().resource_version() > queue.meta().resource_version()) return;
     const std::string before = known == nullptr ? "" : known->parent();
-    const bool is_other = known == nullptr || known->state() != queue.state() || before != queue.parent();
+    const bool is_other = known == nullptr || known->state() != queue.state();
     queues_.FindOrMake(name) = queue;
     children_.Move(name, before, queue.parent());
-    if (before != queue.parent()) WakeAllBelow(name);
-    if (is_other) WakeChildren(name);
+    if (before != queue.parent()) {
+      WakeAllBelow(name);
+    } else if (is_other) {
+      WakeChildren(name);
+    }
   } else if (known != nullptr && known->meta().uid() == queue.meta().uid()) {
     // Whatever its version: an answer to a write of ours may be newer than the last state that watches have told.
     children_.Move(name, known->parent(), "");
