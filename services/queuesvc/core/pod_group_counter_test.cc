@@ -1,5 +1,6 @@
 #include "services/queuesvc/core/pod_group_counter.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,7 +19,11 @@ TEST(PodGroupCounterTest, CountsEqualARecountAfterAnyHistory) {
   PodGroupCounter counter;
   std::map<std::string, std::string_view> model;
   for (int step = 0; step < 5000; ++step) {
-    const std::string uid = std::to_string(random.Uniform(40));
+    const uint64_t number = random.Uniform(40);
+    // Of an API server's form, of the same digits in another form, and of no form.
+    const std::string uid = number % 4 == 0   ? fmt::format("{}", number)
+                            : number % 4 == 1 ? fmt::format("0000000A-0000-4000-8000-{:012x}", number)
+                                              : fmt::format("0000000a-0000-4000-8{:x}00-{:012x}", number, number % 7);
     if (random.OneIn(4)) {
       EXPECT_EQ(counter.Erase(uid), model.erase(uid) == 1);
     } else {
