@@ -1,8 +1,6 @@
 // What Basalt would find and take over: jobs by phase, those that it cannot read, groups and plain pods.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "cli/preflight/checks.h"
@@ -59,37 +57,15 @@ std::string_view KindOfGroup(const json::value& group) {
   return name.starts_with("podgroup-") ? "of plain pods" : "of others";
 }
 
-// What the services carry out so far; the rest of the job spec's plugins is refused.
-constexpr std::string_view kPlugins[] = {"env", "svc", "ssh"};
-
-// The first plugin of a job that is not among them, or an empty text.
-std::string UnknownPlugin(const json::value& job) {
-  const json::value* plugins = FindPath(job, {"spec", "plugins"});
-  if (plugins == nullptr || !plugins->is_object()) return "";
-  for (const auto& plugin : plugins->get_object()) {
-    const std::string_view name = plugin.key();
-    if (std::find(std::begin(kPlugins), std::end(kPlugins), name) == std::end(kPlugins)) return std::string(name);
-  }
-  return "";
-}
-
-// It needs pods that nobody makes for a job that is refused.
-bool NeedsPods(std::string_view phase) { return phase.empty() || phase == "Pending" || phase == "Restarting"; }
-
-bool IsOver(std::string_view phase) { return phase == "Completed" || phase == "Failed" || phase == "Terminated"; }
-
 absl::Status CountJobs(KubeApi& api, Findings& findings) {
   std::map<std::string, size_t> phases;
   size_t ours = 0;
-  Some unreadable, standing, carried;
+  Some unreadable;
   KubeAnswer answer;
   const auto look = [&](const json::value& job) {
     const std::string phase = TextAt(job, {"status", "state", "phase"});
     ++phases[phase.empty() ? "new" : phase];
     if (FindPath(job, {"status", "controlledResources", kube::kControlledStateKey}) != nullptr) ++ours;
-    if (const std::string plugin = UnknownPlugin(job); !plugin.empty() && !IsOver(phase)) {
-      (NeedsPods(phase) ? standing : carried).Add(fmt::format("{} ({})", NameOf(job), plugin));
-    }
     const absl::StatusOr<kube::DecodedJob> decoded = kube::DecodeStoredJob(ToText(job));
     if (!decoded.ok()) {
       unreadable.Add(fmt::format("{}: {}", NameOf(job), ToStd(decoded.status().message())));
@@ -111,19 +87,6 @@ absl::Status CountJobs(KubeApi& api, Findings& findings) {
                           : fmt::format("{} would be taken over as they are: {}{}", total, Counted(phases),
                                         ours == 0 ? std::string() : fmt::format("; {} were Basalt's before", ours)),
                       ""});
-  if (standing.count > 0) {
-    findings.push_back(
-        {"jobs that would stand still", Result::kProblem,
-         fmt::format("{} have a plugin that is not carried out yet: {}", standing.count, standing.Text()),
-         "let them end first, or leave the cluster with Volcano's controllers"});
-  }
-  if (carried.count > 0) {
-    findings.push_back({"jobs that only go to their end", Result::kWarning,
-                        fmt::format("{} have a plugin that is not carried out yet; a pod that they lose is not made "
-                                    "again: {}",
-                                    carried.count, carried.Text()),
-                        "let them end first where a lost pod must be made again"});
-  }
   if (unreadable.count > 0) {
     findings.push_back(
         {"jobs that cannot be read", Result::kWarning,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "common/base/excerpt.h"
@@ -50,9 +51,14 @@ struct Row {
   kube::Kind kind;
   uint8_t verbs;
   Rule rule;
-  std::string_view suffix = {};  // Of kNamedAfterJob.
-  bool has_status = false;       // kPatch of the status, too.
+  std::span<const std::string_view> suffixes = {};  // Of kNamedAfterJob.
+  bool has_status = false;                          // kPatch of the status, too.
 };
+
+constexpr std::string_view kJobsServices[] = {"", "-head-svc"};
+constexpr std::string_view kJobsConfigMap[] = {"-svc"};
+constexpr std::string_view kJobsSecret[] = {"-ssh"};
+constexpr std::string_view kJobsPolicy[] = {""};
 
 // From what the services ask for: services/jobsvc/control and api, services/pgsvc/control, services/queuesvc/control.
 constexpr Row kRows[] = {
@@ -61,10 +67,10 @@ constexpr Row kRows[] = {
     {kJob, kube::kCommands, kCreate | kDelete, Rule::kJobsCommand},
     {kJob, kube::kEvents, kGet | kCreate | kPatch, Rule::kJobsEvent},
     {kJob, kube::kPersistentVolumeClaims, kGet | kCreate, Rule::kJobsClaim},
-    {kJob, kube::kServices, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
-    {kJob, kube::kConfigMaps, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-svc"},
-    {kJob, kube::kSecrets, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, "-ssh"},
-    {kJob, kube::kNetworkPolicies, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, ""},
+    {kJob, kube::kServices, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, kJobsServices},
+    {kJob, kube::kConfigMaps, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, kJobsConfigMap},
+    {kJob, kube::kSecrets, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, kJobsSecret},
+    {kJob, kube::kNetworkPolicies, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, kJobsPolicy},
     {kGroup, kube::kPodGroups, kGet | kCreate | kPatch | kDelete, Rule::kIsGroup},
     {kGroup, kube::kKaiPodGroups, kGet | kCreate | kPatch, Rule::kInNamespace},
     {kGroup, kube::kPods, kPatch, Rule::kGroupsPod},
@@ -270,8 +276,10 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
     case Rule::kJobsClaim:
       return CheckClaim(ask, cache);
     case Rule::kNamedAfterJob:
-      return if_it(ask.name.size() == key_name.size() + row.suffix.size() && ask.name.starts_with(key_name) &&
-                   ask.name.ends_with(row.suffix));
+      return if_it(std::any_of(row.suffixes.begin(), row.suffixes.end(), [&](std::string_view suffix) {
+        return ask.name.size() == key_name.size() + suffix.size() && ask.name.starts_with(key_name) &&
+               ask.name.ends_with(suffix);
+      }));
     case Rule::kJobsEvent:
       return if_it(IsEventAbout(key_name, ask.name));
     case Rule::kGroupsPod:

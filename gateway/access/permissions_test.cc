@@ -191,6 +191,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "get", "persistentvolumeclaims", "ns", "j-pvc-abc", RefusalReason::kNone},
       {kJob, "ns/j", "create", "services", "ns", "j", RefusalReason::kNone},
       {kJob, "ns/j", "patch", "configmaps", "ns", "j-svc", RefusalReason::kNone},
+      {kJob, "ns/j", "create", "services", "ns", "j-head-svc", RefusalReason::kNone},
       {kJob, "ns/j", "get", "secrets", "ns", "j-ssh", RefusalReason::kNone},
       {kJob, "ns/j", "delete u", "networkpolicies.networking.k8s.io", "ns", "j", RefusalReason::kNone},
       // What the name of something that holds the job's may show.
@@ -223,6 +224,8 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "create", "events", "ns", "j-2.17a", RefusalReason::kObject},
       {kJob, "ns/j", "get", "secrets", "ns", "j-2-ssh", RefusalReason::kObject},
       {kJob, "ns/j", "patch", "configmaps", "ns", "j-2-svc", RefusalReason::kObject},
+      {kJob, "ns/j", "patch", "configmaps", "ns", "j-head-svc", RefusalReason::kObject},
+      {kJob, "ns/j", "create", "services", "ns", "j-svc", RefusalReason::kObject},
       {kJob, "ns/j", "create", "services", "ns", "j-2", RefusalReason::kObject},
       {kJob, "ns/j", "get", "persistentvolumeclaims", "ns", "payroll", RefusalReason::kObject},
       // Of other namespaces.

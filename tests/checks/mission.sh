@@ -28,7 +28,20 @@ while read -r name files; do sources[$name]=$files; done < <(
       }
       tests(all)
     }
+    # file(GLOB NAME … PATTERN): the files of that pattern.
+    function globs(all,   words, count, path, files, command) {
+      while (match(all, /file\(GLOB [^)]*\)/)) {
+        count = split(substr(all, RSTART + 10, RLENGTH - 11), words, / +/)
+        files = ""
+        command = "printf \"%s\\n\" " folder words[count]
+        while ((command | getline path) > 0) files = files " " path
+        close(command)
+        found[folder "${" words[1] "}"] = files
+        all = substr(all, RSTART + RLENGTH)
+      }
+    }
     function tests(all,   words, count, i, files, on) {
+      globs(all)
       while (match(all, /(basalt_test|add_test)\([^)]*\)/)) {
         count = split(substr(all, index(all, "(") ? RSTART : 1, RLENGTH), words, /[ ()]+/)
         files = ""
@@ -37,6 +50,7 @@ while read -r name files; do sources[$name]=$files; done < <(
         } else {
           for (i = 3; i <= count && words[i] !~ /^(DEPS|LABELS|TIMEOUT|ARGS)$/; ++i)
             if (words[i] ~ /\.cc$/) files = files " " folder words[i]
+            else if (words[i] ~ /^[$][{].*[}]$/) files = files found[folder words[i]]
           print words[2], of[words[2]] = files
         }
         all = substr(all, RSTART + RLENGTH)

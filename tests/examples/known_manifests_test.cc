@@ -9,9 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/base/yaml.h"
 #include "common/testing/status_matchers.h"
-#include "services/jobsvc/core/plugins/registry.h"
 #include "tests/examples/files.h"
 #include "tests/examples/one_job.h"
 #include "tests/examples/plays.h"
@@ -107,25 +105,9 @@ const std::map<std::string, std::function<void()>, std::less<>>& Plays() {
   return plays;
 }
 
-// Why a file cannot be played: a plugin of it is not carried out yet. Empty: it can.
-std::string PluginToCome(std::string_view file) {
-  const auto documents = ParseYamlDocuments(KnownManifest(file));
-  if (!documents.ok()) return "";
-  for (const json::value& document : *documents) {
-    const json::value* plugins = FindPath(document, {"spec", "plugins"});
-    if (plugins == nullptr || !plugins->is_object()) continue;
-    for (const auto& [plugin, arguments] : plugins->get_object()) {
-      const std::string_view name(plugin.data(), plugin.size());
-      if (jobsvc::SupportOf(name) == jobsvc::PluginSupport::kKnown) return fmt::format("it needs the plugin {}", name);
-    }
-  }
-  return "";
-}
-
 class KnownManifestTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(KnownManifestTest, DoesWhatItPromises) {
-  if (const std::string why = PluginToCome(GetParam()); !why.empty()) GTEST_SKIP() << why;
   const auto play = Plays().find(GetParam());
   ASSERT_NE(play, Plays().end()) << "nobody says what it promises: give it a play";
   play->second();

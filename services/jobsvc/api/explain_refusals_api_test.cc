@@ -288,9 +288,9 @@ TEST_F(ExplainApiTest, OfARefusalWhoseRecordIsLostTheStatusTells) {
   ExpectRefusedSince(started_ms, "in a phase whose time does not tell of it");
 }
 
-TEST_F(ExplainApiTest, OfAPluginThatIsMissingTheStatusTellsSinceWhen) {
+TEST_F(ExplainApiTest, OfAPluginThatDoesNotExistTheStatusTellsSinceWhen) {
   kube::v1::Job job = MakeJob("j", 1, 2);
-  job.mutable_spec()->add_plugins()->set_name("pytorch");
+  job.mutable_spec()->add_plugins()->set_name("torch");
   rig_.Start();
   rig_.kube().PutJob(std::move(job));
   rig_.Run();
@@ -301,7 +301,7 @@ TEST_F(ExplainApiTest, OfAPluginThatIsMissingTheStatusTellsSinceWhen) {
     if (lost) rig_.LoseDisk();
     rig_.Start();
     rig_.Run(absl::Minutes(2));
-    const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "pytorch");
+    const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "torch");
     EXPECT_NEAR(static_cast<double>(SinceMs(cause)), static_cast<double>(made_ms), 6000) << lost;
   }
 }

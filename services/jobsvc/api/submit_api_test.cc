@@ -99,7 +99,8 @@ TEST_F(JobApiTest, WhatIsAcceptedAndHardlyMeantIsToldAtOnce) {
     for (const std::string& warning : answer->warnings()) warnings += warning + "\n";
     EXPECT_EQ(warnings,
               "spec.policies[0].timeout is missing: PodPending without a timeout never matches\n"
-              "spec.plugins.pytorch is not carried out by this version: the job will wait and say so\n");
+              "spec.plugins.pytorch looks for its master in the task 'master', which does not exist: it does nothing; "
+              "name one with --master=\n");
   }
   EXPECT_EQ(Submit(ManifestOf("k"))->warnings_size(), 0);
 }

@@ -68,15 +68,8 @@ SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   if (HasRun(job.status())) {
     std::erase_if(validation.violations, [](const Violation& violation) { return violation.rule.starts_with('X'); });
   }
-  // What is a warning to whoever submits it holds the job up: its pods would run without what the plugin gives them.
-  std::vector<Violation>& warnings = validation.warnings;
-  const auto held_up = std::stable_partition(warnings.begin(), warnings.end(),
-                                             [](const Violation& warning) { return warning.rule != "N1"; });
-  const std::vector<Violation> missing(held_up, warnings.end());
-  warnings.erase(held_up, warnings.end());
-  StatusMessage refusal = Summary(std::string(kInvalidJob), validation.violations);
-  if (refusal.empty()) refusal = Summary("PluginError", missing);
-  return {std::move(refusal), Summary(std::string(kSpecWarning), warnings)};
+  return {Summary(std::string(kInvalidJob), validation.violations),
+          Summary(std::string(kSpecWarning), validation.warnings)};
 }
 
 }  // namespace basalt::jobsvc

@@ -26,7 +26,9 @@ absl::Status CompileObjects(const kube::v1::Job& job, const PriorityOf& priority
   auto compiler = PodCompiler::Create(job, compiled.spec);
   if (!compiler.ok()) return compiler.status();
   compiled.objects = WantedObjects(compiler->plugins(), compiler->view());
-  for (const auto& plugin : compiler->plugins().plugins) compiled.plugins.emplace_back(plugin->Name());
+  for (const auto& plugin : compiler->plugins()) {
+    if (plugin->HasMarker()) compiled.plugins.emplace_back(plugin->Name());
+  }
   for (JobVolume& volume : VolumesOf(compiler->view(), compiled.spec)) {
     compiled.claims.push_back({std::move(volume.claim), std::move(volume.claim_json)});
   }

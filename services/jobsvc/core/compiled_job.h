@@ -35,7 +35,7 @@ struct CompiledSpec {
   kube::v1::PodGroupSpec group;
   std::vector<WantedObject> objects;
   std::vector<WantedClaim> claims;
-  std::vector<std::string> plugins;  // In the fixed order.
+  std::vector<std::string> plugins;  // Those that the status names by markers, in the fixed order.
 };
 
 // Its tasks; none where they could not be kept in memory.

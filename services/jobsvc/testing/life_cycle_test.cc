@@ -215,17 +215,17 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
 }
 
 // Its pods would run without what the plugin gives them.
-TEST(LifeCycleTest, AJobWithAPluginThatIsNotCarriedOutWaitsAndSaysSo) {
+TEST(LifeCycleTest, AJobWithAPluginThatDoesNotExistWaitsAndSaysSo) {
   JobRig rig;
   rig.Start();
   auto job = MakeJob("j", 1, 2);
-  job.mutable_spec()->add_plugins()->set_name("pytorch");
+  job.mutable_spec()->add_plugins()->set_name("torch");
   rig.kube().PutJob(job);
   rig.Run(absl::Minutes(10));
   const auto& status = rig.kube().job("default/j").status();
   EXPECT_EQ(status.phase(), kPending);
-  EXPECT_EQ(status.reason(), "PluginError");
-  EXPECT_NE(status.message().find("spec.plugins.pytorch"), std::string::npos) << status.message();
+  EXPECT_EQ(status.reason(), "InvalidJob");
+  EXPECT_NE(status.message().find("spec.plugins.torch"), std::string::npos) << status.message();
   EXPECT_EQ(rig.kube().Count("create"), 1) << "an Event, and nothing else";
   EXPECT_EQ(rig.kube().Count("create", "events"), 1);
 }

@@ -192,7 +192,11 @@ TEST(ObjectsTest, PodsOfASmallerTaskGoOnceTheHostsDoNotNameThem) {
 // The values of a ConfigMap have at most a megabyte: the hosts of 50 000 pods never fit, however often they are sent.
 TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   JobRig rig;
-  StartRunning(rig);
+  kube::v1::Job job = MakeJob("j", 1, 2);
+  kube::v1::JobPlugin* const svc = job.mutable_spec()->add_plugins();
+  svc->set_name("svc");
+  svc->add_arguments("--inject-hosts-env=false");
+  rig.StartRunning(std::move(job));
   Scale(rig, 50'000);
   rig.kube().ClearLog();
   rig.Run(absl::Minutes(10));
@@ -207,6 +211,23 @@ TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   EXPECT_EQ(HostsOf(rig), "3");
   EXPECT_EQ(rig.kube().pods().size(), 3u);
   EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
+}
+
+// A variable of all hosts has at most 128 KiB: no container of such a job could start.
+TEST(ObjectsTest, HostsThatNoVariableHoldsRefuseTheJobAndTouchNothingOfIt) {
+  JobRig rig;
+  StartRunning(rig);
+  Scale(rig, 50'000);
+  rig.kube().ClearLog();
+  rig.Run(absl::Minutes(10));
+  EXPECT_EQ(rig.kube().Count("create"), rig.kube().Count("create", "events"));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  const kube::v1::JobStatus& status = rig.kube().job("default/j").status();
+  EXPECT_EQ(status.reason(), "InvalidJob");
+  EXPECT_TRUE(status.message().starts_with("spec.plugins.svc sets the variable VC_T0_HOSTS of ")) << status.message();
+  Scale(rig, 3);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.kube().pods().size(), 3u);
 }
 
 TEST(ObjectsTest, HostsAreBroughtUpToDateInOneWrite) {

@@ -182,10 +182,10 @@ TEST(TakeOverTest, AJobThatIsRefusedKeepsItsCountsAndItsPods) {
   EXPECT_EQ(rig.kube().groups().size(), 1u);
 }
 
-// With a plugin that is not carried out: its pods were made with it and need nothing more of it.
+// With a plugin of a name that nobody here knows: its pods were made with the plugin and need nothing more of it.
 kube::v1::Job JobWithAnotherPlugin() {
   kube::v1::Job job = MakeJob("j", 1, 2);
-  job.mutable_spec()->add_plugins()->set_name("mpi");
+  job.mutable_spec()->add_plugins()->set_name("torch");
   return job;
 }
 
@@ -211,7 +211,7 @@ TEST(TakeOverTest, ARefusedJobThatHasRunEndsAsItsPodsEnd) {
     rig.Run(absl::Seconds(30));
     EXPECT_EQ(rig.PhaseOf("default/j"), row.end);
     EXPECT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
-    EXPECT_NE(rig.kube().job("default/j").status().message().find("mpi"), std::string::npos);
+    EXPECT_NE(rig.kube().job("default/j").status().message().find("torch"), std::string::npos);
     EXPECT_TRUE(rig.kube().groups().empty());
     EXPECT_EQ(rig.kube().pods().size(), 2u);
     EXPECT_EQ(rig.kube().Count("create"), rig.kube().Count("create", "events"));

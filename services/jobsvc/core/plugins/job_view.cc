@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/status.h"
@@ -89,14 +90,27 @@ absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::Jo
   return view;
 }
 
+const TaskView* FindTask(const JobView& job, std::string_view name) {
+  const auto found =
+      std::find_if(job.tasks.begin(), job.tasks.end(), [name](const TaskView& task) { return task.name == name; });
+  return found == job.tasks.end() ? nullptr : &*found;
+}
+
+int32_t ReplicasOf(const JobView& job, std::string_view task) {
+  const TaskView* const found = FindTask(job, task);
+  return found == nullptr ? 0 : found->replicas;
+}
+
+std::string HostOf(const JobView& job, const TaskView& task, int32_t index) {
+  return fmt::format("{}.{}", task.hostname.empty() ? PodName(job.name, task.name, index) : task.hostname,
+                     task.subdomain.empty() ? job.name : task.subdomain);
+}
+
 std::vector<std::string> HostsOf(const JobView& job, const TaskView& task) {
-  const std::string_view subdomain = task.subdomain.empty() ? job.name : task.subdomain;
+  const int32_t count = task.hostname.empty() ? task.replicas : std::min(task.replicas, 1);
   std::vector<std::string> hosts;
-  if (task.replicas <= 0) return hosts;
-  if (!task.hostname.empty()) return {fmt::format("{}.{}", task.hostname, subdomain)};
-  hosts.reserve(task.replicas);
-  for (int32_t i = 0; i < task.replicas; ++i)
-    hosts.push_back(fmt::format("{}.{}", PodName(job.name, task.name, i), subdomain));
+  hosts.reserve(std::max(count, 0));
+  for (int32_t i = 0; i < count; ++i) hosts.push_back(HostOf(job, task, i));
   return hosts;
 }
 

@@ -38,6 +38,15 @@ absl::Status CheckTemplateShape(const json::value& pod_template, std::string_vie
 // <job>-<task>-<index>
 std::string PodName(std::string_view job, std::string_view task, int32_t index);
 
+// Null: there is none of that name.
+const TaskView* FindTask(const JobView& job, std::string_view name);
+
+// 0 where there is no such task.
+int32_t ReplicasOf(const JobView& job, std::string_view task);
+
+// <hostname>.<subdomain> of that pod of the task, whether or not the task has so many (job spec 11.1).
+std::string HostOf(const JobView& job, const TaskView& task, int32_t index);
+
 // <hostname>.<subdomain> of every pod of the task, in order. One entry where the template sets the hostname: all its
 // pods share it (job spec 11.4). Empty for no replicas.
 std::vector<std::string> HostsOf(const JobView& job, const TaskView& task);

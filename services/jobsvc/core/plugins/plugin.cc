@@ -7,6 +7,25 @@
 
 namespace basalt::jobsvc {
 
+void Plugin::Read(const PluginArguments& arguments) {
+  Arguments flags;
+  Define(flags);
+  complaint_ = flags.Parse(arguments);
+}
+
+std::vector<FlagDescription> Plugin::Flags() {
+  Arguments flags;
+  Define(flags);
+  return flags.Describe();
+}
+
+absl::Status CheckVariable(std::string_view name, size_t value_bytes, std::string_view advice) {
+  const size_t bytes = name.size() + 1 + value_bytes;
+  if (bytes <= kMostVariableBytes) return absl::OkStatus();
+  return Invalid(fmt::format("sets the variable {} of {} bytes, and Linux starts no program with more than {}; {}",
+                             name, bytes, kMostVariableBytes, advice));
+}
+
 std::string PluginMarkerKey(std::string_view plugin) { return fmt::format("plugin-{}", plugin); }
 
 json::object OwnedObject(const JobView& job, std::string_view api_version, std::string_view kind,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "services/jobsvc/core/plugins/arguments.h"
 #include "services/jobsvc/core/plugins/job_view.h"
 #include "services/jobsvc/core/plugins/pod_edit.h"
 
@@ -34,9 +35,8 @@ struct WantedObject {
   std::string patch;  // JSON merge patch; only with kPatch.
   std::string hash;   // Of what decides whether `patch` is due: for controlledResources. Never covers generated keys.
   OnChange on_change = OnChange::kLeave;
-  bool keep_on_restart = false;  // A kill that leads to a restart leaves it alone.
-  bool needs_ssh_keys = false;   // `json` is complete only after WithSshKeys: keys are made only where none exist.
-  size_t data_bytes = 0;         // Of the values of a ConfigMap or Secret.
+  bool needs_ssh_keys = false;  // `json` is complete only after WithSshKeys: keys are made only where none exist.
+  size_t data_bytes = 0;        // Of the values of a ConfigMap or Secret.
 
   // "<plural>/<name>", as ControlledState::objects names the object.
   std::string Key() const { return plural + "/" + name; }
@@ -48,20 +48,45 @@ inline constexpr size_t kMostDataBytes = size_t{1} << 20;
 // The object's JSON with the key pair in it. Requires: object.needs_ssh_keys.
 std::string WithSshKeys(const WantedObject& object, const SshKeyPair& keys);
 
+// Made without arguments it has the defaults; Read gives it those of a job, once per change of the job. Immutable
+// afterwards.
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view Name() const = 0;
+  // What the plugin is for, in one sentence.
+  virtual std::string_view Summary() const = 0;
+  // Arguments that are not understood keep their defaults; ArgumentComplaint tells of them (job spec 11.1).
+  void Read(const PluginArguments& arguments);
+  const std::string& ArgumentComplaint() const { return complaint_; }
+  // The arguments that the plugin takes, with the values that it has now: before Read the defaults.
+  std::vector<FlagDescription> Flags();
+
   // In the order in which they are created; removal goes the same way.
-  virtual std::vector<WantedObject> Objects(const JobView& job) const = 0;
+  virtual std::vector<WantedObject> Objects(const JobView&) const { return {}; }
   // INVALID_ARGUMENT: no pod of this task can be made; says why.
   virtual absl::Status OnPod(PodEdit& pod) const = 0;
-  // What the arguments' parser stumbled over; empty = nothing. The plugin runs nevertheless (job spec 11.1).
-  const std::string& ArgumentComplaint() const { return complaint_; }
+  // INVALID_ARGUMENT: no container of the job could start; the end of a sentence that begins with the plugin.
+  virtual absl::Status Check(const JobView&) const { return absl::OkStatus(); }
+  // What the job hardly means, each as the end of a sentence that begins with the plugin. The plugin runs nevertheless.
+  virtual std::vector<std::string> Doubts(const JobView&) const { return {}; }
+  // Whether the job's status names the plugin (PluginMarkerKey).
+  virtual bool HasMarker() const { return true; }
 
  protected:
+  // Defines every argument.
+  virtual void Define(Arguments& arguments) = 0;
+
+ private:
   std::string complaint_;
 };
+
+// The longest text of a variable, "NAME=value", with which Linux starts a program: MAX_ARG_STRLEN less its end.
+inline constexpr size_t kMostVariableBytes = (size_t{128} << 10) - 1;
+
+// INVALID_ARGUMENT where a variable whose value has so many bytes is too long: the end of a sentence that begins with
+// the plugin, and `advice`.
+absl::Status CheckVariable(std::string_view name, size_t value_bytes, std::string_view advice);
 
 // status.controlledResources[PluginMarkerKey(name)] == name says that the plugin's objects exist (job spec 11.1).
 std::string PluginMarkerKey(std::string_view plugin);

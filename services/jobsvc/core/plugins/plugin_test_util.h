@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/base/json.h"
 #include "services/jobsvc/core/plugins/arguments.h"
 #include "services/jobsvc/core/plugins/job_view.h"
 #include "services/jobsvc/core/plugins/plugin.h"
+#include "services/jobsvc/core/plugins/registry.h"
 
 namespace basalt::jobsvc {
 
@@ -44,7 +48,7 @@ inline JobView TestView(const kube::v1::Job& job) {
   return view.ok() ? *std::move(view) : JobView{};
 }
 
-inline PluginArguments StatusMessage(std::initializer_list<std::string> words) { return {words.begin(), words.end()}; }
+inline PluginArguments Words(std::initializer_list<std::string> words) { return {words.begin(), words.end()}; }
 
 // The same JSON whatever the order of members.
 inline void ExpectJson(std::string_view got, std::string_view wanted) {
@@ -55,17 +59,64 @@ inline void ExpectJson(std::string_view got, std::string_view wanted) {
   EXPECT_TRUE(*left == *right) << "got    " << ToText(*left) << "\nwanted " << ToText(*right);
 }
 
-// The pod that the plugin makes of the first task's template, with marks filled in for `index`.
-inline std::string EditedPod(const Plugin& plugin, const JobView& job, int32_t index) {
-  json::object pod = job.tasks.front().pod_template;
-  PodEdit edit(job, job.tasks.front(), pod, "MARK");
-  EXPECT_TRUE(plugin.OnPod(edit).ok());
+// The pod that the plugins make, one after the other, of the template of that task, with marks filled in for `index`.
+inline std::string PodEditedBy(std::initializer_list<const Plugin*> plugins, const JobView& job, size_t task,
+                               int32_t index) {
+  json::object pod = job.tasks.at(task).pod_template;
+  PodEdit edit(job, job.tasks.at(task), pod, "MARK");
+  for (const Plugin* const plugin : plugins) EXPECT_TRUE(plugin->OnPod(edit).ok()) << plugin->Name();
   std::string text = ToText(pod);
   for (size_t at; (at = text.find("MARK")) != text.npos;) {
     const int number = std::stoi(text.substr(at + 4, 4));
     text.replace(at, 8, edit.functions().at(number)(index));
   }
   return text;
+}
+
+inline std::string EditedPod(const Plugin& plugin, const JobView& job, size_t task, int32_t index) {
+  return PodEditedBy({&plugin}, job, task, index);
+}
+
+// Of the first task.
+inline std::string EditedPod(const Plugin& plugin, const JobView& job, int32_t index) {
+  return EditedPod(plugin, job, /*task=*/0, index);
+}
+
+// That the plugin has so many doubts about the job, and each of the texts is part of its doubt.
+inline void ExpectDoubts(const Plugin& plugin, const JobView& job, const std::vector<std::string>& texts) {
+  const std::vector<std::string> doubts = plugin.Doubts(job);
+  ASSERT_EQ(doubts.size(), texts.size()) << testing::PrintToString(doubts);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_NE(doubts[i].find(texts[i]), std::string::npos) << doubts[i] << "\nwanted " << texts[i];
+  }
+}
+
+// That the status is INVALID_ARGUMENT, and the text is part of its message.
+inline void ExpectInvalid(const absl::Status& status, std::string_view text) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_NE(std::string(status.message()).find(text), std::string::npos) << status << "\nwanted " << text;
+}
+
+// What the plugin has for the flag; empty: there is no flag of that name.
+inline std::string FlagValue(Plugin& plugin, std::string_view flag) {
+  for (const FlagDescription& known : plugin.Flags()) {
+    if (known.name == flag) return known.default_value;
+  }
+  return {};
+}
+
+// That the flag takes ports, and a word that is no port is complained of by the flag's name and leaves the default.
+inline void ExpectTakesPorts(std::string_view plugin, const std::string& flag, std::string_view default_port) {
+  for (const char* const bad : {"0", "-1", "65536", "70000", "x", ""}) {
+    const std::unique_ptr<Plugin> made = MakePlugin(plugin, Words({"--" + flag + "=" + bad}));
+    EXPECT_NE(made->ArgumentComplaint().find("flag '" + flag + "'"), std::string::npos) << made->ArgumentComplaint();
+    EXPECT_EQ(FlagValue(*made, flag), default_port) << flag << "=" << bad;
+  }
+  for (const auto& [word, port] : {std::pair("1", "1"), std::pair("65535", "65535"), std::pair("0x50", "80")}) {
+    const std::unique_ptr<Plugin> made = MakePlugin(plugin, Words({"--" + flag + "=" + word}));
+    EXPECT_EQ(made->ArgumentComplaint(), "");
+    EXPECT_EQ(FlagValue(*made, flag), port);
+  }
 }
 
 }  // namespace basalt::jobsvc

@@ -52,6 +52,15 @@ void PodEdit::ForEachContainer(Containers which, const std::function<void(json::
   for (json::value& container : ArrayMember(spec(), "initContainers")) edit(container.as_object());
 }
 
+void PodEdit::AddPort(json::object& container, std::string_view name, int64_t port) {
+  json::array& ports = ArrayMember(container, "ports");
+  for (const json::value& exposed : ports) {
+    const json::value* const number = Find(exposed, "containerPort");
+    if (number != nullptr && number->is_number() && number->to_number<double>() == static_cast<double>(port)) return;
+  }
+  ports.push_back({{"name", ToJson(name)}, {"containerPort", port}});
+}
+
 void PodEdit::AppendEnv(Containers which, const json::object& variable) {
   ForEachContainer(which, [&](json::object& container) { ArrayMember(container, "env").push_back(variable); });
 }

@@ -6,38 +6,33 @@
 #include <utility>
 
 #include "services/jobsvc/core/plugins/env/env_plugin.h"
+#include "services/jobsvc/core/plugins/hcclrank/hcclrank_plugin.h"
+#include "services/jobsvc/core/plugins/mpi/mpi_plugin.h"
+#include "services/jobsvc/core/plugins/pytorch/pytorch_plugin.h"
+#include "services/jobsvc/core/plugins/ray/ray_plugin.h"
 #include "services/jobsvc/core/plugins/ssh/ssh_plugin.h"
 #include "services/jobsvc/core/plugins/svc/svc_plugin.h"
+#include "services/jobsvc/core/plugins/tensorflow/tensorflow_plugin.h"
 
 namespace basalt::jobsvc {
 namespace {
 
 template <typename T>
-std::unique_ptr<Plugin> Make(const PluginArguments& arguments) {
-  return std::make_unique<T>(arguments);
+std::unique_ptr<Plugin> Make() {
+  return std::make_unique<T>();
 }
 
 struct Entry {
   std::string_view name;
-  std::unique_ptr<Plugin> (*make)(const PluginArguments&) = nullptr;  // Null: it is not carried out.
+  std::unique_ptr<Plugin> (*make)() = nullptr;
 };
 // In the order in which they work on a job. hcclrank is last because it reads a variable that pytorch injects.
 constexpr Entry kPlugins[] = {
-    {"env", &Make<EnvPlugin>},
-    {"svc", &Make<SvcPlugin>},
-    {"ssh", &Make<SshPlugin>},
-    {"tensorflow"},
-    {"mpi"},
-    {"pytorch"},
-    {"ray"},
-    {"hcclrank"},
+    {"env", &Make<EnvPlugin>}, {"svc", &Make<SvcPlugin>},
+    {"ssh", &Make<SshPlugin>}, {"tensorflow", &Make<TensorflowPlugin>},
+    {"mpi", &Make<MpiPlugin>}, {"pytorch", &Make<PytorchPlugin>},
+    {"ray", &Make<RayPlugin>}, {"hcclrank", &Make<HcclrankPlugin>},
 };
-
-const Entry* Find(std::string_view name) {
-  const auto* const found = std::find_if(std::begin(kPlugins), std::end(kPlugins),
-                                         [name](const Entry& plugin) { return plugin.name == name; });
-  return found == std::end(kPlugins) ? nullptr : found;
-}
 
 }  // namespace
 
@@ -47,40 +42,30 @@ std::vector<std::string_view> KnownPlugins() {
   return names;
 }
 
-PluginSupport SupportOf(std::string_view name) {
-  const Entry* const plugin = Find(name);
-  if (plugin == nullptr) return PluginSupport::kUnknown;
-  return plugin->make == nullptr ? PluginSupport::kKnown : PluginSupport::kSupported;
-}
-
 std::unique_ptr<Plugin> MakePlugin(std::string_view name, const PluginArguments& arguments) {
-  const Entry* const plugin = Find(name);
-  return plugin == nullptr || plugin->make == nullptr ? nullptr : plugin->make(arguments);
+  const auto* const found = std::find_if(std::begin(kPlugins), std::end(kPlugins),
+                                         [name](const Entry& plugin) { return plugin.name == name; });
+  if (found == std::end(kPlugins)) return nullptr;
+  std::unique_ptr<Plugin> plugin = found->make();
+  plugin->Read(arguments);
+  return plugin;
 }
 
-PluginSet MakePlugins(const kube::v1::JobSpec& effective_spec) {
-  PluginSet set;
+Plugins MakePlugins(const kube::v1::JobSpec& effective_spec) {
+  Plugins plugins;
   for (const Entry& known : kPlugins) {
     for (const kube::v1::JobPlugin& wanted : effective_spec.plugins()) {
       if (wanted.name() != known.name) continue;
-      if (known.make == nullptr) {
-        set.unsupported.emplace_back(known.name);
-      } else {
-        set.plugins.push_back(known.make(wanted.arguments()));
-      }
+      plugins.push_back(MakePlugin(known.name, wanted.arguments()));
       break;
     }
   }
-  for (const kube::v1::JobPlugin& wanted : effective_spec.plugins()) {
-    if (SupportOf(wanted.name()) == PluginSupport::kUnknown) set.unknown.push_back(wanted.name());
-  }
-  std::sort(set.unknown.begin(), set.unknown.end());
-  return set;
+  return plugins;
 }
 
-std::vector<WantedObject> WantedObjects(const PluginSet& set, const JobView& job) {
+std::vector<WantedObject> WantedObjects(const Plugins& plugins, const JobView& job) {
   std::vector<WantedObject> all;
-  for (const std::unique_ptr<Plugin>& plugin : set.plugins) {
+  for (const std::unique_ptr<Plugin>& plugin : plugins) {
     std::vector<WantedObject> objects = plugin->Objects(job);
     for (WantedObject& object : objects) {
       if (object.data_bytes <= kMostDataBytes) continue;

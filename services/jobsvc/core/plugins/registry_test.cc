@@ -2,31 +2,123 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "services/jobsvc/core/plugins/plugin_test_util.h"
 
 namespace basalt::jobsvc {
 namespace {
 
-TEST(RegistryTest, WorksInTheFixedOrderWhateverTheManifestsOrder) {
-  kube::v1::JobSpec spec;
-  for (const char* name : {"zzz", "hcclrank", "mpi", "aaa", "ssh", "svc", "env"}) spec.add_plugins()->set_name(name);
-  const PluginSet set = MakePlugins(spec);
-  ASSERT_EQ(set.plugins.size(), 3u);
-  EXPECT_EQ(set.plugins[0]->Name(), "env");
-  EXPECT_EQ(set.plugins[1]->Name(), "svc");
-  EXPECT_EQ(set.plugins[2]->Name(), "ssh");
-  EXPECT_EQ(set.unsupported, (std::vector<std::string>{"mpi", "hcclrank"}));
-  EXPECT_EQ(set.unknown, (std::vector<std::string>{"aaa", "zzz"}));
+std::vector<std::string> NamesOf(const Plugins& plugins) {
+  std::vector<std::string> names;
+  for (const std::unique_ptr<Plugin>& plugin : plugins) names.emplace_back(plugin->Name());
+  return names;
 }
 
-TEST(RegistryTest, KnowsEightNamesOfWhichThreeWork) {
-  EXPECT_EQ(KnownPlugins().size(), 8u);
-  for (const char* name : {"env", "svc", "ssh"}) EXPECT_EQ(SupportOf(name), PluginSupport::kSupported) << name;
-  for (const char* name : {"tensorflow", "mpi", "pytorch", "ray", "hcclrank"}) {
-    EXPECT_EQ(SupportOf(name), PluginSupport::kKnown) << name;
-    EXPECT_EQ(MakePlugin(name, {}), nullptr);
+TEST(RegistryTest, WorksInTheFixedOrderWhateverTheManifestsOrder) {
+  kube::v1::JobSpec spec;
+  for (const char* name : {"zzz", "hcclrank", "ray", "pytorch", "mpi", "aaa", "tensorflow", "ssh", "svc", "env"}) {
+    spec.add_plugins()->set_name(name);
   }
-  EXPECT_EQ(SupportOf("nvlink"), PluginSupport::kUnknown);
+  EXPECT_EQ(NamesOf(MakePlugins(spec)),
+            (std::vector<std::string>{"env", "svc", "ssh", "tensorflow", "mpi", "pytorch", "ray", "hcclrank"}));
+}
+
+TEST(RegistryTest, KnowsEightNamesAndEachOfThemWorks) {
+  EXPECT_EQ(KnownPlugins(),
+            (std::vector<std::string_view>{"env", "svc", "ssh", "tensorflow", "mpi", "pytorch", "ray", "hcclrank"}));
+  for (const std::string_view name : KnownPlugins()) {
+    const std::unique_ptr<Plugin> plugin = MakePlugin(name);
+    ASSERT_NE(plugin, nullptr) << name;
+    EXPECT_EQ(plugin->Name(), name);
+    EXPECT_EQ(plugin->ArgumentComplaint(), "");
+  }
+  EXPECT_EQ(MakePlugin("nvlink"), nullptr);
+  EXPECT_EQ(MakePlugin(""), nullptr);
+}
+
+TEST(RegistryTest, EachPluginIsOneThatAJobHas) {
+  EXPECT_TRUE(MakePlugins({}).empty());
+  for (const std::string_view name : KnownPlugins()) {
+    kube::v1::JobSpec spec;
+    spec.add_plugins()->set_name(std::string(name));
+    EXPECT_EQ(NamesOf(MakePlugins(spec)), std::vector<std::string>{std::string(name)});
+  }
+}
+
+TEST(RegistryTest, APluginReadsTheArgumentsOfItsOwnName) {
+  kube::v1::JobSpec spec;
+  for (const char* name : {"pytorch", "mpi"}) {
+    kube::v1::JobPlugin* const plugin = spec.add_plugins();
+    plugin->set_name(name);
+    plugin->add_arguments(std::string("--master=of-") + name);
+    plugin->add_arguments("--nonsense");
+  }
+  const Plugins plugins = MakePlugins(spec);
+  ASSERT_EQ(NamesOf(plugins), (std::vector<std::string>{"mpi", "pytorch"}));
+  for (const std::unique_ptr<Plugin>& plugin : plugins) {
+    EXPECT_EQ(FlagValue(*plugin, "master"), "of-" + std::string(plugin->Name()));
+    EXPECT_EQ(plugin->ArgumentComplaint(), "flag 'nonsense' is unknown");
+  }
+}
+
+// Job spec 11.2, and the other name of ray's clientPort (11.9).
+TEST(RegistryTest, EveryFlagHasTheDefaultOfTheSpecification) {
+  using Row = std::tuple<std::string, std::string, std::string>;
+  std::vector<Row> flags;
+  for (const std::string_view name : KnownPlugins()) {
+    for (const FlagDescription& flag : MakePlugin(name)->Flags()) {
+      flags.emplace_back(std::string(name), flag.name, flag.default_value);
+    }
+  }
+  EXPECT_EQ(flags, (std::vector<Row>{{"svc", "publish-not-ready-addresses", "false"},
+                                     {"svc", "disable-network-policy", "false"},
+                                     {"svc", "inject-hosts-env", "true"},
+                                     {"ssh", "ssh-key-file-path", "/root/.ssh"},
+                                     {"ssh", "ssh-private-key", ""},
+                                     {"ssh", "ssh-public-key", ""},
+                                     {"ssh", "ssh-port", "22"},
+                                     {"tensorflow", "ps", "ps"},
+                                     {"tensorflow", "worker", "worker"},
+                                     {"tensorflow", "chief", "chief"},
+                                     {"tensorflow", "evaluator", "evaluator"},
+                                     {"tensorflow", "port", "2222"},
+                                     {"mpi", "master", "master"},
+                                     {"mpi", "worker", "worker"},
+                                     {"mpi", "port", "22"},
+                                     {"pytorch", "master", "master"},
+                                     {"pytorch", "worker", "worker"},
+                                     {"pytorch", "port", "23456"},
+                                     {"pytorch", "wait-master-enabled", "false"},
+                                     {"pytorch", "wait-master-timeout", "300"},
+                                     {"pytorch", "wait-master-image", "busybox:1.36.1"},
+                                     {"ray", "head", "head"},
+                                     {"ray", "headContainer", "head"},
+                                     {"ray", "worker", "worker"},
+                                     {"ray", "workerContainer", "worker"},
+                                     {"ray", "port", "6379"},
+                                     {"ray", "dashboardPort", "8265"},
+                                     {"ray", "clientPort", "10001"},
+                                     {"ray", "clientServerPort", "10001"},
+                                     {"hcclrank", "master", "master"},
+                                     {"hcclrank", "worker", "worker"}}));
+}
+
+TEST(RegistryTest, EveryPluginSaysWhatItIsForAndWhatItsFlagsMean) {
+  for (const std::string_view name : KnownPlugins()) {
+    const std::unique_ptr<Plugin> plugin = MakePlugin(name);
+    EXPECT_GT(plugin->Summary().size(), 10u) << name;
+    EXPECT_TRUE(plugin->Summary().ends_with(".")) << plugin->Summary();
+    for (const FlagDescription& flag : plugin->Flags()) {
+      EXPECT_GT(flag.text.size(), 5u) << name << " " << flag.name;
+      EXPECT_FALSE(flag.text.ends_with(".")) << flag.text;
+    }
+  }
+}
+
+TEST(RegistryTest, OnlyHcclrankHasNoMarker) {
+  for (const std::string_view name : KnownPlugins())
+    EXPECT_EQ(MakePlugin(name)->HasMarker(), name != "hcclrank") << name;
 }
 
 TEST(RegistryTest, NoTextIsKeptOfAnObjectThatIsTooLarge) {
@@ -45,27 +137,22 @@ TEST(RegistryTest, NoTextIsKeptOfAnObjectThatIsTooLarge) {
   }
 }
 
-TEST(RegistryTest, EachPluginThatWorksIsOneThatAJobHas) {
-  for (const std::string_view name : KnownPlugins()) {
-    kube::v1::JobSpec spec;
-    spec.add_plugins()->set_name(std::string(name));
-    const PluginSet set = MakePlugins(spec);
-    const bool works = SupportOf(name) == PluginSupport::kSupported;
-    EXPECT_EQ(set.plugins.size(), works ? 1u : 0u) << name;
-    EXPECT_EQ(set.unsupported.size(), works ? 0u : 1u) << name;
-    EXPECT_TRUE(set.unknown.empty()) << name;
-    if (works) {
-      EXPECT_EQ(set.plugins[0]->Name(), name);
-    }
-  }
-}
-
 TEST(RegistryTest, ObjectsComeInOrderOfCreation) {
   kube::v1::Job job = TestJob("j", {{"t"}});
-  for (const char* name : {"ssh", "svc", "env"}) job.mutable_spec()->add_plugins()->set_name(name);
-  std::vector<std::string> kinds;
-  for (const WantedObject& object : WantedObjects(MakePlugins(job.spec()), TestView(job))) kinds.push_back(object.kind);
-  EXPECT_EQ(kinds, (std::vector<std::string>{"ConfigMap", "Service", "NetworkPolicy", "Secret"}));
+  for (const std::string_view name : KnownPlugins()) job.mutable_spec()->add_plugins()->set_name(std::string(name));
+  std::vector<std::string> keys;
+  for (const WantedObject& object : WantedObjects(MakePlugins(job.spec()), TestView(job))) keys.push_back(object.Key());
+  EXPECT_EQ(keys, (std::vector<std::string>{"configmaps/j-svc", "services/j", "networkpolicies/j", "secrets/j-ssh",
+                                            "services/j-head-svc"}));
+}
+
+TEST(PluginTest, AVariableIsAtMost128KiBLessTheByteThatEndsIt) {
+  const std::string_view name = "NAME";
+  const size_t rest = (size_t{128} << 10) - 1 - name.size() - 1;
+  EXPECT_TRUE(CheckVariable(name, 0, "advice").ok());
+  EXPECT_TRUE(CheckVariable(name, rest, "advice").ok());
+  ExpectInvalid(CheckVariable(name, rest + 1, "advice"),
+                "sets the variable NAME of 131072 bytes, and Linux starts no program with more than 131071; advice");
 }
 
 TEST(PodEditTest, AnExistingMemberStaysWhereItIs) {
@@ -75,6 +162,25 @@ TEST(PodEditTest, AnExistingMemberStaysWhereItIs) {
   ObjectMember(pod, "spec");
   ArrayMember(ObjectMember(pod, "spec"), "containers");
   EXPECT_EQ(&metadata, &ObjectMember(pod, "metadata"));
+}
+
+TEST(PodEditTest, APortIsExposedOnce) {
+  json::object container;
+  container["name"] = "c";
+  for (const char* name : {"a", "b"}) PodEdit::AddPort(container, name, 80);
+  PodEdit::AddPort(container, "c", 81);
+  ExpectJson(ToText(container),
+             R"({"name":"c","ports":[{"name":"a","containerPort":80},{"name":"c","containerPort":81}]})");
+}
+
+TEST(JobViewTest, ATaskIsFoundByItsName) {
+  const JobView job = TestView(TestJob("j", {{"a", 3}, {"b", 0}}));
+  EXPECT_EQ(FindTask(job, "b"), &job.tasks[1]);
+  EXPECT_EQ(FindTask(job, "c"), nullptr);
+  EXPECT_EQ(ReplicasOf(job, "a"), 3);
+  EXPECT_EQ(ReplicasOf(job, "b"), 0);
+  EXPECT_EQ(ReplicasOf(job, "c"), 0);
+  EXPECT_EQ(HostOf(job, job.tasks[1], 4), "j-b-4.j") << "whether or not there is such a pod";
 }
 
 TEST(JobViewTest, ABadTemplateIsNamedByItsTask) {

@@ -27,10 +27,11 @@ const std::string* FindKey(const google::protobuf::RepeatedPtrField<kube::v1::Ke
   return nullptr;
 }
 
-// A prefix that occurs in nothing that becomes part of the pod, so that a mark is always ours.
-std::string UnusedPrefix(const Job& job, const JobSpec& spec, const json::object& pod_template) {
-  const std::string texts =
-      fmt::format("{}{}{}", ToText(pod_template), job.SerializeAsString(), spec.SerializeAsString());
+// A prefix that occurs in nothing that becomes part of the pod, so that a mark is always ours. Plugins tell a pod the
+// host names of other tasks, too.
+std::string UnusedPrefix(const Job& job, const JobSpec& spec, const JobView& view, const json::object& pod_template) {
+  std::string texts = fmt::format("{}{}{}", ToText(pod_template), job.SerializeAsString(), spec.SerializeAsString());
+  for (const TaskView& task : view.tasks) texts += fmt::format("{} {} ", task.hostname, task.subdomain);
   for (int i = 0;; ++i) {
     std::string prefix = fmt::format("basalt{}mark", i);
     if (texts.find(prefix) == texts.npos) return prefix;
@@ -156,7 +157,7 @@ absl::StatusOr<CompiledTask> PodCompiler::Compile(int task_index) const {
   const TaskView& view = view_.tasks[task_index];
   json::object object = {{"apiVersion", "v1"}, {"kind", "Pod"}};
   object["spec"] = view.pod_template.at("spec");
-  PodEdit pod(view_, view, object, UnusedPrefix(job_, spec_, view.pod_template));
+  PodEdit pod(view_, view, object, UnusedPrefix(job_, spec_, view_, view.pod_template));
   // In the order of CompiledTask::Value, so that the first marks are known by their number.
   const auto stands_in = [](int32_t) { return std::string(); };
   const Marks marks = {pod.PerPod(stands_in), pod.PerPod(stands_in), pod.PerPod(stands_in)};
@@ -180,7 +181,7 @@ absl::StatusOr<CompiledTask> PodCompiler::Compile(int task_index) const {
   AddVolumes(pod, VolumesOf(view_, spec_));
   Annotate(ObjectMember(metadata, "annotations"), job_, spec_, task, pod, marks);
   Label(ObjectMember(metadata, "labels"), job_, spec_, task, pod, marks);
-  for (const std::unique_ptr<Plugin>& plugin : plugins_.plugins) {
+  for (const std::unique_ptr<Plugin>& plugin : plugins_) {
     const absl::Status edited = plugin->OnPod(pod);
     if (!edited.ok()) return basalt::Annotate(edited, fmt::format("plugin {}, task {}", plugin->Name(), task.name()));
   }

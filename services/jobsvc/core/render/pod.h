@@ -51,15 +51,14 @@ class CompiledTask {
 // The tasks of one job. Immutable; holds copies of what it needs.
 class PodCompiler {
  public:
-  // `spec` is the effective spec. INVALID_ARGUMENT names the task whose template cannot be used. Plugins that are not
-  // supported are not an error here: PluginSet::unsupported names them, and nothing may be created while there are any.
+  // `spec` is the effective spec. INVALID_ARGUMENT names the task whose template cannot be used.
   static absl::StatusOr<PodCompiler> Create(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
 
   // INVALID_ARGUMENT where a plugin refuses the task. Requires: 0 <= task < spec.tasks_size().
   absl::StatusOr<CompiledTask> Compile(int task) const;
 
   const JobView& view() const { return view_; }
-  const PluginSet& plugins() const { return plugins_; }
+  const Plugins& plugins() const { return plugins_; }
 
  private:
   PodCompiler() = default;
@@ -67,7 +66,7 @@ class PodCompiler {
   kube::v1::Job job_;  // Without its spec.
   kube::v1::JobSpec spec_;
   JobView view_;
-  PluginSet plugins_;
+  Plugins plugins_;
 };
 
 // For a single task.

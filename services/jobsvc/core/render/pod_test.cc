@@ -181,21 +181,37 @@ TEST(PodTest, AnUnnamedTaskIsCalledDefault) {
 }
 
 TEST(PodTest, PluginsWorkInTheirOrder) {
-  kube::v1::Job job = TestJob("j", {{"t", 2}});
-  for (const char* name : {"env", "ssh", "svc", "tensorflow"}) job.mutable_spec()->add_plugins()->set_name(name);
+  kube::v1::Job job = TestJob("j", {{"worker", 2}, {"master", 1}});
+  for (const char* name : {"hcclrank", "ssh", "svc", "env", "pytorch"})
+    job.mutable_spec()->add_plugins()->set_name(name);
   const json::value pod = json::parse(Pod(job, 0, 1));
   std::vector<std::string> env;
   for (const json::value& variable : pod.at("spec").at("containers").as_array()[0].at("env").as_array()) {
     env.emplace_back(FindString(variable, "name"));
   }
-  EXPECT_EQ(env, (std::vector<std::string>{"VK_TASK_INDEX", "VC_TASK_INDEX", "VC_T_HOSTS", "VC_T_NUM"}));
+  EXPECT_EQ(env, (std::vector<std::string>{"VK_TASK_INDEX", "VC_TASK_INDEX", "VC_WORKER_HOSTS", "VC_WORKER_NUM",
+                                           "VC_MASTER_HOSTS", "VC_MASTER_NUM", "MASTER_ADDR", "MASTER_PORT",
+                                           "WORLD_SIZE", "RANK"}));
   std::vector<std::string> volumes;
   for (const json::value& volume : pod.at("spec").at("volumes").as_array())
     volumes.emplace_back(FindString(volume, "name"));
   EXPECT_EQ(volumes, (std::vector<std::string>{"j-svc", "j-ssh"}));
-  EXPECT_EQ(FindString(pod.at("spec"), "hostname"), "j-t-1");
-  const kube::v1::JobSpec spec = EffectiveSpec(job);
-  EXPECT_EQ(PodCompiler::Create(job, spec)->plugins().unsupported, (std::vector<std::string>{"tensorflow"}));
+  EXPECT_EQ(FindString(pod.at("spec"), "hostname"), "j-worker-1");
+  EXPECT_EQ(Member(pod, "annotations", "hccl/rankIndex"), "2") << "as pytorch's RANK, which comes before";
+}
+
+// Plugins tell a pod the hosts of other tasks.
+TEST(PodTest, AHostNameOfAnotherTaskIsNeverTakenForAMark) {
+  kube::v1::Job job = TestJob(
+      "j", {{"worker", 1},
+            {"master", 1, R"({"spec":{"hostname":"basalt0mark","subdomain":"basalt1markx","containers":[]}})"}});
+  for (const char* name : {"svc", "pytorch"}) job.mutable_spec()->add_plugins()->set_name(name);
+  const json::value pod = json::parse(Pod(job, 0, 0));
+  std::string address;
+  for (const json::value& variable : pod.at("spec").at("containers").as_array()[0].at("env").as_array()) {
+    if (FindString(variable, "name") == "MASTER_ADDR") address = FindString(variable, "value");
+  }
+  EXPECT_EQ(address, "basalt0mark.basalt1markx");
 }
 
 // A template may hold anything, also what we use as marks.

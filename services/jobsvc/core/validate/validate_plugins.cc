@@ -1,11 +1,16 @@
-// What plugins ask of a job: C2, C14, X3, X5 of the job spec, and what this version does not carry out.
+// What plugins ask of a job: C2, C14, X3 and X5 of the job spec, what a program can start with, and what a job hardly
+// means.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <string>
 
+#include "common/base/status.h"
 #include "common/kube/name_rules.h"
-#include "services/jobsvc/core/plugins/arguments.h"
+#include "services/jobsvc/core/plugins/mpi/mpi_plugin.h"
+#include "services/jobsvc/core/plugins/ray/ray_plugin.h"
 #include "services/jobsvc/core/plugins/registry.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/validate/validate_rules.h"
@@ -17,47 +22,51 @@ using Kind = ViolationKind;
 
 constexpr size_t kMaxNameWithSvc = 59;  // <job>-svc names a volume.
 
+std::string FieldOf(std::string_view plugin) { return fmt::format("spec.plugins.{}", plugin); }
+
+// With each plugin and the job as it sees it; with none where a template cannot be used, which rules of its own tell.
+void ForEachPlugin(const Checker& c, const std::function<void(const Plugin&, const JobView&)>& look) {
+  const Plugins plugins = MakePlugins(c.spec);
+  if (plugins.empty()) return;
+  kube::v1::Job job;
+  job.mutable_meta()->set_namespace_(c.job_namespace.data(), c.job_namespace.size());
+  job.mutable_meta()->set_name(c.name.data(), c.name.size());
+  const absl::StatusOr<JobView> view = MakeJobView(job, c.spec);
+  if (!view.ok()) return;
+  for (const std::unique_ptr<Plugin>& plugin : plugins) look(*plugin, *view);
+}
+
 }  // namespace
 
 void CheckMpiMaster(Checker& c) {
-  const kube::v1::JobPlugin* mpi = FindPlugin(c.spec, "mpi");
-  if (mpi == nullptr) return;
-  std::string master = "master";
-  std::string worker;
-  int64_t port = 0;
-  Arguments flags;
-  flags.Flag("master", &master);
-  flags.Flag("worker", &worker);
-  flags.Flag("port", &port);
-  flags.Parse(mpi->arguments());
-  if (HasTask(c.spec, master)) return;
+  const kube::v1::JobPlugin* const wanted = FindPlugin(c.spec, "mpi");
+  if (wanted == nullptr) return;
+  MpiPlugin mpi;
+  mpi.Read(wanted->arguments());
+  if (HasTask(c.spec, mpi.master())) return;
   c.Add(Kind::kNotFound, "spec.plugins.mpi",
         fmt::format("{}: mpi works on a task that does not exist; name one with --master=",
-                    master.empty() ? "has an empty --master" : fmt::format("is for '{}'", master)));
+                    mpi.master().empty() ? "has an empty --master" : fmt::format("is for '{}'", mpi.master())));
 }
 
 void CheckPluginNames(Checker& c) {
+  const std::vector<std::string_view> known = KnownPlugins();
   for (const kube::v1::JobPlugin& plugin : c.spec.plugins()) {
-    if (SupportOf(plugin.name()) != PluginSupport::kUnknown) continue;
-    c.Add(Kind::kNotFound, fmt::format("spec.plugins.{}", plugin.name()),
-          fmt::format("has a name that is no plugin; there are {}", fmt::join(KnownPlugins(), ", ")));
-  }
-}
-
-void CheckUnsupportedPlugins(Checker& c) {
-  for (const kube::v1::JobPlugin& plugin : c.spec.plugins()) {
-    if (SupportOf(plugin.name()) != PluginSupport::kKnown) continue;
-    c.Warn(fmt::format("spec.plugins.{}", plugin.name()),
-           "is not carried out by this version: the job will wait and say so");
+    if (std::find(known.begin(), known.end(), plugin.name()) != known.end()) continue;
+    c.Add(Kind::kNotFound, FieldOf(plugin.name()),
+          fmt::format("has a name that is no plugin; there are {}", fmt::join(known, ", ")));
   }
 }
 
 void CheckPluginArguments(Checker& c) {
-  for (const std::unique_ptr<Plugin>& plugin : MakePlugins(c.spec).plugins) {
+  for (const std::unique_ptr<Plugin>& plugin : MakePlugins(c.spec)) {
     if (plugin->ArgumentComplaint().empty()) continue;
-    c.Warn(fmt::format("spec.plugins.{}", plugin->Name()),
+    c.Warn(FieldOf(plugin->Name()),
            fmt::format("has arguments that are not understood: {}", plugin->ArgumentComplaint()));
   }
+  ForEachPlugin(c, [&c](const Plugin& plugin, const JobView& view) {
+    for (const std::string& doubt : plugin.Doubts(view)) c.Warn(FieldOf(plugin.Name()), doubt);
+  });
 }
 
 void CheckNameForSvc(Checker& c) {
@@ -67,22 +76,31 @@ void CheckNameForSvc(Checker& c) {
         "names a Service, so with the svc plugin it must be a DNS label of at most 59 characters");
 }
 
+void CheckNameForRay(Checker& c) {
+  if (FindPlugin(c.spec, "ray") == nullptr || c.name.size() <= kMaxNameWithRay) return;
+  c.Add(Kind::kInvalid, "metadata.name",
+        fmt::format("begins the name of the Service <name>-head-svc, so with the ray plugin it must have at most {} "
+                    "characters",
+                    kMaxNameWithRay));
+}
+
 void CheckRayHead(Checker& c) {
-  const kube::v1::JobPlugin* ray = FindPlugin(c.spec, "ray");
-  if (ray == nullptr) return;
-  std::string head = "head";
-  std::string other;
-  int64_t port = 0;
-  Arguments flags;
-  flags.Flag("head", &head);
-  for (const std::string_view name : {"headContainer", "worker", "workerContainer"}) flags.Flag(name, &other);
-  for (const std::string_view name : {"port", "dashboardPort", "clientPort", "clientServerPort"})
-    flags.Flag(name, &port);
-  flags.Parse(ray->arguments());
-  if (HasTask(c.spec, head)) return;
+  const kube::v1::JobPlugin* const wanted = FindPlugin(c.spec, "ray");
+  if (wanted == nullptr) return;
+  RayPlugin ray;
+  ray.Read(wanted->arguments());
+  if (HasTask(c.spec, ray.head())) return;
   c.Add(Kind::kNotFound, "spec.plugins.ray",
-        head.empty() ? "has an empty --head; name the task that it works on with --head="
-                     : fmt::format("works on the task '{}', which does not exist; name one with --head=", head));
+        ray.head().empty()
+            ? "has an empty --head; name the task that it works on with --head="
+            : fmt::format("works on the task '{}', which does not exist; name one with --head=", ray.head()));
+}
+
+void CheckVariables(Checker& c) {
+  ForEachPlugin(c, [&c](const Plugin& plugin, const JobView& view) {
+    const absl::Status startable = plugin.Check(view);
+    if (!startable.ok()) c.Add(Kind::kInvalid, FieldOf(plugin.Name()), ToStd(startable.message()));
+  });
 }
 
 }  // namespace basalt::jobsvc

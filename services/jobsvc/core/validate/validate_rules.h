@@ -50,12 +50,13 @@ void CheckEnums(Checker& checker);
 void CheckMountPaths(Checker& checker);
 void CheckNamespace(Checker& checker);
 
-// C2, C14, X3, X5; N1 and N2 only warn.
+// C2, C14, X3 (also of ray), X5, N4; N2 only warns.
 void CheckMpiMaster(Checker& checker);
 void CheckPluginNames(Checker& checker);
 void CheckNameForSvc(Checker& checker);
 void CheckRayHead(Checker& checker);
-void CheckUnsupportedPlugins(Checker& checker);
+void CheckNameForRay(Checker& checker);
+void CheckVariables(Checker& checker);
 void CheckPluginArguments(Checker& checker);
 
 // P1-P8 over one list of policies; each violation carries its own rule.

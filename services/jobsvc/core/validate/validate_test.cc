@@ -304,6 +304,21 @@ INSTANTIATE_TEST_SUITE_P(
             "C7 INVALID spec.tasks[0].name X1 INVALID spec.tasks[0].name C7 INVALID spec.tasks[1].name X1 INVALID "
             "spec.tasks[1].name X3 INVALID metadata.name",
             std::string(60, 'j')},
+        Row{"X3RayFits", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, "", std::string(54, 'j')},
+        Row{"X3RayTooLong", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, "X3 INVALID metadata.name",
+            std::string(55, 'j')},
+        Row{"N4VariableFits",
+            [](JobSpec& s) {
+              AddPlugin(s, "tensorflow", {"--worker=b"});
+              s.mutable_tasks(1)->set_replicas(5000);
+            },
+            ""},
+        Row{"N4VariableTooLong",
+            [](JobSpec& s) {
+              AddPlugin(s, "tensorflow", {"--worker=b"});
+              s.mutable_tasks(1)->set_replicas(50'000);
+            },
+            "N4 INVALID spec.plugins.tensorflow"},
         Row{"X5", [](JobSpec& s) { AddPlugin(s, "ray"); }, "X5 NOT_FOUND spec.plugins.ray"},
         Row{"X5NamesItsHead", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, ""},
         Row{"S1", [](JobSpec& s) { s.set_scheduler_name(std::string(64, 's')); }, "S1 INVALID spec.schedulerName"},
@@ -480,8 +495,8 @@ INSTANTIATE_TEST_SUITE_P(
                         "W26 INVALID spec.policies[0].event"},
                     Row{"AnEventWithoutATarget", JobPolicies({Policy("RestartTask", {"Unknown"})}),
                         "W32 INVALID spec.policies[0].action"},
-                    Row{"APluginThatDoesNothing", [](JobSpec& s) { AddPlugin(s, "tensorflow"); },
-                        "N1 INVALID spec.plugins.tensorflow"},
+                    Row{"APluginThatFindsNoTaskOfItsOwn", [](JobSpec& s) { AddPlugin(s, "tensorflow"); },
+                        "N2 INVALID spec.plugins.tensorflow"},
                     Row{"AnArgumentThatNobodyReads", [](JobSpec& s) { AddPlugin(s, "svc", {"--nonsense"}); },
                         "N2 INVALID spec.plugins.svc"}),
     RowName);

@@ -11,8 +11,6 @@
 namespace basalt::jobsvc {
 namespace {
 
-constexpr int64_t kDefaultPort = 22;
-constexpr int64_t kMaxPort = 65535;
 constexpr std::string_view kRootPath = "/root/.ssh";
 constexpr int kPrivateMode = 0600;
 constexpr int kReadableMode = 0644;
@@ -34,14 +32,23 @@ std::string SshConfig(const JobView& job, int64_t port) {
 
 }  // namespace
 
-SshPlugin::SshPlugin(const PluginArguments& arguments) {
-  Arguments flags;
-  flags.Flag("ssh-key-file-path", &key_file_path_);
-  flags.Flag("ssh-private-key", &private_key_);
-  flags.Flag("ssh-public-key", &public_key_);
-  flags.Flag("ssh-port", &port_);
-  complaint_ = flags.Parse(arguments);
-  if (port_ < 1 || port_ > kMaxPort) port_ = kDefaultPort;
+void SshPlugin::Define(Arguments& arguments) {
+  arguments.Flag("ssh-key-file-path", &key_file_path_, "The folder of the keys in every container");
+  arguments.Flag("ssh-private-key", &private_key_, "The private key, as the text of its file; empty: a pair is made");
+  arguments.Flag("ssh-public-key", &public_key_, "The public key that belongs to it, as one line");
+  arguments.Port("ssh-port", &port_, "The port on which the pods listen for ssh");
+}
+
+std::vector<std::string> SshPlugin::Doubts(const JobView&) const {
+  std::vector<std::string> doubts;
+  if (private_key_.empty() != public_key_.empty()) {
+    doubts.push_back(private_key_.empty()
+                         ? "has --ssh-public-key without --ssh-private-key: a pair is made, and that key is not used"
+                         : "has --ssh-private-key without --ssh-public-key: nobody can log in");
+  } else if (!private_key_.empty() && !private_key_.starts_with("-----BEGIN ")) {
+    doubts.emplace_back("has an --ssh-private-key that is no key in PEM: ssh refuses it");
+  }
+  return doubts;
 }
 
 std::vector<WantedObject> SshPlugin::Objects(const JobView& job) const {
@@ -49,7 +56,6 @@ std::vector<WantedObject> SshPlugin::Objects(const JobView& job) const {
   wanted.object_namespace = job.job_namespace;
   wanted.name = SecretName(job);
   wanted.on_change = WantedObject::OnChange::kPatch;
-  wanted.keep_on_restart = true;
   wanted.needs_ssh_keys = private_key_.empty();
   const std::string config = SshConfig(job, port_);
   wanted.data_bytes = config.size() + kKeyBytes;

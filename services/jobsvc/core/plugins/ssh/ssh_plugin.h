@@ -4,18 +4,23 @@
 #include <cstdint>
 #include <string>
 
-#include "services/jobsvc/core/plugins/arguments.h"
 #include "services/jobsvc/core/plugins/plugin.h"
 
 namespace basalt::jobsvc {
 
 class SshPlugin : public Plugin {
  public:
-  explicit SshPlugin(const PluginArguments& arguments);
   std::string_view Name() const override { return "ssh"; }
+  std::string_view Summary() const override {
+    return "Lets the pods of a job log in to each other without a password.";
+  }
   // The Secret. When hosts or port change only its `config` is patched: running pods keep keys that still fit.
   std::vector<WantedObject> Objects(const JobView& job) const override;
   absl::Status OnPod(PodEdit& pod) const override;
+  std::vector<std::string> Doubts(const JobView& job) const override;
+
+ protected:
+  void Define(Arguments& arguments) override;
 
  private:
   std::string key_file_path_ = "/root/.ssh";

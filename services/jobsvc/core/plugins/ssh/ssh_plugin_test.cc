@@ -1,9 +1,8 @@
-#include "services/jobsvc/core/plugins/ssh/ssh_plugin.h"
-
 #include <gtest/gtest.h>
 
 #include "absl/strings/escaping.h"
 #include "services/jobsvc/core/plugins/plugin_test_util.h"
+#include "services/jobsvc/core/plugins/registry.h"
 #include "services/jobsvc/core/plugins/ssh/key_source.h"
 
 namespace basalt::jobsvc {
@@ -19,14 +18,13 @@ std::string DataOf(const std::string& object, std::string_view key) {
 
 TEST(SshPluginTest, SecretHoldsConfigOfAllHosts) {
   const JobView job = TestView(TestJob("j", {{"m", 1, R"({"spec":{"hostname":"head","containers":[]}})"}, {"w", 2}}));
-  const std::vector<WantedObject> objects = SshPlugin(StatusMessage({"--ssh-port=2222"})).Objects(job);
+  const std::vector<WantedObject> objects = MakePlugin("ssh", Words({"--ssh-port=2222"}))->Objects(job);
   ASSERT_EQ(objects.size(), 1u);
   const WantedObject& secret = objects[0];
   EXPECT_EQ(secret.plural, "secrets");
   EXPECT_EQ(secret.name, "j-ssh");
   EXPECT_EQ(secret.object_namespace, "ns");
   EXPECT_TRUE(secret.needs_ssh_keys);
-  EXPECT_TRUE(secret.keep_on_restart);
   EXPECT_EQ(DataOf(secret.json, "config"),
             "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
             "Host head\n  HostName head.j\n  Port 2222\n"
@@ -44,8 +42,8 @@ TEST(SshPluginTest, SecretHoldsConfigOfAllHosts) {
 
 TEST(SshPluginTest, GivenKeysAreStoredVerbatim) {
   const JobView job = TestView(TestJob("j", {{"w", 1}}));
-  const SshPlugin plugin(StatusMessage({"--ssh-private-key=priv", "--ssh-public-key=pub", "--ssh-port=70000"}));
-  const WantedObject secret = plugin.Objects(job).front();
+  const auto plugin = MakePlugin("ssh", Words({"--ssh-private-key=priv", "--ssh-public-key=pub", "--ssh-port=70000"}));
+  const WantedObject secret = plugin->Objects(job).front();
   EXPECT_FALSE(secret.needs_ssh_keys);
   EXPECT_EQ(DataOf(secret.json, "id_rsa"), "priv");
   EXPECT_EQ(DataOf(secret.json, "id_rsa.pub"), "pub");
@@ -58,7 +56,7 @@ TEST(SshPluginTest, MountsTheSecretReadableByItsOwnerAlone) {
     {"key":"id_rsa","path":".ssh/id_rsa"},{"key":"id_rsa.pub","path":".ssh/id_rsa.pub"},
     {"key":"authorized_keys","path":".ssh/authorized_keys"},{"key":"config","path":".ssh/config"}]}}])";
   const std::string mount = R"("volumeMounts":[{"name":"j-ssh","mountPath":"/root/.ssh","subPath":".ssh"}])";
-  ExpectJson(EditedPod(SshPlugin({}), TestView(TestJob("j", {{"w"}})), 0),
+  ExpectJson(EditedPod(*MakePlugin("ssh"), TestView(TestJob("j", {{"w"}})), 0),
              R"({"spec":{)" + volume + R"(,"containers":[{"name":"c",)" + mount +
                  R"(}],"initContainers":[{"name":"i",)" + mount + "}]}}");
 }
@@ -66,11 +64,40 @@ TEST(SshPluginTest, MountsTheSecretReadableByItsOwnerAlone) {
 TEST(SshPluginTest, AnotherPathIsReadableByAll) {
   const JobView job = TestView(TestJob("j", {{"w"}}));
   const json::value pod =
-      json::parse(EditedPod(SshPlugin(StatusMessage({"--ssh-key-file-path=/home/user/.ssh"})), job, 0));
+      json::parse(EditedPod(*MakePlugin("ssh", Words({"--ssh-key-file-path=/home/user/.ssh"})), job, 0));
   const json::object& secret = pod.at("spec").at("volumes").as_array()[0].at("secret").as_object();
   EXPECT_EQ(secret.at("defaultMode").as_int64(), 420);
   EXPECT_EQ(FindString(pod.at("spec").at("containers").as_array()[0].at("volumeMounts").as_array()[0], "mountPath"),
             "/home/user/.ssh");
+}
+
+TEST(SshPluginTest, DoubtsKeysThatDoNotBelongTogether) {
+  struct Row {
+    PluginArguments arguments;
+    std::vector<std::string> doubts;
+  };
+  const std::string pem = "--ssh-private-key=-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----\n";
+  for (const Row& row :
+       {Row{{}, {}}, Row{Words({"--ssh-port=2222"}), {}}, Row{Words({pem, "--ssh-public-key=ssh-rsa x"}), {}},
+        Row{Words({pem}), {"has --ssh-private-key without --ssh-public-key"}},
+        Row{Words({"--ssh-private-key=x"}), {"has --ssh-private-key without --ssh-public-key"}},
+        Row{Words({"--ssh-public-key=ssh-rsa x"}), {"has --ssh-public-key without --ssh-private-key"}},
+        Row{Words({"--ssh-private-key=priv", "--ssh-public-key=pub"}),
+            {"has an --ssh-private-key that is no key in PEM"}},
+        Row{Words({"--ssh-private-key=", "--ssh-public-key="}), {}}}) {
+    ExpectDoubts(*MakePlugin("ssh", row.arguments), TestView(TestJob("j", {{"w"}})), row.doubts);
+  }
+}
+
+TEST(SshPluginTest, TakesNothingButPorts) { ExpectTakesPorts("ssh", "ssh-port", "22"); }
+
+TEST(SshPluginTest, AnOldFlagLeavesTheOthers) {
+  const auto plugin = MakePlugin("ssh", Words({"--no-root=true", "--ssh-port=2222"}));
+  EXPECT_EQ(plugin->ArgumentComplaint(), "flag 'no-root' is unknown");
+  const WantedObject secret = plugin->Objects(TestView(TestJob("j", {{"w", 1}}))).front();
+  EXPECT_EQ(DataOf(secret.json, "config"),
+            "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
+            "Host j-w-0\n  HostName j-w-0.j\n  Port 2222\n");
 }
 
 }  // namespace

@@ -97,12 +97,25 @@ json::object FromConfigMap(const JobView& job, const std::string& key) {
 
 }  // namespace
 
-SvcPlugin::SvcPlugin(const PluginArguments& arguments) {
-  Arguments flags;
-  flags.Flag("publish-not-ready-addresses", &publish_not_ready_addresses_);
-  flags.Flag("disable-network-policy", &disable_network_policy_);
-  flags.Flag("inject-hosts-env", &inject_hosts_env_);
-  complaint_ = flags.Parse(arguments);
+void SvcPlugin::Define(Arguments& arguments) {
+  arguments.Flag("publish-not-ready-addresses", &publish_not_ready_addresses_,
+                 "Pods have a host name before they are ready");
+  arguments.Flag("disable-network-policy", &disable_network_policy_, "Other pods may reach the job's pods");
+  arguments.Flag("inject-hosts-env", &inject_hosts_env_,
+                 "Every container has VC_<TASK>_HOSTS and VC_<TASK>_NUM of every task");
+}
+
+absl::Status SvcPlugin::Check(const JobView& job) const {
+  if (!inject_hosts_env_) return absl::OkStatus();
+  for (const TaskView& task : job.tasks) {
+    size_t bytes = 0;
+    for (const std::string& host : HostsOf(job, task)) bytes += host.size() + 1;
+    const absl::Status fits =
+        CheckVariable(KeysOf(task.name).hosts, bytes == 0 ? 0 : bytes - 1,
+                      "--inject-hosts-env=false leaves the hosts to their file below /etc/volcano");
+    if (!fits.ok()) return fits;
+  }
+  return absl::OkStatus();
 }
 
 std::vector<WantedObject> SvcPlugin::Objects(const JobView& job) const {

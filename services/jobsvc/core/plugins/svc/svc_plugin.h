@@ -1,18 +1,24 @@
 #pragma once
 
 // Gives the pods of a job stable host names and tells each of them all others (job spec 11.4).
-#include "services/jobsvc/core/plugins/arguments.h"
 #include "services/jobsvc/core/plugins/plugin.h"
 
 namespace basalt::jobsvc {
 
 class SvcPlugin : public Plugin {
  public:
-  explicit SvcPlugin(const PluginArguments& arguments);
   std::string_view Name() const override { return "svc"; }
+  std::string_view Summary() const override {
+    return "Gives the pods stable host names, tells each of them all others, and keeps other pods out.";
+  }
   // ConfigMap, Service, NetworkPolicy (unless disabled). The ConfigMap follows scaling, also of a Pending job (W29).
   std::vector<WantedObject> Objects(const JobView& job) const override;
   absl::Status OnPod(PodEdit& pod) const override;
+  // The hosts of a task are one variable, unless none are injected.
+  absl::Status Check(const JobView& job) const override;
+
+ protected:
+  void Define(Arguments& arguments) override;
 
  private:
   bool publish_not_ready_addresses_ = false;

@@ -1,8 +1,7 @@
-#include "services/jobsvc/core/plugins/svc/svc_plugin.h"
-
 #include <gtest/gtest.h>
 
 #include "services/jobsvc/core/plugins/plugin_test_util.h"
+#include "services/jobsvc/core/plugins/registry.h"
 
 namespace basalt::jobsvc {
 namespace {
@@ -16,7 +15,7 @@ std::string Meta(std::string_view name) {
 
 TEST(SvcPluginTest, MakesTheThreeObjects) {
   const JobView job = TestView(TestJob("j", {{"my-worker", 2}, {"idle", 0}}));
-  const std::vector<WantedObject> objects = SvcPlugin({}).Objects(job);
+  const std::vector<WantedObject> objects = MakePlugin("svc")->Objects(job);
   ASSERT_EQ(objects.size(), 3u);
   // Job spec, appendix B.
   const std::string data = R"("data":{"my_worker.host":"j-my-worker-0.j\nj-my-worker-1.j",
@@ -39,23 +38,22 @@ TEST(SvcPluginTest, MakesTheThreeObjects) {
     "policyTypes":["Ingress"]}})");
   for (const WantedObject& object : objects) {
     EXPECT_EQ(object.object_namespace, "ns");
-    EXPECT_FALSE(object.keep_on_restart);
     EXPECT_EQ(object.hash.size(), 16u);
   }
 }
 
 TEST(SvcPluginTest, FlagsChangeObjects) {
   const JobView job = TestView(TestJob("j", {{"t", 1}}));
-  const SvcPlugin plugin(StatusMessage({"--publish-not-ready-addresses=true", "--disable-network-policy"}));
-  const std::vector<WantedObject> objects = plugin.Objects(job);
+  const auto plugin = MakePlugin("svc", Words({"--publish-not-ready-addresses=true", "--disable-network-policy"}));
+  const std::vector<WantedObject> objects = plugin->Objects(job);
   ASSERT_EQ(objects.size(), 2u);
   ExpectJson(objects[1].json, R"({"apiVersion":"v1","kind":"Service",)" + Meta("j") + R"(,"spec":{"clusterIP":"None",
     "publishNotReadyAddresses":true,"selector":{"volcano.sh/job-name":"j","volcano.sh/job-namespace":"ns"}}})");
 }
 
 TEST(SvcPluginTest, ScalingChangesOnlyTheConfigMapsHash) {
-  const auto before = SvcPlugin({}).Objects(TestView(TestJob("j", {{"t", 1}})));
-  const auto after = SvcPlugin({}).Objects(TestView(TestJob("j", {{"t", 2}})));
+  const auto before = MakePlugin("svc")->Objects(TestView(TestJob("j", {{"t", 1}})));
+  const auto after = MakePlugin("svc")->Objects(TestView(TestJob("j", {{"t", 2}})));
   EXPECT_NE(before[0].hash, after[0].hash);
   EXPECT_EQ(before[1].hash, after[1].hash);
   EXPECT_EQ(before[2].hash, after[2].hash);
@@ -69,18 +67,46 @@ TEST(SvcPluginTest, TellsEveryContainerAboutEveryTask) {
     {"name":"VC_U_HOSTS","valueFrom":{"configMapKeyRef":{"name":"j-svc","key":"VC_U_HOSTS"}}},
     {"name":"VC_U_NUM","valueFrom":{"configMapKeyRef":{"name":"j-svc","key":"VC_U_NUM"}}}],
     "volumeMounts":[{"name":"j-svc","mountPath":"/etc/volcano"}])";
-  ExpectJson(EditedPod(SvcPlugin({}), job, 1), R"({"spec":{"hostname":"j-t-1-1","subdomain":"j",
+  ExpectJson(EditedPod(*MakePlugin("svc"), job, 1), R"({"spec":{"hostname":"j-t-1-1","subdomain":"j",
     "volumes":[{"name":"j-svc","configMap":{"name":"j-svc"}}],
     "containers":[{"name":"c",)" + env + R"(}],"initContainers":[{"name":"i",)" +
-                                                   env + "}]}}");
+                                                        env + "}]}}");
 }
 
 TEST(SvcPluginTest, KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
   const JobView job =
       TestView(TestJob("j", {{"t", 2, R"({"spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})"}}));
-  ExpectJson(EditedPod(SvcPlugin(StatusMessage({"--inject-hosts-env=false"})), job, 1),
+  ExpectJson(EditedPod(*MakePlugin("svc", Words({"--inject-hosts-env=false"})), job, 1),
              R"({"spec":{"hostname":"h","subdomain":"s","volumes":[{"name":"j-svc","configMap":{"name":"j-svc"}}],
     "containers":[{"name":"c","volumeMounts":[{"name":"j-svc","mountPath":"/etc/volcano"}]}]}})");
+}
+
+// 3389 hosts of this form are 131071 bytes with the variable's name, which is what Linux takes.
+TEST(SvcPluginTest, RefusesHostsThatAreTooLongForAVariable) {
+  const auto job = [](int32_t replicas, const std::string& members = "") {
+    const std::string pod_spec = R"({"spec":{"subdomain":"s2345678901234567890123456789")" + members + "}}";
+    return TestView(TestJob("j", {{"a", 1}, {"w", replicas, pod_spec}}));
+  };
+  const auto plugin = MakePlugin("svc");
+  EXPECT_TRUE(plugin->Check(job(0)).ok());
+  EXPECT_TRUE(plugin->Check(job(3389)).ok()) << plugin->Check(job(3389));
+  ExpectInvalid(plugin->Check(job(3390)), "sets the variable VC_W_HOSTS of 131110 bytes");
+  ExpectInvalid(plugin->Check(job(3390)), "--inject-hosts-env=false");
+  EXPECT_TRUE(plugin->Check(job(100'000, R"(,"hostname":"h")")).ok()) << "one host";
+  const auto without = MakePlugin("svc", Words({"--inject-hosts-env=false"}));
+  EXPECT_TRUE(without->Check(job(3390)).ok()) << without->Check(job(3390));
+}
+
+TEST(SvcPluginTest, AnArgumentThatItDoesNotKnowLeavesTheOthers) {
+  const auto plugin = MakePlugin("svc", Words({"--network-policy-strategy=allow-related", "--inject-hosts-env=false"}));
+  EXPECT_EQ(plugin->ArgumentComplaint(), "flag 'network-policy-strategy' is unknown");
+  EXPECT_EQ(FlagValue(*plugin, "inject-hosts-env"), "false");
+  EXPECT_EQ(FlagValue(*plugin, "disable-network-policy"), "false");
+}
+
+TEST(SvcPluginTest, DoubtsNoJob) {
+  ExpectDoubts(*MakePlugin("svc"), TestView(TestJob("j", {{"t", 0}})), {});
+  EXPECT_TRUE(MakePlugin("svc")->HasMarker());
 }
 
 }  // namespace

@@ -1,0 +1,118 @@
+#include "services/jobsvc/core/plugins/ray/ray_plugin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/base/status.h"
+#include "common/kube/names.h"
+#include "services/jobsvc/core/plugins/stable_text.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+constexpr std::string_view kGcs = "gcs";
+constexpr std::string_view kDashboard = "dashboard";
+constexpr std::string_view kClientServer = "client-server";
+
+void SetCommand(json::object& container, std::string script) {
+  container["command"] = json::array{"sh", "-c", json::string(std::move(script))};
+}
+
+bool HasContainer(const TaskView& task, std::string_view name) {
+  const json::value* const spec = task.pod_template.if_contains("spec");
+  const json::value* const containers = spec == nullptr ? nullptr : Find(*spec, "containers");
+  if (containers == nullptr || !containers->is_array()) return false;
+  return std::any_of(containers->get_array().begin(), containers->get_array().end(),
+                     [name](const json::value& container) { return FindString(container, "name") == name; });
+}
+
+}  // namespace
+
+void RayPlugin::Define(Arguments& arguments) {
+  arguments.Flag("head", &head_, "The task of the head");
+  arguments.Flag("headContainer", &head_container_, "The container of the head's pod that starts the head");
+  arguments.Flag("worker", &worker_, "The task of the workers");
+  arguments.Flag("workerContainer", &worker_container_, "The container of a worker's pod that joins the head");
+  arguments.Port("port", &port_, "The port on which the head listens");
+  arguments.Port("dashboardPort", &dashboard_port_, "The port of the dashboard");
+  arguments.Port("clientPort", &client_port_, "The port for clients");
+  arguments.Port("clientServerPort", &client_port_, "Another name of clientPort");
+}
+
+std::vector<WantedObject> RayPlugin::Objects(const JobView& job) const {
+  WantedObject wanted{.plugin = "ray", .version = "v1", .plural = "services", .kind = "Service"};
+  wanted.object_namespace = job.job_namespace;
+  wanted.name = fmt::format("{}-head-svc", job.name);
+  json::array ports;
+  for (const auto& [name, port] :
+       {std::pair(kGcs, port_), std::pair(kDashboard, dashboard_port_), std::pair(kClientServer, client_port_)}) {
+    ports.push_back({{"name", ToJson(name)}, {"protocol", "TCP"}, {"port", port}, {"targetPort", ToJson(name)}});
+  }
+  json::object spec;
+  spec["type"] = "ClusterIP";
+  spec["selector"] = {{ToJson(kube::kJobNameKey), job.name},
+                      {ToJson(kube::kJobNamespaceKey), job.job_namespace},
+                      {ToJson(kube::kTaskSpecKey), head_}};
+  spec["ports"] = std::move(ports);
+  wanted.hash = ContentHash(ToText(spec));
+  json::object object = OwnedObject(job, "v1", wanted.kind, wanted.name);
+  object["spec"] = std::move(spec);
+  wanted.json = ToText(object);
+  return {std::move(wanted)};
+}
+
+absl::Status RayPlugin::OnPod(PodEdit& pod) const {
+  const TaskView* const head = FindTask(pod.job(), head_);
+  if (head == nullptr) {
+    return Invalid(fmt::format("ray works on the task '{}', which does not exist; name one with --head=", head_));
+  }
+  const bool is_head = pod.task().name == head_;
+  if (!is_head && pod.task().name != worker_) return absl::OkStatus();
+  const std::string address = fmt::format("{}:{}", HostOf(pod.job(), *head, 0), port_);
+  pod.ForEachContainer(PodEdit::Containers::kNormal, [&](json::object& container) {
+    if (FindString(container, "name") != (is_head ? head_container_ : worker_container_)) return;
+    if (!is_head) return SetCommand(container, fmt::format("ray start --block --address={}", address));
+    PodEdit::AddPort(container, kGcs, port_);
+    PodEdit::AddPort(container, kDashboard, dashboard_port_);
+    PodEdit::AddPort(container, kClientServer, client_port_);
+    SetCommand(container, fmt::format("ray start --head --block --dashboard-host=0.0.0.0 --port={} --dashboard-port={} "
+                                      "--ray-client-server-port={}",
+                                      port_, dashboard_port_, client_port_));
+  });
+  return absl::OkStatus();
+}
+
+std::vector<std::string> RayPlugin::Doubts(const JobView& job) const {
+  std::vector<std::string> doubts;
+  const TaskView* const head = FindTask(job, head_);
+  if (head != nullptr && !HasContainer(*head, head_container_)) {
+    doubts.push_back(
+        fmt::format("starts the head in the container '{}', which the task '{}' does not have: no head is "
+                    "started; name one with --headContainer=",
+                    head_container_, head_));
+  }
+  if (head != nullptr && head->replicas > 1) {
+    doubts.push_back(
+        fmt::format("has {} heads, the pods of the task '{}': the workers join the first one", head->replicas, head_));
+  }
+  const TaskView* const worker = FindTask(job, worker_);
+  if (worker == nullptr) {
+    if (job.tasks.size() > 1) {
+      doubts.push_back(
+          fmt::format("looks for its workers in the task '{}', which does not exist: nobody joins the "
+                      "head; name one with --worker=",
+                      worker_));
+    }
+  } else if (worker_ != head_ && !HasContainer(*worker, worker_container_)) {
+    doubts.push_back(
+        fmt::format("starts a worker in the container '{}', which the task '{}' does not have: nobody "
+                    "joins the head; name one with --workerContainer=",
+                    worker_container_, worker_));
+  }
+  return doubts;
+}
+
+}  // namespace basalt::jobsvc

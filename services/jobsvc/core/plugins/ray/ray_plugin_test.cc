@@ -1,0 +1,232 @@
+#include <gtest/gtest.h>
+
+#include "services/jobsvc/core/plugins/plugin_test_util.h"
+#include "services/jobsvc/core/plugins/registry.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+constexpr std::string_view kHead = R"({"spec":{"containers":[{"name":"head"}]}})";
+constexpr std::string_view kWorker = R"({"spec":{"containers":[{"name":"worker"}]}})";
+
+const std::string& HeadPod() {
+  static const auto& kPod = *new std::string(R"({"spec":{"containers":[{"name":"head","ports":[
+      {"name":"gcs","containerPort":6379},{"name":"dashboard","containerPort":8265},
+      {"name":"client-server","containerPort":10001}],
+    "command":["sh","-c","ray start --head --block --dashboard-host=0.0.0.0 --port=6379 --dashboard-port=8265 --ray-client-server-port=10001"]}]}})");
+  return kPod;
+}
+
+std::string WorkerPod(const std::string& address) {
+  return R"({"spec":{"containers":[{"name":"worker","command":["sh","-c","ray start --block --address=)" + address +
+         R"("]}]}})";
+}
+
+JobView Cluster(int32_t workers) {
+  return TestView(TestJob("j", {{"head", 1, std::string(kHead)}, {"worker", workers, std::string(kWorker)}}));
+}
+
+TEST(RayPluginTest, TheHeadStartsAndTheWorkersJoinIt) {
+  const auto plugin = MakePlugin("ray");
+  const JobView job = Cluster(2);
+  ExpectJson(EditedPod(*plugin, job, 0, 0), HeadPod());
+  ExpectJson(EditedPod(*plugin, job, 1, 0), WorkerPod("j-head-0.j:6379"));
+  ExpectJson(EditedPod(*plugin, job, 1, 7), WorkerPod("j-head-0.j:6379"));
+}
+
+TEST(RayPluginTest, AHeadAloneStarts) {
+  const JobView job = TestView(TestJob("j", {{"head", 1, std::string(kHead)}}));
+  ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), HeadPod());
+}
+
+TEST(RayPluginTest, ScalingTheWorkersChangesNoPodAndNoService) {
+  const auto plugin = MakePlugin("ray");
+  for (const int32_t workers : {0, 1, 50}) {
+    ExpectJson(EditedPod(*plugin, Cluster(workers), 0, 0), HeadPod());
+    ExpectJson(EditedPod(*plugin, Cluster(workers), 1, 0), WorkerPod("j-head-0.j:6379"));
+    EXPECT_EQ(plugin->Objects(Cluster(workers)).front().hash, plugin->Objects(Cluster(2)).front().hash);
+  }
+}
+
+TEST(RayPluginTest, OtherTasksAreLeftAsTheyAre) {
+  const std::string other = R"({"spec":{"containers":[{"name":"head"},{"name":"worker"}]}})";
+  const JobView job = TestView(TestJob("j", {{"other", 1, other}, {"head", 1, std::string(kHead)}}));
+  ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), other);
+}
+
+TEST(RayPluginTest, OnlyTheContainersOfThatNameAreEdited) {
+  const auto plugin = MakePlugin("ray");
+  const JobView job = TestView(TestJob(
+      "j", {{"head", 1, R"({"spec":{"containers":[{"name":"side","command":["a"]},{"name":"head"},{"name":"worker"}],
+                                    "initContainers":[{"name":"head","command":["b"]}]}})"},
+            {"worker", 1, R"({"spec":{"containers":[{"name":"head"},{"name":"worker"}],
+                                      "initContainers":[{"name":"worker"}]}})"},
+            {"none", 1}}));
+  const json::value head = json::parse(EditedPod(*plugin, job, 0, 0));
+  ExpectJson(ToText(head.at("spec").at("containers").as_array().at(1)),
+             ToText(json::parse(HeadPod()).at("spec").at("containers").as_array().at(0)));
+  ExpectJson(ToText(head.at("spec").at("containers").as_array().at(0)), R"({"name":"side","command":["a"]})");
+  ExpectJson(ToText(head.at("spec").at("containers").as_array().at(2)), R"({"name":"worker"})");
+  ExpectJson(ToText(head.at("spec").at("initContainers")), R"([{"name":"head","command":["b"]}])");
+  ExpectJson(EditedPod(*plugin, job, 1, 0), R"({"spec":{"containers":[{"name":"head"},
+      {"name":"worker","command":["sh","-c","ray start --block --address=j-head-0.j:6379"]}],
+    "initContainers":[{"name":"worker"}]}})");
+  ExpectJson(EditedPod(*plugin, job, 2, 0), kTestTemplate);
+}
+
+TEST(RayPluginTest, ACommandIsReplacedAndItsArgumentsStay) {
+  const JobView job = TestView(
+      TestJob("j", {{"worker", 1, R"({"spec":{"containers":[{"name":"worker","command":["sleep"],"args":["1"]}]}})"},
+                    {"head", 1, std::string(kHead)}}));
+  ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), R"({"spec":{"containers":[{"name":"worker","args":["1"],
+      "command":["sh","-c","ray start --block --address=j-head-0.j:6379"]}]}})");
+}
+
+TEST(RayPluginTest, AContainerThatExposesAPortKeepsItsOwn) {
+  const JobView job = TestView(TestJob("j", {{"head", 1, R"({"spec":{"containers":[{"name":"head",
+      "ports":[{"name":"web","containerPort":8265},{"containerPort":80}]}]}})"}}));
+  ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), R"({"spec":{"containers":[{"name":"head",
+      "ports":[{"name":"web","containerPort":8265},{"containerPort":80},{"name":"gcs","containerPort":6379},
+               {"name":"client-server","containerPort":10001}],
+      "command":["sh","-c","ray start --head --block --dashboard-host=0.0.0.0 --port=6379 --dashboard-port=8265 --ray-client-server-port=10001"]}]}})");
+}
+
+TEST(RayPluginTest, WorkersFollowTheHostnameAndSubdomainOfTheHeadsTemplate) {
+  struct Row {
+    std::string spec;
+    std::string address;
+  };
+  for (const Row& row : {Row{R"({"hostname":"h","containers":[]})", "h.j:6379"},
+                         Row{R"({"subdomain":"s","containers":[]})", "j-head-0.s:6379"},
+                         Row{R"({"hostname":"h","subdomain":"s","containers":[]})", "h.s:6379"}}) {
+    const JobView job =
+        TestView(TestJob("j", {{"worker", 1, std::string(kWorker)}, {"head", 1, R"({"spec":)" + row.spec + "}"}}));
+    ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), WorkerPod(row.address));
+  }
+}
+
+TEST(RayPluginTest, MakesTheServiceOfTheHead) {
+  const std::vector<WantedObject> objects = MakePlugin("ray")->Objects(Cluster(2));
+  ASSERT_EQ(objects.size(), 1u);
+  const WantedObject& service = objects[0];
+  EXPECT_EQ(service.plugin, "ray");
+  EXPECT_EQ(service.group, "");
+  EXPECT_EQ(service.version, "v1");
+  EXPECT_EQ(service.kind, "Service");
+  EXPECT_EQ(service.Key(), "services/j-head-svc");
+  EXPECT_EQ(service.object_namespace, "ns");
+  EXPECT_EQ(service.on_change, WantedObject::OnChange::kLeave);
+  EXPECT_EQ(service.patch, "");
+  EXPECT_EQ(service.hash.size(), 16u);
+  EXPECT_FALSE(service.needs_ssh_keys);
+  ExpectJson(service.json, R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"j-head-svc","namespace":"ns",
+      "ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j","uid":"uid-1",
+                          "controller":true,"blockOwnerDeletion":true}]},
+    "spec":{"type":"ClusterIP",
+      "selector":{"volcano.sh/job-name":"j","volcano.sh/job-namespace":"ns","volcano.sh/task-spec":"head"},
+      "ports":[{"name":"gcs","protocol":"TCP","port":6379,"targetPort":"gcs"},
+               {"name":"dashboard","protocol":"TCP","port":8265,"targetPort":"dashboard"},
+               {"name":"client-server","protocol":"TCP","port":10001,"targetPort":"client-server"}]}})");
+}
+
+TEST(RayPluginTest, ArgumentsNameTasksContainersAndPorts) {
+  const auto plugin =
+      MakePlugin("ray", Words({"--head=boss", "--headContainer=main", "--worker=node", "--workerContainer=run",
+                               "--port=1", "--dashboardPort=2", "--clientPort=3"}));
+  EXPECT_EQ(plugin->ArgumentComplaint(), "");
+  const JobView job = TestView(TestJob("j", {{"boss", 1, R"({"spec":{"containers":[{"name":"main"}]}})"},
+                                             {"node", 1, R"({"spec":{"containers":[{"name":"run"}]}})"},
+                                             {"head", 1, std::string(kHead)},
+                                             {"worker", 1, std::string(kWorker)}}));
+  ExpectJson(EditedPod(*plugin, job, 0, 0), R"({"spec":{"containers":[{"name":"main","ports":[
+      {"name":"gcs","containerPort":1},{"name":"dashboard","containerPort":2},{"name":"client-server","containerPort":3}],
+    "command":["sh","-c","ray start --head --block --dashboard-host=0.0.0.0 --port=1 --dashboard-port=2 --ray-client-server-port=3"]}]}})");
+  ExpectJson(EditedPod(*plugin, job, 1, 0), R"({"spec":{"containers":[{"name":"run",
+      "command":["sh","-c","ray start --block --address=j-boss-0.j:1"]}]}})");
+  ExpectJson(EditedPod(*plugin, job, 2, 0), kHead);
+  ExpectJson(EditedPod(*plugin, job, 3, 0), kWorker);
+  const json::value service = json::parse(plugin->Objects(job).front().json);
+  ExpectJson(ToText(service.at("spec")), R"({"type":"ClusterIP",
+      "selector":{"volcano.sh/job-name":"j","volcano.sh/job-namespace":"ns","volcano.sh/task-spec":"boss"},
+      "ports":[{"name":"gcs","protocol":"TCP","port":1,"targetPort":"gcs"},
+               {"name":"dashboard","protocol":"TCP","port":2,"targetPort":"dashboard"},
+               {"name":"client-server","protocol":"TCP","port":3,"targetPort":"client-server"}]})");
+  EXPECT_NE(plugin->Objects(job).front().hash, MakePlugin("ray")->Objects(job).front().hash);
+}
+
+TEST(RayPluginTest, TheClientPortHasTwoNames) {
+  struct Row {
+    PluginArguments arguments;
+    std::string port;
+  };
+  for (const Row& row : {Row{Words({"--clientPort=7"}), "7"}, Row{Words({"--clientServerPort=7"}), "7"},
+                         Row{Words({"--clientServerPort=7", "--clientPort=8"}), "8"},
+                         Row{Words({"--clientPort=8", "--clientServerPort=7"}), "7"}}) {
+    const auto plugin = MakePlugin("ray", row.arguments);
+    EXPECT_EQ(plugin->ArgumentComplaint(), "");
+    EXPECT_EQ(FlagValue(*plugin, "clientPort"), row.port);
+    EXPECT_EQ(FlagValue(*plugin, "clientServerPort"), row.port);
+    EXPECT_NE(EditedPod(*plugin, Cluster(1), 0).find("--ray-client-server-port=" + row.port + "\""), std::string::npos);
+  }
+}
+
+TEST(RayPluginTest, WithoutAHeadTaskNoPodCanBeMade) {
+  const JobView job = TestView(TestJob("j", {{"worker", 1, std::string(kWorker)}, {"other", 1}}));
+  for (const TaskView& task : job.tasks) {
+    json::object pod = task.pod_template;
+    PodEdit edit(job, task, pod, "MARK");
+    ExpectInvalid(MakePlugin("ray")->OnPod(edit), "ray works on the task 'head', which does not exist");
+    ExpectInvalid(MakePlugin("ray", Words({"--head=boss"}))->OnPod(edit), "the task 'boss', which does not exist");
+  }
+}
+
+TEST(RayPluginTest, DoubtsAClusterThatNobodyJoins) {
+  struct Row {
+    PluginArguments arguments;
+    JobView job;
+    std::vector<std::string> doubts;
+  };
+  const std::string head(kHead);
+  const std::string worker(kWorker);
+  const std::string init =
+      R"({"spec":{"containers":[{"name":"c"}],"initContainers":[{"name":"head"},{"name":"worker"}]}})";
+  const std::string no_head = "in the container 'head', which the task 'head' does not have: no head is started";
+  const std::string no_worker = "in the container 'worker', which the task 'worker' does not have: nobody joins";
+  for (const Row& row :
+       {Row{{}, Cluster(2), {}}, Row{{}, TestView(TestJob("j", {{"head", 1, head}})), {}},
+        Row{{}, TestView(TestJob("j", {{"worker", 1, worker}})), {}},
+        Row{{}, TestView(TestJob("j", {{"head", 1}, {"worker", 1, worker}})), {no_head}},
+        Row{{}, TestView(TestJob("j", {{"head", 1, head}, {"worker", 1}})), {no_worker}},
+        Row{{}, TestView(TestJob("j", {{"head", 1, init}, {"worker", 1, init}})), {no_head, no_worker}},
+        Row{Words({"--headContainer=main"}),
+            Cluster(1),
+            {"in the container 'main', which the task 'head' does not have"}},
+        Row{Words({"--workerContainer=run"}), Cluster(1), {"in the container 'run', which the task 'worker' does not"}},
+        Row{{},
+            TestView(TestJob("j", {{"head", 2, head}, {"worker", 1, worker}})),
+            {"has 2 heads, the pods of the task"}},
+        Row{{},
+            TestView(TestJob("j", {{"head", 1, head}, {"other", 1}})),
+            {"for its workers in the task 'worker', which does not exist"}},
+        Row{Words({"--worker=node"}), Cluster(1), {"for its workers in the task 'node', which does not exist"}},
+        Row{Words({"--worker=node"}),
+            TestView(TestJob("j", {{"head", 3}, {"worker", 1, worker}})),
+            {no_head, "has 3 heads", "in the task 'node', which does not exist"}}}) {
+    ExpectDoubts(*MakePlugin("ray", row.arguments), row.job, row.doubts);
+  }
+}
+
+TEST(RayPluginTest, TakesNothingButPorts) {
+  ExpectTakesPorts("ray", "port", "6379");
+  ExpectTakesPorts("ray", "dashboardPort", "8265");
+  ExpectTakesPorts("ray", "clientPort", "10001");
+  ExpectTakesPorts("ray", "clientServerPort", "10001");
+}
+
+TEST(RayPluginTest, HasAMarkerAndRefusesNoJobForItsSize) {
+  EXPECT_TRUE(MakePlugin("ray")->HasMarker());
+  EXPECT_TRUE(MakePlugin("ray")->Check(Cluster(100'000)).ok());
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc

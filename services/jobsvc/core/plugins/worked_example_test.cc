@@ -1,0 +1,40 @@
+// The worked example of CONTRIBUTING, "A plugin of jobs": a plugin as somebody would write the ninth one, and its test.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "services/jobsvc/core/plugins/plugin_test_util.h"
+
+namespace basalt::jobsvc {
+namespace {
+
+// Tells every container how many pods its task has, in a variable that an argument names.
+class CountPlugin : public Plugin {
+ public:
+  std::string_view Name() const override { return "count"; }
+  std::string_view Summary() const override { return "Tells every container how many pods its task has."; }
+  absl::Status OnPod(PodEdit& pod) const override {
+    pod.AppendEnv(PodEdit::Containers::kNormal, {{"name", variable_}, {"value", std::to_string(pod.task().replicas)}});
+    return absl::OkStatus();
+  }
+
+ protected:
+  void Define(Arguments& arguments) override { arguments.Flag("variable", &variable_, "The name of the variable"); }
+
+ private:
+  std::string variable_ = "TASK_PODS";
+};
+
+TEST(CountPluginTest, TellsEveryContainerHowManyPodsThereAre) {
+  const JobView job = TestView(TestJob("j", {{"t", 3}}));
+  CountPlugin plugin;
+  ExpectJson(EditedPod(plugin, job, 0), R"({"spec":{"containers":[{"name":"c","env":[
+      {"name":"TASK_PODS","value":"3"}]}],"initContainers":[{"name":"i"}]}})");
+  plugin.Read(Words({"--variable=N"}));
+  EXPECT_EQ(plugin.ArgumentComplaint(), "");
+  ExpectJson(EditedPod(plugin, job, 0), R"({"spec":{"containers":[{"name":"c","env":[
+      {"name":"N","value":"3"}]}],"initContainers":[{"name":"i"}]}})");
+}
+
+}  // namespace
+}  // namespace basalt::jobsvc
