@@ -218,6 +218,7 @@ absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) 
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App& group = AddGroup(app, "job", "Batch jobs");
   AddJobActions(group, options, exit_code);
+  AddRenderCommands(group, options, exit_code);
   const Commands<JobFlags> job(group, options, exit_code);
   JobFlags& flags = job.flags();
   CLI::App* submit = job.Add("submit", "Submit the jobs of a manifest", Submit);

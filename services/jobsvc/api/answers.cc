@@ -43,12 +43,6 @@ absl::StatusOr<const JobEntry*> FindReconciledJob(JobController& controller, con
   return entry;
 }
 
-absl::Status InvalidSpec(const std::vector<Violation>& violations) {
-  std::vector<rpc::FieldViolation> fields;
-  for (const Violation& violation : violations) fields.push_back({violation.field, violation.message});
-  return rpc::InvalidFields(fields);
-}
-
 absl::Status NoTask(const std::string& key, std::string_view task) {
   return OfJob(absl::StatusCode::kNotFound, key, fmt::format("job {} has no task {}", key, task));
 }

@@ -3,14 +3,12 @@
 // What the API's handlers have in common: how they find a job, and the words of their answers. On the loop of the job.
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/runtime/controller.h"
 #include "common/runtime/write_status.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 
@@ -27,8 +25,6 @@ absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::st
 // The same, once a pass has looked at it: what is known of its pods is not of the job before.
 absl::StatusOr<const JobEntry*> FindReconciledJob(JobController& controller, const std::string& key,
                                                   std::string_view uid = {});
-// INVALID_ARGUMENT with all of them. Requires: one at least.
-absl::Status InvalidSpec(const std::vector<Violation>& violations);
 absl::Status NoTask(const std::string& key, std::string_view task);
 absl::Status BeingDeleted(const std::string& key);
 // The slot is not open here.

@@ -10,9 +10,6 @@
 #include "common/kube/decode/decode_job.h"
 #include "common/kube/names.h"
 #include "common/rpc/error_details.h"
-#include "services/jobsvc/api/answers.h"
-#include "services/jobsvc/core/render/effective_spec.h"
-#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 
@@ -82,6 +79,12 @@ void WriteDefaults(const kube::v1::Job& job, json::object& manifest) {
 }
 
 }  // namespace
+
+absl::Status InvalidSpec(const std::vector<Violation>& violations) {
+  std::vector<rpc::FieldViolation> fields;
+  for (const Violation& violation : violations) fields.push_back({violation.field, violation.message});
+  return rpc::InvalidFields(fields);
+}
 
 absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns, const DefaultOptions& defaults) {
   if (text.size() > kMaxBytes) {

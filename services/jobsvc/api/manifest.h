@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {
 
@@ -20,5 +21,8 @@ struct Manifest {
 
 // INVALID_ARGUMENT: every violation in one line each, "<field>: <rule>". `ns` is used where the manifest names none.
 absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns, const DefaultOptions& defaults = {});
+
+// INVALID_ARGUMENT with all of them. Requires: one at least.
+absl::Status InvalidSpec(const std::vector<Violation>& violations);
 
 }  // namespace basalt::jobsvc

@@ -1,0 +1,137 @@
+// What is told of jobs without a cluster: the plugins that there are, and what a manifest becomes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/manifest.h"
+#include "cli/view/job_view.h"
+#include "cli/view/output.h"
+#include "cli/view/plugin_view.h"
+#include "common/base/json.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+#include "common/base/yaml.h"
+#include "services/jobsvc/api/manifest.h"
+#include "services/jobsvc/core/plugins/registry.h"
+#include "services/jobsvc/core/plugins/ssh/key_source.h"
+#include "services/jobsvc/core/rendered_job.h"
+
+namespace basalt::cli {
+namespace {
+
+struct RenderFlags {
+  std::string file;
+  std::string task;
+  int32_t index = -1;
+  std::string plugin;
+};
+
+// The objects of many jobs, as a YAML stream or as one List in JSON.
+class ObjectPrinter {
+ public:
+  explicit ObjectPrinter(bool as_json) : as_json_(as_json) {
+    if (as_json_) Print(R"({"apiVersion":"v1","kind":"List","items":[)");
+  }
+  void Add(const std::string& object) {
+    if (as_json_) {
+      Print((is_first_ ? "\n" : ",\n") + object);
+    } else {
+      Print((is_first_ ? "" : "---\n") + ToYaml(json::parse(object)));
+    }
+    is_first_ = false;
+  }
+  void End() const {
+    if (as_json_) Print("\n]}\n");
+  }
+
+ private:
+  const bool as_json_;
+  bool is_first_ = true;
+};
+
+absl::Status Of(const JobManifest& manifest, const absl::Status& status) {
+  return status.ok() ? status : Annotate(status, manifest.source);
+}
+
+// Everything is worked out before the first object is printed; pods are many, and are made one after the other.
+absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flags) {
+  if (flags.index >= 0 && flags.task.empty()) return Invalid("--index: needs --task, of which it is the index");
+  BASALT_ASSIGN_OR_RETURN(const std::vector<JobManifest> manifests, ReadJobManifests(flags.file));
+  const std::unique_ptr<jobsvc::SshKeySource> source = jobsvc::MakeRsaKeySource();
+  const jobsvc::RenderedJob::Which which = {.task = flags.task, .index = flags.index};
+  struct Job {
+    jobsvc::RenderedJob rendered;
+    std::vector<std::string> objects;  // None where a task is asked for.
+  };
+  std::vector<Job> jobs;
+  for (const JobManifest& manifest : manifests) {
+    const std::string ns = options.ns_given || manifest.ns.empty() ? options.ns : "";
+    absl::StatusOr<jobsvc::Manifest> read = jobsvc::ReadManifest(manifest.json, ns);
+    BASALT_RETURN_IF_ERROR(Of(manifest, read.status()));
+    job::v1::Job warned;
+    warned.mutable_warnings()->Assign(read->warnings.begin(), read->warnings.end());
+    std::fputs(FormatWarnings(manifest.source, warned).c_str(), stderr);
+    absl::StatusOr<jobsvc::RenderedJob> rendered = jobsvc::RenderedJob::Create(std::move(read->job));
+    BASALT_RETURN_IF_ERROR(Of(manifest, rendered.status()));
+    std::vector<std::string> objects;
+    if (flags.task.empty()) {
+      jobsvc::SshKeyPair keys;
+      if (rendered->NeedsSshKeys()) {
+        BASALT_ASSIGN_OR_RETURN(keys, source->MakeSshKeyPair(""));
+      }
+      absl::StatusOr<std::vector<std::string>> made = rendered->Objects(keys);
+      BASALT_RETURN_IF_ERROR(Of(manifest, made.status()));
+      objects = *std::move(made);
+    }
+    BASALT_RETURN_IF_ERROR(Of(manifest, rendered->ForEachPod(which, [](std::string) {})));
+    jobs.push_back({*std::move(rendered), std::move(objects)});
+  }
+  ObjectPrinter printer(options.output == "json");
+  for (const Job& job : jobs) {
+    for (const std::string& object : job.objects) printer.Add(object);
+    BASALT_RETURN_IF_ERROR(job.rendered.ForEachPod(which, [&](std::string pod) { printer.Add(pod); }));
+  }
+  printer.End();
+  return kExitDone;
+}
+
+absl::StatusOr<int> Plugins(const GlobalOptions& options, const RenderFlags& flags) {
+  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "job plugins"));
+  std::vector<PluginDescription> all;
+  for (const std::string_view name : jobsvc::KnownPlugins()) {
+    if (!flags.plugin.empty() && name != flags.plugin) continue;
+    const std::unique_ptr<jobsvc::Plugin> plugin = jobsvc::MakePlugin(name);
+    PluginDescription& description = all.emplace_back();
+    description.name = std::string(name);
+    description.summary = std::string(plugin->Summary());
+    for (const jobsvc::FlagDescription& flag : plugin->Flags()) {
+      description.arguments.push_back({flag.name, flag.default_value, flag.text});
+    }
+  }
+  if (all.empty()) {
+    return Invalid(
+        fmt::format("'{}' is no plugin; there are {}", flags.plugin, fmt::join(jobsvc::KnownPlugins(), ", ")));
+  }
+  Print(flags.plugin.empty() ? FormatPlugins(all, StandardLook()) : FormatPlugin(all.front(), StandardLook()));
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddRenderCommands(CLI::App& group, GlobalOptions& options, int& exit_code) {
+  const Commands<RenderFlags> job(group, options, exit_code);
+  RenderFlags& flags = job.flags();
+  CLI::App* render = job.Add("render", "Print the objects and pods that a job would have, without a cluster", Render);
+  render->add_option("-f,--filename", flags.file, "Manifest, YAML or JSON; - reads standard input")
+      ->type_name("FILE")
+      ->required();
+  render->add_option("--task", flags.task, "Only pods of this task");
+  render->add_option("--index", flags.index, "Only the pod with this index in the task")->check(CLI::NonNegativeNumber);
+  job.Add("plugins", "The plugins of jobs, or one with its arguments", Plugins)
+      ->add_option("name", flags.plugin, "Name of the plugin");
+}
+
+}  // namespace basalt::cli
