@@ -12,13 +12,13 @@ namespace {
 constexpr std::string_view kPytorchPortName = "pytorchjob-port";
 constexpr std::string_view kWaitName = "wait-for-master";
 
-// For sh, by nc or, where that cannot tell, by what bash opens. Each attempt has an end of its own, so that a host that
-// drops what it is sent counts against the time, too.
+// For sh, by what there is: nc, busybox's nc that has no -z, or what bash opens. Each attempt has an end of its own, so
+// that a host that drops what it is sent counts against the time, too.
 std::string WaitScript(std::string_view host, int64_t port, int64_t seconds) {
   return fmt::format(
       "begin=$(date +%s)\n"
       "reached() {{\n"
-      "  nc -z -w 2 '{0}' {1} || timeout 2 bash -c '</dev/tcp/{0}/{1}'\n"
+      "  nc -z -w 2 '{0}' {1} || nc -w 2 '{0}' {1} -e true || timeout 2 bash -c '</dev/tcp/{0}/{1}'\n"
       "}}\n"
       "until reached >/dev/null 2>&1; do\n"
       "  waited=$(($(date +%s) - begin))\n"

@@ -38,7 +38,7 @@ std::string Wait(const std::string& image, std::string_view script) {
 
 constexpr std::string_view kScript = R"(begin=$(date +%s)
 reached() {
-  nc -z -w 2 'j-master-0.j' 23456 || timeout 2 bash -c '</dev/tcp/j-master-0.j/23456'
+  nc -z -w 2 'j-master-0.j' 23456 || nc -w 2 'j-master-0.j' 23456 -e true || timeout 2 bash -c '</dev/tcp/j-master-0.j/23456'
 }
 until reached >/dev/null 2>&1; do
   waited=$(($(date +%s) - begin))

@@ -47,6 +47,8 @@ std::vector<std::string> SshPlugin::Doubts(const JobView&) const {
                          : "has --ssh-private-key without --ssh-public-key: nobody can log in");
   } else if (!private_key_.empty() && !private_key_.starts_with("-----BEGIN ")) {
     doubts.emplace_back("has an --ssh-private-key that is no key in PEM: ssh refuses it");
+  } else if (private_key_.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----") && !private_key_.ends_with('\n')) {
+    doubts.emplace_back("has an --ssh-private-key without the newline at its end: ssh refuses it");
   }
   return doubts;
 }

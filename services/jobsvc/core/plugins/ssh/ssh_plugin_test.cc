@@ -84,6 +84,9 @@ TEST(SshPluginTest, DoubtsKeysThatDoNotBelongTogether) {
         Row{Words({"--ssh-public-key=ssh-rsa x"}), {"has --ssh-public-key without --ssh-private-key"}},
         Row{Words({"--ssh-private-key=priv", "--ssh-public-key=pub"}),
             {"has an --ssh-private-key that is no key in PEM"}},
+        Row{Words({"--ssh-private-key=-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----",
+                   "--ssh-public-key=ssh-ed25519 x"}),
+            {"has an --ssh-private-key without the newline at its end"}},
         Row{Words({"--ssh-private-key=", "--ssh-public-key="}), {}}}) {
     ExpectDoubts(*MakePlugin("ssh", row.arguments), TestView(TestJob("j", {{"w"}})), row.doubts);
   }
