@@ -169,24 +169,6 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
   return effects;
 }
 
-std::optional<int64_t> MostBeforeDependencies(const EffectInput& in) {
-  const PodSet& pods = in.pods;
-  int64_t most = 0;
-  bool waits = false;
-  for (size_t i = 0; i < pods.tasks().size(); ++i) {
-    const auto task = static_cast<int32_t>(i);
-    if (!pods.facts().MissesPods(task) || pods.facts().MayStart(task)) {
-      most += pods.tasks()[i].replicas;
-      continue;
-    }
-    const TaskCounts& made = pods.task_counts()[i];
-    most += int64_t{made.pending} + made.running + made.succeeded + made.failed + made.unknown;
-    waits = true;
-  }
-  if (!waits || in.spec.min_available() <= most) return std::nullopt;
-  return most;
-}
-
 std::vector<Wait> WaitsOf(const EffectInput& in) {
   using Cause = job::v1::Cause;
   std::vector<Wait> waits;

@@ -90,10 +90,6 @@ bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& po
 // Empty: there is none.
 std::string WhyNeverStarted(const kube::v1::JobSpec& spec, const PodSet& pods);
 
-// The scheduler places the gang together or not at all, and some of it can only be made once another part runs (job
-// spec 2.7, X8). So many pods there can be; nullopt: it is not so.
-std::optional<int64_t> MostBeforeDependencies(const EffectInput& input);
-
 // The group is not the one that pods of the present version may join.
 bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& status, const ControlledState& persisted);
 

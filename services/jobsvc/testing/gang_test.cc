@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
@@ -102,6 +104,53 @@ TEST(GangTest, ANewRunAsksForTheWholeGangAgain) {
   EXPECT_EQ(rig.kube().pods().size(), 4u);
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
   EXPECT_EQ(GroupOf(rig).min_member(), 4);
+}
+
+// mpi's launcher behind its workers: with all of them in minMember the scheduler would wait for the launcher, which is
+// made once the workers run.
+TEST(GangTest, TasksThatWaitForOthersCountOnceTheirPodsAreThere) {
+  JobRig rig;
+  kube::v1::Job job = MakeJob("j", 2, 2);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  auto* policy = job.mutable_spec()->add_policies();
+  policy->add_events("PodFailed");
+  policy->set_action("RestartJob");
+  rig.Start();
+  rig.kube().PutJob(job);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(GroupOf(rig).min_member(), 2);
+  ASSERT_EQ(GroupOf(rig).min_task_member_size(), 1);
+  EXPECT_EQ(GroupOf(rig).min_task_member(0).task(), "t0");
+  rig.kube().ClearLog();
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 4u);
+  EXPECT_EQ(GroupOf(rig).min_member(), 4);
+  EXPECT_EQ(GroupOf(rig).min_task_member_size(), 2);
+  const auto& log = rig.kube().log();
+  const auto of = [](std::string_view plural) {
+    return [plural](const auto& write) { return write.plural == plural; };
+  };
+  const auto patched = std::find_if(log.begin(), log.end(), of("podgroups"));
+  EXPECT_EQ(std::count_if(log.begin(), patched, of("pods")), 2) << "the group is raised behind the last of the pods";
+  // What counts goes on to count, also for a process that begins anew.
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.Kill();
+  rig.kube().RemovePod("default/j-t1-1");
+  rig.LoseDisk();
+  rig.kube().ClearLog();
+  rig.Start();
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(GroupOf(rig).min_member(), 4);
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0);
+  // A new run begins with the first task again.
+  rig.kube().SetPodPhase("default/j-t0-0", kube::v1::POD_PHASE_FAILED, 1);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
+  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  EXPECT_EQ(GroupOf(rig).min_member(), 2);
 }
 
 TEST(GangTest, WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {

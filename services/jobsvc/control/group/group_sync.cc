@@ -18,6 +18,29 @@ namespace {
 // A deletion waits there for 5 s at most, and a write has 10.
 constexpr absl::Duration kGroupCallTimeout = absl::Seconds(15);
 
+// Which tasks do not count for the gang; `last`: the furthest that a task may have come and not count.
+std::vector<bool> TasksUpTo(TaskFacts::Start last, const PodSet& pods) {
+  std::vector<bool> waits(pods.tasks().size());
+  for (size_t task = 0; task < waits.size(); ++task)
+    waits[task] = pods.facts().StartOf(static_cast<int32_t>(task)) <= last;
+  return waits;
+}
+
+// What the job asks of its group by now. A task that waited for others counts once all of its pods are there: while
+// they are being made, the scheduler would take a job that runs for one whose gang has no room. Once it counts it goes
+// on to do so, also where a pod of it has to be made again; `observed` is the group as it is, or null.
+kube::v1::PodGroupSpec WantedNow(const JobEntry& entry, const kube::v1::PodGroup* observed) {
+  const kube::v1::PodGroupSpec& whole = entry.compiled->group;
+  const kube::v1::JobSpec& spec = entry.compiled->spec;
+  const auto without = [&](TaskFacts::Start last) {
+    return WithoutDone(WithoutWaiting(whole, spec, TasksUpTo(last, entry.pods)), spec, entry.pods.done());
+  };
+  kube::v1::PodGroupSpec least = without(TaskFacts::Start::kBegun);
+  if (observed == nullptr || observed->spec().min_member() <= least.min_member()) return least;
+  kube::v1::PodGroupSpec most = without(TaskFacts::Start::kWaits);
+  return observed->spec().min_member() >= most.min_member() ? most : least;
+}
+
 bool IsOwned(const kube::v1::PodGroup& group, const JobEntry& entry) {
   return kube::IsOwnedBy(group.meta(), entry.record.uid());
 }
@@ -42,22 +65,27 @@ const GroupView& GroupSync::View(const JobEntry& entry) const {
   return view;
 }
 
+bool GroupSync::IsCompared(const JobEntry& entry) const {
+  return is_compared_ && agrees_since_ == entry.pods.done_changes() &&
+         starts_since_ == entry.pods.facts().start_changes();
+}
+
 void GroupSync::Apply(JobEntry& entry, PartHost& host) {
   const GroupView& group = View(entry);
   const bool is_wanted = MakesPods(entry.job->status().phase());
-  const bool agrees = is_compared_ && agrees_ && agrees_since_ == entry.pods.done_changes();
-  if (is_wanted && group.present && !group.stale && agrees) return;
+  if (is_wanted && group.present && !group.stale && agrees_ && IsCompared(entry)) return;
   if (group.present && !group.terminating && (group.stale || !is_wanted)) return Delete(entry, group, host);
   if (!is_wanted || entry.compiled->invalid() || call_ != 0 || entry.forwarding.under_way()) return;
   if (group.stale) return;  // Its end wakes the job.
   // What it has by now is worked out when it may be asked for.
   if ((!group.present || is_compared_) && host.Waits(entry, retry_)) return;
-  kube::v1::PodGroupSpec spec = WithoutDone(entry.compiled->group, entry.compiled->spec, entry.pods.done());
-  if (group.present) {
-    const kube::v1::PodGroup& observed = entry.groups[group.name];
+  const kube::v1::PodGroup* const observed = group.present ? &entry.groups[group.name] : nullptr;
+  kube::v1::PodGroupSpec spec = WantedNow(entry, observed);
+  if (observed != nullptr) {
     is_compared_ = true;
-    agrees_ = !kube::PodGroupDiffers(observed.spec(), spec);
+    agrees_ = !kube::PodGroupDiffers(observed->spec(), spec);
     agrees_since_ = entry.pods.done_changes();
+    starts_since_ = entry.pods.facts().start_changes();
     if (agrees_) return;
   }
   if (host.Waits(entry, retry_)) return;

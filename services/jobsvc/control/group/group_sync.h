@@ -36,6 +36,7 @@ class GroupSync {
   const Retry& retry() const { return retry_; }
 
  private:
+  bool IsCompared(const JobEntry& entry) const;
   void Ensure(JobEntry& entry, const GroupView& group, kube::v1::PodGroupSpec spec, PartHost& host);
   void EnsureAnswered(JobEntry& entry, const absl::Status& status, PartHost& host);
   void Delete(JobEntry& entry, const GroupView& group, PartHost& host);
@@ -47,7 +48,8 @@ class GroupSync {
   mutable std::optional<GroupView> view_;  // Forgotten when anything changes that it follows from.
   bool is_compared_ = false;               // The group was, since it or the spec changed:
   bool agrees_ = false;                    // it has what the spec wants of it,
-  uint64_t agrees_since_ = 0;              // with as much done as then (PodSet::done_changes).
+  uint64_t agrees_since_ = 0;              // with as much done as then (PodSet::done_changes),
+  uint64_t starts_since_ = 0;              // and the same tasks begun (TaskFacts::start_changes).
   uint64_t call_ = 0;                      // Under way to pgsvc; 0: none.
   std::set<std::string> deleted_;          // UIDs whose deletion was answered.
   Retry retry_;

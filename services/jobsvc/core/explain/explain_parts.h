@@ -21,7 +21,6 @@ struct Explaining {
   job::v1::JobExplanation result = {};
   std::set<std::string, std::less<>> problems = {};  // Reasons of those that are told.
   bool scheduler = false;                            // The scheduler is quoted.
-  bool gang = false;                                 // That the gang waits for itself is told.
   std::set<int> beside = {};                         // Positions of causes that hold nothing up.
 
   const kube::v1::Job& job() const { return in.effects.job; }

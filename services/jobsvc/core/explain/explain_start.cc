@@ -38,21 +38,6 @@ void ExplainQueue(Explaining& telling) {
            telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(problem), std::move(advice)));
 }
 
-void ExplainGangThatWaitsForItself(Explaining& telling) {
-  const ExplainInput& in = telling.in;
-  const std::optional<int64_t> most = MostBeforeDependencies(in.effects);
-  if (!most.has_value() || telling.gang) return;
-  telling.gang = true;
-  Cause& cause = telling.Add(
-      Cause::KIND_DEPENDENCY, "",
-      fmt::format("minAvailable is {}, and only {} can be made before the tasks with dependsOn: the scheduler "
-                  "waits for the others, and they for these",
-                  in.effects.spec.min_available(), *most == 1 ? "1 pod" : fmt::format("{} pods", *most)),
-      fmt::format("'basaltctl job scale {} -n {} --min-available {}' lets the first ones start.",
-                  telling.job().meta().name(), telling.job().meta().namespace_(), *most));
-  SetSince(PhaseSince(in), cause);
-}
-
 // Null: there is no group, or nothing that its job waits for.
 const kube::v1::PodGroupCondition* WordsOfScheduler(const ExplainInput& in) {
   return in.group == nullptr ? nullptr : SchedulersWords(*in.group);
@@ -64,9 +49,8 @@ void ExplainUnschedulable(const kube::v1::PodGroupCondition& words, Explaining& 
   if (message.empty()) message = words.type();
   Cause& cause = telling.Add(
       Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", telling.in.effects.group.name), std::move(message),
-      telling.gang ? std::string()
-                   : fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
-                                 telling.in.effects.spec.min_available()));
+      fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
+                  telling.in.group->spec().min_member()));
   SetSince(words.last_transition_ms(), cause);
 }
 
@@ -91,12 +75,11 @@ const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& gro
 void ExplainGroup(const Wait& wait, Explaining& telling) {
   const ExplainInput& in = telling.in;
   ExplainQueue(telling);
-  ExplainGangThatWaitsForItself(telling);
   const ProblemFrame frame{.kind = wait.kind, .subject = wait.subject};
   if (ExplainProblem("PodGroupError", frame, telling)) return;
   const kube::v1::PodGroupCondition* const words = WordsOfScheduler(in);
   if (words != nullptr) ExplainUnschedulable(*words, telling);
-  const bool is_silent = words == nullptr && !telling.gang && in.effects.group.present && !in.effects.group.stale;
+  const bool is_silent = words == nullptr && in.effects.group.present && !in.effects.group.stale;
   Cause& cause = telling.Add(
       wait.kind, wait.subject, wait.message,
       is_silent ? "Where nothing happens for long, see whether the scheduler runs and what the queue may use." : "");
@@ -109,7 +92,6 @@ void ExplainWaitingPods(Explaining& telling) {
   const bool unscheduled =
       std::any_of(waiting.begin(), waiting.end(), [](const WaitingPods& pods) { return !pods.on_node; });
   if (unscheduled) {
-    ExplainGangThatWaitsForItself(telling);
     const kube::v1::PodGroupCondition* const words = WordsOfScheduler(telling.in);
     if (words != nullptr && !telling.scheduler) ExplainUnschedulable(*words, telling);
   }

@@ -38,7 +38,9 @@ void TaskFacts::ForgetPods() {
 
 void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_missing) {
   Fact& fact = facts_[task];
+  const Start before = StartOf(fact);
   fact.missing += more_missing;
+  if (StartOf(fact) != before) ++start_changes_;
   fact.failed = counts.failed;
   Compare(fact, counts);
   const bool ready = counts.ready >= fact.needed;
@@ -53,6 +55,13 @@ void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_miss
   NoteStartable(task);
   NoteForGood(task);
 }
+
+TaskFacts::Start TaskFacts::StartOf(const Fact& fact) {
+  if (fact.dependencies == 0 || fact.missing <= 0) return Start::kWhole;
+  return fact.missing < fact.replicas ? Start::kBegun : Start::kWaits;
+}
+
+TaskFacts::Start TaskFacts::StartOf(int32_t task) const { return StartOf(facts_[task]); }
 
 void TaskFacts::NoteForGood(int32_t task) {
   Fact& fact = facts_[task];

@@ -62,6 +62,11 @@ class TaskFacts {
   bool MissesPods(int32_t task) const { return static_cast<size_t>(task) < facts_.size() && facts_[task].missing > 0; }
   // Those that miss pods and may start, in order.
   const std::set<int32_t>& startable() const { return startable_; }
+  // A task that depends on others waits: none of its pods has been made. Or it is begun: some have, and not all.
+  enum class Start { kWaits, kBegun, kWhole };
+  Start StartOf(int32_t task) const;
+  // Grows whenever StartOf tells something else of a task.
+  uint64_t start_changes() const { return start_changes_; }
   // So many of its pods have failed, or can never be made, that the others are fewer than tasks that depend on it need.
   bool HasFailedForGood(int32_t task) const { return task < 0 || facts_[task].failed_for_good; }
   // What it depends on is not ready, and never will be.
@@ -94,10 +99,13 @@ class TaskFacts {
   // Whether it can never start, or has failed for good; and what follows for those that depend on it.
   void NoteForGood(int32_t task);
 
+  static Start StartOf(const Fact& fact);
+
   std::vector<Fact> facts_;
   std::set<int32_t> startable_;
   int64_t unreported_ = 0;  // Tasks that differ, and names that are none of theirs.
   int64_t unstartable_ = 0;
+  uint64_t start_changes_ = 0;
 };
 
 }  // namespace basalt::jobsvc

@@ -98,6 +98,32 @@ PodGroupSpec WantedPodGroup(const JobSpec& spec, const kube::ResourceMap& min_re
   return group;
 }
 
+PodGroupSpec WithoutWaiting(PodGroupSpec group, const JobSpec& spec, const std::vector<bool>& waits) {
+  int64_t others = 0;  // Pods of the tasks that do not wait.
+  std::set<std::string_view> waiting;
+  for (int i = 0; i < spec.tasks_size(); ++i) {
+    if (static_cast<size_t>(i) < waits.size() && waits[i]) {
+      waiting.insert(spec.tasks(i).name());
+    } else {
+      others += spec.tasks(i).replicas();
+    }
+  }
+  if (waiting.empty()) return group;
+  // The minimums of tasks are only looked at where minMember covers them all: both before and after.
+  if (group.min_member() >= SumOfMinimums(group)) {
+    auto& minimums = *group.mutable_min_task_member();
+    minimums.erase(std::remove_if(minimums.begin(), minimums.end(),
+                                  [&](const auto& minimum) { return waiting.contains(minimum.task()); }),
+                   minimums.end());
+  }
+  auto& policies = *group.mutable_sub_group_policy();
+  policies.erase(std::remove_if(policies.begin(), policies.end(),
+                                [&](const auto& policy) { return waiting.contains(policy.name()); }),
+                 policies.end());
+  group.set_min_member(static_cast<int32_t>(std::min<int64_t>(group.min_member(), others)));
+  return group;
+}
+
 PodGroupSpec WithoutDone(PodGroupSpec group, const JobSpec& spec, const std::vector<std::set<int32_t>>& done) {
   // The minimums of tasks are only looked at where minMember covers them all: both before and after.
   const bool by_task = group.min_member() >= SumOfMinimums(group);

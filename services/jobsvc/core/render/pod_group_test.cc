@@ -59,6 +59,50 @@ TEST(WantedPodGroupTest, TheMinimumOfATask) {
   }
 }
 
+TEST(WithoutWaitingTest, TheTasksThatDoNotWaitStartAsAGangOfTheirOwn) {
+  struct Row {
+    int32_t min_member;
+    int32_t minimum_a, minimum_b;  // Of 4 and 2 replicas.
+    std::vector<bool> waits;
+    int32_t left;
+    std::vector<std::string> looked_at;  // Tasks whose minimums are asked for.
+  };
+  const std::vector<std::string> both = {"a", "b"};
+  for (const Row& row : {
+           Row{6, 4, 2, {}, 6, both},
+           Row{6, 4, 2, {false, false}, 6, both},
+           Row{6, 4, 2, {false, true}, 4, {"a"}},
+           Row{6, 4, 2, {true, false}, 2, {"b"}},
+           // What is asked for beyond the minimums is asked of the tasks that there are.
+           Row{4, 2, 1, {false, true}, 4, {"a"}},
+           Row{3, 2, 1, {false, true}, 3, {"a"}},
+           // The minimums of the tasks are not looked at, and that stays so.
+           Row{3, 4, 2, {false, true}, 3, both},
+           Row{0, 4, 2, {true, true}, 0, both},
+       }) {
+    kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 2}}).spec();
+    spec.set_min_available(row.min_member);
+    spec.mutable_tasks(0)->set_min_available(row.minimum_a);
+    spec.mutable_tasks(1)->set_min_available(row.minimum_b);
+    const kube::v1::PodGroupSpec group = WithoutWaiting(WantedPodGroup(spec, {}), spec, row.waits);
+    EXPECT_EQ(group.min_member(), row.left) << row.min_member;
+    std::vector<std::string> tasks;
+    for (const auto& minimum : group.min_task_member()) tasks.push_back(minimum.task());
+    EXPECT_EQ(tasks, row.looked_at) << row.min_member;
+  }
+}
+
+TEST(WithoutWaitingTest, PartitionsOfATaskThatWaitsAreNoSubgroups) {
+  kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 4}}).spec();
+  for (kube::v1::TaskSpec& task : *spec.mutable_tasks()) {
+    task.mutable_partition_policy()->set_total_partitions(2);
+    task.mutable_partition_policy()->set_partition_size(2);
+  }
+  const kube::v1::PodGroupSpec group = WithoutWaiting(WantedPodGroup(spec, {}), spec, {true, false});
+  ASSERT_EQ(group.sub_group_policy_size(), 1);
+  EXPECT_EQ(group.sub_group_policy(0).name(), "b");
+}
+
 using Done = std::vector<std::set<int32_t>>;
 
 TEST(WithoutDoneTest, WhatIsLeftStartsWhereTheWholeGangWould) {

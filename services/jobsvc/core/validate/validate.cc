@@ -218,38 +218,6 @@ void CheckClaimsDiffer(Checker& c) {
   }
 }
 
-// Job spec 9.7: of what needs no pod to be ready its dependents start at once.
-bool StartsAtOnce(const TaskSpec& task, const std::map<std::string_view, const TaskSpec*>& by_name) {
-  const auto& names = task.depends_on().names();
-  const auto is_ready = [&](const std::string& name) {
-    const auto it = by_name.find(name);
-    if (it == by_name.end()) return false;
-    return (it->second->has_min_available() ? it->second->min_available() : it->second->replicas()) <= 0;
-  };
-  if (names.size() > 1 && task.depends_on().iteration() == "any") {
-    return std::any_of(names.begin(), names.end(), is_ready);
-  }
-  return std::all_of(names.begin(), names.end(), is_ready);
-}
-
-void CheckGangCanStart(Checker& c) {
-  std::map<std::string_view, const TaskSpec*> by_name;
-  for (const TaskSpec& task : c.spec.tasks()) by_name.emplace(task.name(), &task);
-  int64_t first = 0;
-  bool waits = false;
-  for (const TaskSpec& task : c.spec.tasks()) {
-    if (StartsAtOnce(task, by_name)) {
-      first += task.replicas();
-    } else {
-      waits = true;
-    }
-  }
-  if (!waits || c.spec.min_available() <= first) return;
-  c.Warn("spec.minAvailable",
-         fmt::format("is {}, but only {} can start before the tasks with dependsOn: the gang may never be scheduled",
-                     c.spec.min_available(), first == 1 ? "1 pod" : fmt::format("{} pods", first)));
-}
-
 // ---- The table ----
 
 enum class Then { kGoOn, kStopIfBroken };
@@ -281,10 +249,10 @@ constexpr TaskRule kEachTask[] = {
     {"C10", &CheckPartitions},  {"X1", &CheckLongestPodName}, {"X4", &CheckTaskActions},
 };
 constexpr JobRule kAfterTasks[] = {
-    {"C11", &CheckJobName},     {"C12", &CheckJobMinimum},  {"C13", &CheckJobPolicies},  {"C14", &CheckPluginNames},
-    {"C15", &CheckVolumes},     {"C16", &CheckQueue},       {"C17", &CheckDependencies}, {"X2", &CheckNameForVolumes},
-    {"X3", &CheckNameForSvc},   {"X3", &CheckNameForRay},   {"X4", &CheckJobActions},    {"X5", &CheckRayHead},
-    {"X7", &CheckClaimsDiffer}, {"X8", &CheckGangCanStart}, {"N4", &CheckVariables},     {"N2", &CheckPluginArguments},
+    {"C11", &CheckJobName},     {"C12", &CheckJobMinimum}, {"C13", &CheckJobPolicies},    {"C14", &CheckPluginNames},
+    {"C15", &CheckVolumes},     {"C16", &CheckQueue},      {"C17", &CheckDependencies},   {"X2", &CheckNameForVolumes},
+    {"X3", &CheckNameForSvc},   {"X3", &CheckNameForRay},  {"X4", &CheckJobActions},      {"X5", &CheckRayHead},
+    {"X7", &CheckClaimsDiffer}, {"N4", &CheckVariables},   {"N2", &CheckPluginArguments},
 };
 
 void CheckEachTask(Checker& c) {

@@ -404,8 +404,6 @@ TEST_P(ValidateWarningTest, WarnsAndRefusesNothing) {
   EXPECT_EQ(RulesOf(validation.warnings), GetParam().wanted);
 }
 
-void WaitForFirstTask(JobSpec& spec) { spec.mutable_tasks(1)->mutable_depends_on()->add_names("a"); }
-
 LifecyclePolicy ForCode(int32_t code) { return Policy("AbortJob", {}, code); }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -470,21 +468,8 @@ INSTANTIATE_TEST_SUITE_P(
                           s.mutable_policies(0)->set_timeout_ms(0);
                         },
                         ""},
-                    Row{"W33X8AGangThatWaitsForItself", WaitForFirstTask, "X8 INVALID spec.minAvailable"},
-                    Row{"AGangOfWhatStartsFirst",
-                        [](JobSpec& s) {
-                          WaitForFirstTask(s);
-                          s.set_min_available(2);
-                        },
-                        ""},
-                    Row{"WhatDependsOnNothingThatHasToBeReadyStartsFirst",
-                        [](JobSpec& s) {
-                          WaitForFirstTask(s);
-                          s.mutable_tasks(0)->set_replicas(0);
-                          s.mutable_tasks(0)->set_min_available(0);
-                          s.set_min_available(s.tasks(1).replicas());
-                        },
-                        ""},
+                    Row{"AGangWhoseTasksWaitForEachOther",
+                        [](JobSpec& s) { s.mutable_tasks(1)->mutable_depends_on()->add_names("a"); }, ""},
                     Row{"W26ANegativeTimeout",
                         [](JobSpec& s) {
                           *s.add_policies() = Policy("AbortJob", {"PodFailed"});
