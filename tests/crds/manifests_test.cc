@@ -139,6 +139,31 @@ TEST(CrdBounds, AJobOfAsManyTasksAsThereMayBeIsTakenAndChanged) {
   conformance::Delete(ObjectPath(job));
 }
 
+// A template is kept as it is (U49 of the users' cases): created, applied by the server, and changed.
+TEST(CrdTemplates, LabelsAndAnnotationsOfATemplateSurvive) {
+  json::value job = *ParseJson(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"kept","namespace":"default"},)"
+      R"("spec":{"schedulerName":"volcano","tasks":[{"name":"t","replicas":1,"template":{"metadata":{)"
+      R"("labels":{"team":"a"},"annotations":{"sidecar.istio.io/inject":"false"}},)"
+      R"("spec":{"containers":[{"name":"c","image":"i"}]}}}]}})");
+  const json::value pod = job.at("spec").at("tasks").at(0).at("template");
+  const auto kept = [&](const Answer& answer, int status) {
+    EXPECT_EQ(answer.status, status) << answer;
+    const json::value* const got = At(answer.json, "/spec/tasks/0/template");
+    ASSERT_NE(got, nullptr) << answer;
+    EXPECT_EQ(*got, pod);
+  };
+  kept(conformance::Post(CollectionOf(job, kNamespace), ToText(job)), 201);
+  kept(conformance::Get(ObjectPath(job)), 200);
+  conformance::Delete(ObjectPath(job));
+  job.at("metadata").at("name") = "applied";
+  const std::string apply = ObjectPath(job) + "?fieldManager=somebody";
+  kept(conformance::Patch(apply, "application/apply-patch+yaml", ToText(job)), 201);
+  job.at("spec").at("tasks").at(0).at("replicas") = 2;
+  kept(conformance::Patch(apply, "application/apply-patch+yaml", ToText(job)), 200);
+  conformance::Delete(ObjectPath(job));
+}
+
 TEST(LiveExamples, AreThere) {
   if (LoadExamples(LiveExamplesFolder()).empty()) {
     GTEST_SKIP() << "skipped: no example manifests at " << LiveExamplesFolder();
