@@ -106,7 +106,7 @@ spec:
                      name, ns, spec, duration);
 }
 
-constexpr char kEverything[] = R"(plugins: {ssh: [], env: [], svc: []}
+constexpr char kEverything[] = R"(plugins: {ssh: [], env: [], svc: [], ray: ["--head=t", "--headContainer=c"]}
   volumes:
   - {mountPath: /a, volumeClaim: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
   - {mountPath: /b, volumeClaimName: data})";
@@ -123,6 +123,11 @@ metadata: {name: full-svc}
 apiVersion: v1
 kind: Service
 metadata: {name: full}
+spec: {clusterIP: None}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: full-head-svc}
 spec: {clusterIP: None}
 ---
 apiVersion: networking.k8s.io/v1
@@ -305,6 +310,7 @@ void LeastRightsTest::RunJobsWithAllThatBelongsToThem() {
   Submit(Job("removed", ""));
   AwaitEvent("full", "plugin ssh: Secret full-ssh exists and belongs to somebody else");
   AwaitEvent("full", "plugin svc: NetworkPolicy full exists");
+  AwaitEvent("full", "plugin ray: Service full-head-svc exists and belongs to somebody else");
   AwaitEvent("full", "claim data does not exist");
   AwaitEvent("held", "the name is held by an object that nobody owns");
   // An edit has the missing claim told again: the Event counts on, if it was not written just before.
@@ -317,7 +323,8 @@ void LeastRightsTest::RunJobsWithAllThatBelongsToThem() {
     return UsedRights().contains({"", "events", "patch"});
   }));
   set_minimum(0);
-  Kubectl({"delete", "secret/full-ssh", "configmap/full-svc", "service/full", "networkpolicy/full"});
+  Kubectl({"delete", "secret/full-ssh", "configmap/full-svc", "service/full", "service/full-head-svc",
+           "networkpolicy/full"});
   Create(
       "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
       "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n");
