@@ -14,11 +14,13 @@ export CCACHE_DEPEND=1 CCACHE_INODECACHE=1
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# install_packages [checks]: installs what is missing of scripts/packages.txt, and kubectl where there is none. What the
-# checks of the sources alone need, a second compiler, is left out without "checks".
+# install_packages [tests|checks]: installs what is missing of scripts/packages.txt, and kubectl where there is none. What
+# the tests alone start is left out without a word, and what the checks of the sources alone need, a second compiler,
+# without "checks". A server among the packages is for the tests to start: none is started or enabled on the machine.
 install_packages() {
   local missing=() package
   while read -r package; do
+    [[ $package != "# Only for the tests"* || -n ${1:-} ]] || break
     [[ $package != "# Only for the checks"* || ${1:-} == checks ]] || break
     [[ -z $package || $package == \#* ]] && continue
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
@@ -29,7 +31,17 @@ install_packages() {
   local sudo=()
   ((EUID == 0)) || sudo=(sudo)
   "${sudo[@]}" apt-get update -qq
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  local policy=/usr/sbin/policy-rc.d
+  [[ -e $policy ]] && policy=
+  [[ -z $policy ]] || "${sudo[@]}" install -m 755 /dev/stdin "$policy" <<<$'#!/bin/sh\nexit 101'
+  local done=0
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+    >/dev/null || done=$?
+  [[ -z $policy ]] || "${sudo[@]}" rm -f "$policy"
+  if [[ " ${missing[*]} " == *" openssh-server "* && -d /run/systemd/system ]]; then
+    "${sudo[@]}" systemctl disable --quiet ssh.service ssh.socket || true
+  fi
+  return "$done"
 }
 
 configure() {
