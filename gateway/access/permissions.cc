@@ -276,10 +276,11 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
     case Rule::kJobsClaim:
       return CheckClaim(ask, cache);
     case Rule::kNamedAfterJob:
-      return if_it(std::any_of(row.suffixes.begin(), row.suffixes.end(), [&](std::string_view suffix) {
-        return ask.name.size() == key_name.size() + suffix.size() && ask.name.starts_with(key_name) &&
-               ask.name.ends_with(suffix);
-      }));
+      return if_it(std::any_of(row.suffixes.begin(), row.suffixes.end(),
+                               [&ask, job = std::string_view(key_name)](std::string_view suffix) {
+                                 return ask.name.size() == job.size() + suffix.size() && ask.name.starts_with(job) &&
+                                        ask.name.ends_with(suffix);
+                               }));
     case Rule::kJobsEvent:
       return if_it(IsEventAbout(key_name, ask.name));
     case Rule::kGroupsPod:
