@@ -146,8 +146,8 @@ class Planner {
     }
   }
 
-  // With dependencies a gang of all would never start (weakness W33), so the gang is the first task alone. One success
-  // is enough for such a gang, so that a failing task does not fail it for sure: none of its tasks fails.
+  // With dependencies the gang is all pods, of which those of the first tasks have to start alone (weakness W33). A
+  // task that fails would keep those behind it from starting: none does.
   void PlanPlain() {
     bool depends = false;
     for (size_t t = 1; t < job_.tasks.size(); ++t) {
@@ -160,7 +160,6 @@ class Planner {
       task.exit_code = 3;
       fails = true;
     }
-    if (depends) job_.min_available = 1;
     job_.ends = {fails ? "Failed" : "Completed"};
   }
 

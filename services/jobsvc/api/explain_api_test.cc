@@ -43,7 +43,7 @@ TEST_F(ExplainApiTest, TheSchedulersWordsComeFirst) {
   EXPECT_EQ(explanation.causes(1).kind(), Cause::KIND_POD_GROUP);
   EXPECT_THAT(explanation.summary(), HasSubstr("2/2 tasks in gang unschedulable: not enough cpu."));
   EXPECT_THAT(explanation.summary(), HasSubstr("This has been so for 1m1s."));
-  EXPECT_THAT(explanation.summary(), HasSubstr("2 pods must fit at once (minAvailable)"));
+  EXPECT_THAT(explanation.summary(), HasSubstr("2 pods must fit at once (minMember of the PodGroup)"));
 }
 
 TEST_F(ExplainApiTest, AQueueThatIsClosedOrMissingIsNamed) {
@@ -224,7 +224,7 @@ TEST_F(ExplainApiTest, OfTasksThatWaitForEachOtherTheFirstIsToldToNeedRoom) {
   EXPECT_THAT(Find(Explain(), Cause::KIND_UNSCHEDULABLE, "").advice(), HasSubstr("2 pods must fit at once"));
 }
 
-TEST_F(ExplainApiTest, AGangOfWhichAPodRunsDoesNotWaitForItself) {
+TEST_F(ExplainApiTest, ATaskWaitsWhileTheOneBeforeRunsAndIsNotReady) {
   kube::v1::Job job = MakeJob("j", 2, 1);
   job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
   Begin(job);

@@ -9,6 +9,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/resources/pod_group.h"
+#include "services/jobsvc/core/pods/task_facts.h"
+#include "services/jobsvc/core/render/pod_group.h"
 
 namespace basalt::jobsvc {
 
@@ -23,6 +25,17 @@ absl::StatusOr<RenderedJob> RenderedJob::Create(kube::v1::Job job) {
 
 std::string RenderedJob::GroupName() const { return fmt::format("{}-{}", job_.meta().name(), job_.meta().uid()); }
 
+kube::v1::PodGroupSpec RenderedJob::FirstGroup() const {
+  TaskFacts facts;
+  facts.Reset(compiled_.shape);
+  std::vector<bool> waits(compiled_.shape.size());
+  for (size_t i = 0; i < waits.size(); ++i) {
+    facts.Follow(static_cast<int32_t>(i), {}, compiled_.shape[i].replicas);
+    waits[i] = facts.StartOf(static_cast<int32_t>(i)) == TaskFacts::Start::kWaits;
+  }
+  return WithoutWaiting(compiled_.group, compiled_.spec, waits);
+}
+
 bool RenderedJob::NeedsSshKeys() const {
   return std::any_of(compiled_.objects.begin(), compiled_.objects.end(),
                      [](const WantedObject& object) { return object.needs_ssh_keys; });
@@ -34,7 +47,7 @@ absl::StatusOr<std::vector<std::string>> RenderedJob::Objects(const SshKeyPair& 
   group.set_name(GroupName());
   group.set_job_name(job_.meta().name());
   group.set_job_uid(job_.meta().uid());
-  *group.mutable_spec() = compiled_.group;
+  *group.mutable_spec() = FirstGroup();
   *group.mutable_labels() = job_.meta().labels();
   *group.mutable_annotations() = job_.meta().annotations();
   std::vector<std::string> objects = {kube::PodGroupBody(group)};

@@ -27,13 +27,13 @@ class RenderedJob {
 
   // Whether Objects needs a pair of keys.
   bool NeedsSshKeys() const;
-  // Each as complete JSON: the PodGroup, what plugins make in the order in which they are made, and claims that the job
-  // makes. INVALID_ARGUMENT: one is larger than Kubernetes takes. The keys are looked at where they are needed alone.
+  // Each as complete JSON: the PodGroup as it is made, which asks for the tasks that can start at once; what plugins
+  // make, in the order in which they are made; and claims that the job makes. The keys are looked at where they are
+  // needed alone. INVALID_ARGUMENT: one is larger than Kubernetes takes.
   absl::StatusOr<std::vector<std::string>> Objects(const SshKeyPair& keys) const;
 
-  // Each pod as complete JSON, in order, of the first run; of all tasks and indices, or of that task, or of that index
-  // of the task alone. INVALID_ARGUMENT: there
-  // is no such task or index, or a plugin refuses a task.
+  // Each pod as complete JSON, in order, of the first run: of all tasks and indices, of that task, or of that index of
+  // the task alone. INVALID_ARGUMENT: there is no such task or index, or a plugin refuses a task.
   struct Which {
     std::string task;    // Empty: all.
     int32_t index = -1;  // -1: all.
@@ -43,6 +43,7 @@ class RenderedJob {
  private:
   RenderedJob() = default;
   std::string GroupName() const;
+  kube::v1::PodGroupSpec FirstGroup() const;
 
   kube::v1::Job job_;
   CompiledSpec compiled_;

@@ -45,6 +45,16 @@ TEST(RenderedJobTest, KeysAreAskedForWhereAPluginNeedsThemAlone) {
   EXPECT_FALSE(without->NeedsSshKeys());
 }
 
+TEST(RenderedJobTest, TheGroupAsksForWhatCanStartAtOnce) {
+  kube::v1::Job job = Accepted({{"launcher", 1}, {"worker", 3}}, {});
+  job.mutable_spec()->mutable_tasks(0)->mutable_depends_on()->add_names("worker");
+  const absl::StatusOr<RenderedJob> rendered = RenderedJob::Create(job);
+  ASSERT_TRUE(rendered.ok()) << rendered.status();
+  const json::value group = json::parse(rendered->Objects({})->front());
+  EXPECT_EQ(group.at("spec").at("minMember"), 3);
+  EXPECT_EQ(ToText(group.at("spec").at("minTaskMember")), R"({"worker":3})");
+}
+
 TEST(RenderedJobTest, PodsAreTheJobsOfItsFirstRun) {
   const absl::StatusOr<RenderedJob> job = RenderedJob::Create(Accepted({{"a", 2}, {"b", 1}}, {}));
   ASSERT_TRUE(job.ok());

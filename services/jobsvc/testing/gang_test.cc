@@ -153,6 +153,91 @@ TEST(GangTest, TasksThatWaitForOthersCountOnceTheirPodsAreThere) {
   EXPECT_EQ(GroupOf(rig).min_member(), 2);
 }
 
+// A job of two tasks of two pods, the second behind the first, all of them needed; all run.
+void RunInOrder(JobRig& rig) {
+  kube::v1::Job job = MakeJob("j", 2, 2);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  rig.Start();
+  rig.kube().PutJob(job);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(rig.kube().pods().size(), 4u);
+  ASSERT_EQ(GroupOf(rig).min_member(), 4);
+  rig.kube().ClearLog();
+}
+
+// A node dies with a pod of each task: that of the second is made once that of the first runs again, and the scheduler
+// would wait for both.
+TEST(GangTest, WhatCannotBeMadeAgainYetIsNotAskedFor) {
+  JobRig rig;
+  RunInOrder(rig);
+  rig.kube().RemovePod("default/j-t0-0");
+  rig.kube().RemovePod("default/j-t1-0");
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 3u);
+  EXPECT_EQ(GroupOf(rig).min_member(), 2);
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 4u);
+  EXPECT_EQ(GroupOf(rig).min_member(), 4);
+  EXPECT_LE(rig.kube().Count("patch", "podgroups"), 2);
+}
+
+TEST(GangTest, ATaskThatIsAskedForGrowsInOneWrite) {
+  JobRig rig;
+  RunInOrder(rig);
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->set_min_available(6);
+    job.mutable_spec()->mutable_tasks(1)->set_replicas(4);
+    job.mutable_spec()->mutable_tasks(1)->set_min_available(4);
+  });
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(GroupOf(rig).min_member(), 6);
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
+}
+
+// A minimum of 0 is ready from the beginning (job spec 9.7): what depends on it starts at once, and as a gang.
+TEST(GangTest, WhatDependsOnNothingThatHasToBeReadyCountsFromTheBeginning) {
+  JobRig rig;
+  kube::v1::Job job = MakeJob("j", 2, 2);
+  job.mutable_spec()->mutable_tasks(0)->set_min_available(0);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  job.mutable_spec()->set_min_available(4);
+  rig.Start();
+  rig.kube().PutJob(job);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 4u);
+  EXPECT_EQ(GroupOf(rig).min_member(), 4);
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0);
+}
+
+// The minimums of tasks are small: how much is asked for in all does not tell which tasks are.
+TEST(GangTest, ALostPodOfATaskThatIsAskedForCostsNoWrite) {
+  JobRig rig;
+  kube::v1::Job job = MakeJob("j", 2, 4);
+  job.mutable_spec()->mutable_tasks(0)->set_min_available(1);
+  job.mutable_spec()->mutable_tasks(1)->set_min_available(2);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  job.mutable_spec()->set_min_available(3);
+  rig.Start();
+  rig.kube().PutJob(job);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  rig.kube().SetAllPods(kPodRunning);
+  rig.Run(absl::Seconds(20));
+  ASSERT_EQ(GroupOf(rig).min_task_member_size(), 2);
+  rig.kube().ClearLog();
+  rig.kube().RemovePod("default/j-t1-0");
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 8u);
+  EXPECT_EQ(GroupOf(rig).min_task_member_size(), 2);
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0);
+}
+
 TEST(GangTest, WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {
   JobRig rig;
   rig.kube().new_group_phase = "Pending";

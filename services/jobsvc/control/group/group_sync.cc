@@ -1,6 +1,9 @@
 #include "services/jobsvc/control/group/group_sync.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/kube/object_key.h"
@@ -18,27 +21,33 @@ namespace {
 // A deletion waits there for 5 s at most, and a write has 10.
 constexpr absl::Duration kGroupCallTimeout = absl::Seconds(15);
 
-// Which tasks do not count for the gang; `last`: the furthest that a task may have come and not count.
-std::vector<bool> TasksUpTo(TaskFacts::Start last, const PodSet& pods) {
-  std::vector<bool> waits(pods.tasks().size());
-  for (size_t task = 0; task < waits.size(); ++task)
-    waits[task] = pods.facts().StartOf(static_cast<int32_t>(task)) <= last;
-  return waits;
+bool AsksFor(const kube::v1::PodGroupSpec& group, std::string_view task) {
+  return std::any_of(group.min_task_member().begin(), group.min_task_member().end(),
+                     [task](const auto& minimum) { return minimum.task() == task; });
 }
 
-// What the job asks of its group by now. A task that waited for others counts once all of its pods are there: while
-// they are being made, the scheduler would take a job that runs for one whose gang has no room. Once it counts it goes
-// on to do so, also where a pod of it has to be made again; `observed` is the group as it is, or null.
+// What the job asks of its group by now; `observed` is the group as it is, or null. A task that waited for others
+// counts once all of its pods are there: while they are being made, the scheduler would take a job that runs for one
+// whose gang has no room. A group that is made asks for all that can start, and one that asks for a task goes on to do
+// so while its missing pods can be made.
 kube::v1::PodGroupSpec WantedNow(const JobEntry& entry, const kube::v1::PodGroup* observed) {
   const kube::v1::PodGroupSpec& whole = entry.compiled->group;
   const kube::v1::JobSpec& spec = entry.compiled->spec;
-  const auto without = [&](TaskFacts::Start last) {
-    return WithoutDone(WithoutWaiting(whole, spec, TasksUpTo(last, entry.pods)), spec, entry.pods.done());
-  };
-  kube::v1::PodGroupSpec least = without(TaskFacts::Start::kBegun);
-  if (observed == nullptr || observed->spec().min_member() <= least.min_member()) return least;
-  kube::v1::PodGroupSpec most = without(TaskFacts::Start::kWaits);
-  return observed->spec().min_member() >= most.min_member() ? most : least;
+  const TaskFacts& facts = entry.pods.facts();
+  std::vector<bool> waits(entry.pods.tasks().size());
+  for (size_t i = 0; i < waits.size(); ++i) {
+    waits[i] = facts.StartOf(static_cast<int32_t>(i)) == TaskFacts::Start::kWaits;
+  }
+  if (observed != nullptr) {
+    const kube::v1::PodGroupSpec startable = WithoutWaiting(whole, spec, waits);
+    // Where the minimums of tasks do not count, the group names all tasks; its sum tells whether they were asked for.
+    const bool asked_by_sum = observed->spec().min_member() >= startable.min_member();
+    for (size_t i = 0; i < waits.size(); ++i) {
+      if (facts.StartOf(static_cast<int32_t>(i)) != TaskFacts::Start::kBeingMade) continue;
+      waits[i] = CountsMinimums(whole) ? !AsksFor(observed->spec(), entry.pods.tasks()[i].name) : !asked_by_sum;
+    }
+  }
+  return WithoutDone(WithoutWaiting(whole, spec, waits), spec, entry.pods.done(), waits);
 }
 
 bool IsOwned(const kube::v1::PodGroup& group, const JobEntry& entry) {

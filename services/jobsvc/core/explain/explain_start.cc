@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "services/jobsvc/core/explain/explain_parts.h"
@@ -47,10 +46,11 @@ void ExplainUnschedulable(const kube::v1::PodGroupCondition& words, Explaining& 
   telling.scheduler = true;
   std::string message = words.message().empty() ? words.reason() : words.message();
   if (message.empty()) message = words.type();
+  const int32_t pods = telling.in.group->spec().min_member();
   Cause& cause = telling.Add(
       Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", telling.in.effects.group.name), std::move(message),
-      fmt::format("{} pods must fit at once (minAvailable): add or free resources, or ask for less.",
-                  telling.in.group->spec().min_member()));
+      fmt::format("{} must fit at once (minMember of the PodGroup): add or free resources, or ask for less.",
+                  pods == 1 ? "1 pod" : fmt::format("{} pods", pods)));
   SetSince(words.last_transition_ms(), cause);
 }
 

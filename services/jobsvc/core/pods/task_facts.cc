@@ -38,9 +38,7 @@ void TaskFacts::ForgetPods() {
 
 void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_missing) {
   Fact& fact = facts_[task];
-  const Start before = StartOf(fact);
   fact.missing += more_missing;
-  if (StartOf(fact) != before) ++start_changes_;
   fact.failed = counts.failed;
   Compare(fact, counts);
   const bool ready = counts.ready >= fact.needed;
@@ -49,19 +47,22 @@ void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_miss
     for (const int32_t dependent : fact.dependents) {
       facts_[dependent].ready_dependencies += ready ? 1 : -1;
       NoteStartable(dependent);
+      NoteStart(dependent);
       NoteForGood(dependent);
     }
   }
   NoteStartable(task);
+  NoteStart(task);
   NoteForGood(task);
 }
 
-TaskFacts::Start TaskFacts::StartOf(const Fact& fact) {
-  if (fact.dependencies == 0 || fact.missing <= 0) return Start::kWhole;
-  return fact.missing < fact.replicas ? Start::kBegun : Start::kWaits;
+void TaskFacts::NoteStart(int32_t task) {
+  Fact& fact = facts_[task];
+  Start start = Start::kWhole;
+  if (fact.dependencies > 0 && fact.missing > 0) start = MayStart(task) ? Start::kBeingMade : Start::kWaits;
+  if (start != fact.start) ++start_changes_;
+  fact.start = start;
 }
-
-TaskFacts::Start TaskFacts::StartOf(int32_t task) const { return StartOf(facts_[task]); }
 
 void TaskFacts::NoteForGood(int32_t task) {
   Fact& fact = facts_[task];

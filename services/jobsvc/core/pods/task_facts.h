@@ -62,9 +62,10 @@ class TaskFacts {
   bool MissesPods(int32_t task) const { return static_cast<size_t>(task) < facts_.size() && facts_[task].missing > 0; }
   // Those that miss pods and may start, in order.
   const std::set<int32_t>& startable() const { return startable_; }
-  // A task that depends on others waits: none of its pods has been made. Or it is begun: some have, and not all.
-  enum class Start { kWaits, kBegun, kWhole };
-  Start StartOf(int32_t task) const;
+  // How far the pods of a task are that depends on others: it waits for these, so that none that is missing can be
+  // made; some of them are being made; or all are there. A task that depends on no other is whole.
+  enum class Start { kWaits, kBeingMade, kWhole };
+  Start StartOf(int32_t task) const { return facts_[task].start; }
   // Grows whenever StartOf tells something else of a task.
   uint64_t start_changes() const { return start_changes_; }
   // So many of its pods have failed, or can never be made, that the others are fewer than tasks that depend on it need.
@@ -88,7 +89,8 @@ class TaskFacts {
     int32_t failed = 0;
     bool failed_for_good = false;
     bool blocked_for_good = false;
-    int32_t unstartable = 0;   // Counted in unstartable_.
+    int32_t unstartable = 0;  // Counted in unstartable_.
+    Start start = Start::kWhole;
     bool is_reported = false;  // The status names it, with these counters.
     TaskCounts reported;
     bool differs = false;
@@ -96,10 +98,9 @@ class TaskFacts {
 
   void Compare(Fact& fact, const TaskCounts& counts);
   void NoteStartable(int32_t task);
+  void NoteStart(int32_t task);
   // Whether it can never start, or has failed for good; and what follows for those that depend on it.
   void NoteForGood(int32_t task);
-
-  static Start StartOf(const Fact& fact);
 
   std::vector<Fact> facts_;
   std::set<int32_t> startable_;

@@ -98,6 +98,8 @@ PodGroupSpec WantedPodGroup(const JobSpec& spec, const kube::ResourceMap& min_re
   return group;
 }
 
+bool CountsMinimums(const PodGroupSpec& group) { return group.min_member() >= SumOfMinimums(group); }
+
 PodGroupSpec WithoutWaiting(PodGroupSpec group, const JobSpec& spec, const std::vector<bool>& waits) {
   int64_t others = 0;  // Pods of the tasks that do not wait.
   std::set<std::string_view> waiting;
@@ -109,8 +111,7 @@ PodGroupSpec WithoutWaiting(PodGroupSpec group, const JobSpec& spec, const std::
     }
   }
   if (waiting.empty()) return group;
-  // The minimums of tasks are only looked at where minMember covers them all: both before and after.
-  if (group.min_member() >= SumOfMinimums(group)) {
+  if (CountsMinimums(group)) {
     auto& minimums = *group.mutable_min_task_member();
     minimums.erase(std::remove_if(minimums.begin(), minimums.end(),
                                   [&](const auto& minimum) { return waiting.contains(minimum.task()); }),
@@ -124,13 +125,14 @@ PodGroupSpec WithoutWaiting(PodGroupSpec group, const JobSpec& spec, const std::
   return group;
 }
 
-PodGroupSpec WithoutDone(PodGroupSpec group, const JobSpec& spec, const std::vector<std::set<int32_t>>& done) {
+PodGroupSpec WithoutDone(PodGroupSpec group, const JobSpec& spec, const std::vector<std::set<int32_t>>& done,
+                         const std::vector<bool>& waits) {
   // The minimums of tasks are only looked at where minMember covers them all: both before and after.
-  const bool by_task = group.min_member() >= SumOfMinimums(group);
+  const bool by_task = CountsMinimums(group);
   int64_t all_done = 0;
   std::map<std::string_view, int> task_of;  // Of those with something done.
   for (int i = 0; i < spec.tasks_size() && static_cast<size_t>(i) < done.size(); ++i) {
-    if (done[i].empty()) continue;
+    if (done[i].empty() || (static_cast<size_t>(i) < waits.size() && waits[i])) continue;
     task_of.emplace(spec.tasks(i).name(), i);
     all_done += static_cast<int64_t>(done[i].size());
   }

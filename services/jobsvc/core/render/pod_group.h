@@ -14,17 +14,21 @@ namespace basalt::jobsvc {
 // at creation.
 kube::v1::PodGroupSpec WantedPodGroup(const kube::v1::JobSpec& spec, const kube::ResourceMap& min_resources);
 
+// Whether the scheduler looks at the minimums of tasks: where minMember covers them all.
+bool CountsMinimums(const kube::v1::PodGroupSpec& group);
+
 // The same while tasks wait for others, so that their pods are not there: the scheduler would wait for these pods, and
-// they for those that it is to start (W33). What is left is asked for: at most all pods of the tasks that do not wait,
-// and no minimum of one that does. `waits`: per task; may be shorter than the list of tasks.
+// they for those that it is to start (W33). At most all pods of the other tasks are asked for, and no subgroup of a
+// task that waits, nor its minimum where minimums of tasks are looked at. `waits`: per task; may be shorter than the
+// list of tasks. minResources stays: a queue admits the job where all of it has room.
 kube::v1::PodGroupSpec WithoutWaiting(kube::v1::PodGroupSpec group, const kube::v1::JobSpec& spec,
                                       const std::vector<bool>& waits);
 
 // The same for a job some of whose work is done although its pods are gone (W19). The scheduler counts a pod that
 // succeeded only as long as it exists: what is left of the gang starts exactly where the whole one would if they were
 // still there. `done`: per task the indices; may be shorter than the list of tasks. minResources stays, as it stays
-// where the pods still exist.
+// where the pods still exist. Of a task that waits (WithoutWaiting) nothing is taken away: its pods were not asked for.
 kube::v1::PodGroupSpec WithoutDone(kube::v1::PodGroupSpec group, const kube::v1::JobSpec& spec,
-                                   const std::vector<std::set<int32_t>>& done);
+                                   const std::vector<std::set<int32_t>>& done, const std::vector<bool>& waits = {});
 
 }  // namespace basalt::jobsvc

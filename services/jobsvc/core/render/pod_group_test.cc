@@ -136,6 +136,15 @@ TEST(WithoutDoneTest, WhatIsLeftStartsWhereTheWholeGangWould) {
   }
 }
 
+TEST(WithoutDoneTest, OfATaskThatWaitsNothingIsTakenAway) {
+  kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 4}}).spec();
+  spec.set_min_available(5);
+  const std::vector<bool> waits = {false, true};
+  const kube::v1::PodGroupSpec group =
+      WithoutDone(WithoutWaiting(WantedPodGroup(spec, {}), spec, waits), spec, {{}, {0, 1}}, waits);
+  EXPECT_EQ(group.min_member(), 4);
+}
+
 TEST(WithoutDoneTest, APartitionCanStillBeMet) {
   struct Row {
     std::set<int32_t> done;
