@@ -58,7 +58,8 @@ absl::Status Of(const JobManifest& manifest, const absl::Status& status) {
 
 // Everything is worked out before the first object is printed; pods are many, and are made one after the other.
 absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flags) {
-  if (flags.index >= 0 && flags.task.empty()) return Invalid("--index: needs --task, of which it is the index");
+  if (flags.index >= 0 && flags.task.empty())
+    return Invalid("--index names a pod of one task: name the task with --task");
   BASALT_ASSIGN_OR_RETURN(const std::vector<JobManifest> manifests, ReadJobManifests(flags.file));
   const std::unique_ptr<jobsvc::SshKeySource> source = jobsvc::MakeRsaKeySource();
   const jobsvc::RenderedJob::Which which = {.task = flags.task, .index = flags.index};

@@ -108,7 +108,7 @@ TEST_F(RenderCommandTest, WhatCannotBeMeantIsNamedAndNothingIsPrinted) {
   } rows[] = {
       {{"--task", "chief"}, "job.yaml: the job has no task chief"},
       {{"--task", "worker", "--index", "2"}, "task worker has 2 replicas: no pod of the task has the index 2"},
-      {{"--index", "0"}, "--index: needs --task"},
+      {{"--index", "0"}, "--index names a pod of one task: name the task with --task"},
       {{"-n", "other"}, "metadata.namespace: is team, but other was asked for"},
   };
   for (const auto& row : rows) {
@@ -144,8 +144,8 @@ TEST_F(RenderCommandTest, WarningsGoToStandardError) {
   text.replace(text.find("mpi: []"), 7, "svc: [\"--nonsense\"]");
   const Told told = Type({"job", "render", "-f", Manifest(text)});
   EXPECT_EQ(told.code, kExitDone);
-  EXPECT_THAT(told.err, HasSubstr("job.yaml: spec.plugins.svc has arguments that are not understood: flag 'nonsense' "
-                                  "is unknown"));
+  EXPECT_THAT(told.err, HasSubstr("job.yaml: spec.plugins.svc has arguments that cannot be used: flag 'nonsense' is "
+                                  "unknown; the others count"));
 }
 
 TEST_F(RenderCommandTest, PluginsAreListedAndExplained) {

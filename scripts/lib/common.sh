@@ -31,17 +31,18 @@ install_packages() {
   local sudo=()
   ((EUID == 0)) || sudo=(sudo)
   "${sudo[@]}" apt-get update -qq
-  local policy=/usr/sbin/policy-rc.d
-  [[ -e $policy ]] && policy=
-  [[ -z $policy ]] || "${sudo[@]}" install -m 755 /dev/stdin "$policy" <<<$'#!/bin/sh\nexit 101'
-  local done=0
-  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
-    >/dev/null || done=$?
-  [[ -z $policy ]] || "${sudo[@]}" rm -f "$policy"
+  (
+    # With this nothing that a package brings is started; one of the machine's own is left as it is.
+    policy=/usr/sbin/policy-rc.d
+    if [[ ! -e $policy ]]; then
+      trap '"${sudo[@]}" rm -f "$policy"' EXIT
+      "${sudo[@]}" install -m 755 /dev/stdin "$policy" <<<$'#!/bin/sh\nexit 101'
+    fi
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  )
   if [[ " ${missing[*]} " == *" openssh-server "* && -d /run/systemd/system ]]; then
-    "${sudo[@]}" systemctl disable --quiet ssh.service ssh.socket || true
+    "${sudo[@]}" systemctl disable --quiet --now ssh.service ssh.socket || true
   fi
-  return "$done"
 }
 
 configure() {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -178,9 +179,13 @@ TEST_F(PluginsTest, WhatIsRenderedIsWhatIsThereThroughRestartsScalingAndTheEnd) 
   std::map<std::string, std::map<std::string, std::string>> uids;
   ForEach([&](const PluginCase& plugin) {
     Becomes(plugin, "Running");
-    EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return !UidAt(PodPath(plugin, "worker", 1)).empty(); }));
     const json::value rendered = Rendered(plugin);
     EXPECT_GE(rendered.as_array().size(), 4u) << "a PodGroup and three pods, at least";
+    // Running is a job with one pod: the others come beside it.
+    EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
+      return std::all_of(rendered.as_array().begin(), rendered.as_array().end(),
+                         [&](const json::value& wanted) { return !UidAt(PathOf(wanted)).empty(); });
+    }));
     for (const json::value& wanted : rendered.as_array()) {
       const json::value got = world_.KubeGet(PathOf(wanted));
       EXPECT_EQ(Misses(got, wanted, ""), "") << PathOf(wanted);

@@ -97,10 +97,11 @@ TEST_F(JobApiTest, WhatIsAcceptedAndHardlyMeantIsToldAtOnce) {
     ASSERT_TRUE(answer.ok()) << answer.status();
     std::string warnings;
     for (const std::string& warning : answer->warnings()) warnings += warning + "\n";
-    EXPECT_EQ(warnings,
-              "spec.policies[0].timeout is missing: PodPending without a timeout never matches\n"
-              "spec.plugins.pytorch looks for its master in the task 'master', which does not exist: it does nothing; "
-              "name one with --master=\n");
+    EXPECT_EQ(
+        warnings,
+        "spec.policies[0].timeout is missing: PodPending without a timeout never matches\n"
+        "spec.plugins.pytorch looks for its master in the task 'master', which does not exist: the plugin sets nothing "
+        "in any pod; name one with --master=\n");
   }
   EXPECT_EQ(Submit(ManifestOf("k"))->warnings_size(), 0);
 }

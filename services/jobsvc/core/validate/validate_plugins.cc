@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 
 #include "common/base/status.h"
@@ -23,18 +22,6 @@ using Kind = ViolationKind;
 constexpr size_t kMaxNameWithSvc = 59;  // <job>-svc names a volume.
 
 std::string FieldOf(std::string_view plugin) { return fmt::format("spec.plugins.{}", plugin); }
-
-// With each plugin and the job as it sees it; with none where a template cannot be used, which rules of its own tell.
-void ForEachPlugin(const Checker& c, const std::function<void(const Plugin&, const JobView&)>& look) {
-  const Plugins plugins = MakePlugins(c.spec);
-  if (plugins.empty()) return;
-  kube::v1::Job job;
-  job.mutable_meta()->set_namespace_(c.job_namespace.data(), c.job_namespace.size());
-  job.mutable_meta()->set_name(c.name.data(), c.name.size());
-  const absl::StatusOr<JobView> view = MakeJobView(job, c.spec);
-  if (!view.ok()) return;
-  for (const std::unique_ptr<Plugin>& plugin : plugins) look(*plugin, *view);
-}
 
 }  // namespace
 
@@ -56,17 +43,6 @@ void CheckPluginNames(Checker& c) {
     c.Add(Kind::kNotFound, FieldOf(plugin.name()),
           fmt::format("has a name that is no plugin; there are {}", fmt::join(known, ", ")));
   }
-}
-
-void CheckPluginArguments(Checker& c) {
-  for (const std::unique_ptr<Plugin>& plugin : MakePlugins(c.spec)) {
-    if (plugin->ArgumentComplaint().empty()) continue;
-    c.Warn(FieldOf(plugin->Name()),
-           fmt::format("has arguments that are not understood: {}", plugin->ArgumentComplaint()));
-  }
-  ForEachPlugin(c, [&c](const Plugin& plugin, const JobView& view) {
-    for (const std::string& doubt : plugin.Doubts(view)) c.Warn(FieldOf(plugin.Name()), doubt);
-  });
 }
 
 void CheckNameForSvc(Checker& c) {
@@ -92,15 +68,31 @@ void CheckRayHead(Checker& c) {
   if (HasTask(c.spec, ray.head())) return;
   c.Add(Kind::kNotFound, "spec.plugins.ray",
         ray.head().empty()
-            ? "has an empty --head; name the task that it works on with --head="
+            ? "has an empty --head; name the task of the head with --head="
             : fmt::format("works on the task '{}', which does not exist; name one with --head=", ray.head()));
 }
 
-void CheckVariables(Checker& c) {
-  ForEachPlugin(c, [&c](const Plugin& plugin, const JobView& view) {
-    const absl::Status startable = plugin.Check(view);
-    if (!startable.ok()) c.Add(Kind::kInvalid, FieldOf(plugin.Name()), ToStd(startable.message()));
-  });
+void CheckPlugins(Checker& c) {
+  const Plugins plugins = MakePlugins(c.spec);
+  if (plugins.empty()) return;
+  kube::v1::Job job;
+  job.mutable_meta()->set_namespace_(c.job_namespace.data(), c.job_namespace.size());
+  job.mutable_meta()->set_name(c.name.data(), c.name.size());
+  const absl::StatusOr<JobView> view =
+      MakeJobView(job, c.spec);  // Rules of their own tell of a template in a bad shape.
+  for (const std::unique_ptr<Plugin>& plugin : plugins) {
+    const std::string field = FieldOf(plugin->Name());
+    c.rule = "N4";
+    const absl::Status startable = view.ok() ? plugin->Check(*view) : absl::OkStatus();
+    if (!startable.ok()) c.Add(Kind::kInvalid, field, ToStd(startable.message()));
+    c.rule = "N2";
+    if (!plugin->ArgumentComplaint().empty()) {
+      c.Warn(field,
+             fmt::format("has arguments that cannot be used: {}; the others count", plugin->ArgumentComplaint()));
+    }
+    if (!view.ok()) continue;
+    for (const std::string& doubt : plugin->Doubts(*view)) c.Warn(field, doubt);
+  }
 }
 
 }  // namespace basalt::jobsvc

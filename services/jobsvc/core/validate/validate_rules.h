@@ -50,14 +50,14 @@ void CheckEnums(Checker& checker);
 void CheckMountPaths(Checker& checker);
 void CheckNamespace(Checker& checker);
 
-// C2, C14, X3 (also of ray), X5, N4; N2 only warns.
+// C2, C14, X3 (also of ray), X5; N4 and, which only warns, N2.
 void CheckMpiMaster(Checker& checker);
 void CheckPluginNames(Checker& checker);
 void CheckNameForSvc(Checker& checker);
 void CheckRayHead(Checker& checker);
 void CheckNameForRay(Checker& checker);
-void CheckVariables(Checker& checker);
-void CheckPluginArguments(Checker& checker);
+// Names N4 and N2 itself.
+void CheckPlugins(Checker& checker);
 
 // P1-P8 over one list of policies; each violation carries its own rule.
 void CheckPolicies(Checker& checker, const google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>& policies,

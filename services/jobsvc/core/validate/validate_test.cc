@@ -100,7 +100,7 @@ TEST(ValidateWordsTest, SayWhatIsSoAndWhatHelps) {
       {[](JobSpec& s) { AddPlugin(s, "mpi", {"--master=x"}); },
        "spec.plugins.mpi is for 'x': mpi works on a task that does not exist; name one with --master="},
       {[](JobSpec& s) { AddPlugin(s, "ray", {"--head="}); },
-       "spec.plugins.ray has an empty --head; name the task that it works on with --head="},
+       "spec.plugins.ray has an empty --head; name the task of the head with --head="},
       {[](JobSpec& s) { s.mutable_tasks(0)->clear_template_json(); },
        "spec.tasks[0].template is missing; say which pods the task makes"},
   };

@@ -85,8 +85,8 @@ std::vector<std::string> PytorchPlugin::Doubts(const JobView& job) const {
   const TaskView* const master = FindTask(job, master_);
   if (master == nullptr) {
     return {
-        fmt::format("looks for its master in the task '{}', which does not exist: it does nothing; name one with "
-                    "--master=",
+        fmt::format("looks for its master in the task '{}', which does not exist: the plugin sets nothing in any pod; "
+                    "name one with --master=",
                     master_)};
   }
   std::vector<std::string> doubts;

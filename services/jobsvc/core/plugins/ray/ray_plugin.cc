@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -21,12 +20,15 @@ void SetCommand(json::object& container, std::string script) {
   container["command"] = json::array{"sh", "-c", json::string(std::move(script))};
 }
 
-bool HasContainer(const TaskView& task, std::string_view name) {
+// Null: the task's pods have no container of that name.
+const json::value* FindContainer(const TaskView& task, std::string_view name) {
   const json::value* const spec = task.pod_template.if_contains("spec");
   const json::value* const containers = spec == nullptr ? nullptr : Find(*spec, "containers");
-  if (containers == nullptr || !containers->is_array()) return false;
-  return std::any_of(containers->get_array().begin(), containers->get_array().end(),
-                     [name](const json::value& container) { return FindString(container, "name") == name; });
+  if (containers == nullptr || !containers->is_array()) return nullptr;
+  for (const json::value& container : containers->get_array()) {
+    if (FindString(container, "name") == name) return &container;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -85,10 +87,38 @@ absl::Status RayPlugin::OnPod(PodEdit& pod) const {
   return absl::OkStatus();
 }
 
+absl::Status RayPlugin::Check(const JobView&) const {
+  if (port_ != dashboard_port_ && port_ != client_port_ && dashboard_port_ != client_port_) return absl::OkStatus();
+  return Invalid(
+      fmt::format("has one port twice among --port={}, --dashboardPort={} and --clientPort={}: no Service has "
+                  "two ports of one number; give each a number of its own",
+                  port_, dashboard_port_, client_port_));
+}
+
+// The Service leads to ports by their names: one that the container of the head exposes by another name is not found.
+std::vector<std::string> RayPlugin::PortsOfOtherNames(const TaskView& head) const {
+  std::vector<std::string> doubts;
+  const json::value* const container = FindContainer(head, head_container_);
+  const json::value* const ports = container == nullptr ? nullptr : Find(*container, "ports");
+  if (ports == nullptr || !ports->is_array()) return doubts;
+  for (const auto& [name, port] :
+       {std::pair(kGcs, port_), std::pair(kDashboard, dashboard_port_), std::pair(kClientServer, client_port_)}) {
+    for (const json::value& exposed : ports->get_array()) {
+      if (FindInt(exposed, "containerPort") != port || FindString(exposed, "name") == name) continue;
+      doubts.push_back(
+          fmt::format("finds the port {} in the container '{}' under another name than '{}': the Service "
+                      "does not lead there; give the port that name",
+                      port, head_container_, name));
+    }
+  }
+  return doubts;
+}
+
 std::vector<std::string> RayPlugin::Doubts(const JobView& job) const {
   std::vector<std::string> doubts;
   const TaskView* const head = FindTask(job, head_);
-  if (head != nullptr && !HasContainer(*head, head_container_)) {
+  if (head != nullptr) doubts = PortsOfOtherNames(*head);
+  if (head != nullptr && FindContainer(*head, head_container_) == nullptr) {
     doubts.push_back(
         fmt::format("starts the head in the container '{}', which the task '{}' does not have: no head is "
                     "started; name one with --headContainer=",
@@ -106,7 +136,7 @@ std::vector<std::string> RayPlugin::Doubts(const JobView& job) const {
                       "head; name one with --worker=",
                       worker_));
     }
-  } else if (worker_ != head_ && !HasContainer(*worker, worker_container_)) {
+  } else if (worker_ != head_ && FindContainer(*worker, worker_container_) == nullptr) {
     doubts.push_back(
         fmt::format("starts a worker in the container '{}', which the task '{}' does not have: nobody "
                     "joins the head; name one with --workerContainer=",

@@ -22,12 +22,16 @@ class RayPlugin : public Plugin {
   // The Service <job>-head-svc.
   std::vector<WantedObject> Objects(const JobView& job) const override;
   absl::Status OnPod(PodEdit& pod) const override;
+  // The ports of the Service differ.
+  absl::Status Check(const JobView& job) const override;
   std::vector<std::string> Doubts(const JobView& job) const override;
 
  protected:
   void Define(Arguments& arguments) override;
 
  private:
+  std::vector<std::string> PortsOfOtherNames(const TaskView& head) const;
+
   std::string head_ = "head";
   std::string head_container_ = "head";
   std::string worker_ = "worker";

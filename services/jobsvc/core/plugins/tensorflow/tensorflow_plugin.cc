@@ -50,22 +50,25 @@ json::object TensorflowPlugin::ClusterOf(const JobView& job) const {
   return cluster;
 }
 
-std::string TensorflowPlugin::Config(const JobView& job, const TaskView& task, std::string_view index) const {
-  return fmt::format(R"({{"cluster":{},"task":{{"type":{},"index":{}}}}})", ToText(ClusterOf(job)),
+std::string TensorflowPlugin::Config(std::string_view cluster, const TaskView& task, std::string_view index) const {
+  return fmt::format(R"({{"cluster":{},"task":{{"type":{},"index":{}}}}})", cluster,
                      ToText(json::value(ToJson(TypeOf(task.name)))), index);
 }
 
 absl::Status TensorflowPlugin::OnPod(PodEdit& pod) const {
   if (IsAlone(pod.job())) return absl::OkStatus();
-  pod.AppendEnv(PodEdit::Containers::kNormal,
-                {{"name", ToJson(kTfConfig)}, {"value", Config(pod.job(), pod.task(), pod.Index())}});
+  pod.AppendEnv(
+      PodEdit::Containers::kNormal,
+      {{"name", ToJson(kTfConfig)}, {"value", Config(ToText(ClusterOf(pod.job())), pod.task(), pod.Index())}});
   return absl::OkStatus();
 }
 
 absl::Status TensorflowPlugin::Check(const JobView& job) const {
   if (IsAlone(job)) return absl::OkStatus();
+  const std::string cluster = ToText(ClusterOf(job));
   for (const TaskView& task : job.tasks) {
-    const absl::Status fits = CheckVariable(kTfConfig, Config(job, task, kLongestIndex).size(), "make the job smaller");
+    const size_t rest = Config("", task, kLongestIndex).size();
+    const absl::Status fits = CheckVariable(kTfConfig, cluster.size() + rest, "make the job smaller");
     if (!fits.ok()) return fits;
   }
   return absl::OkStatus();

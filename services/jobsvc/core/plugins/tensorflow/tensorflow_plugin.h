@@ -24,8 +24,8 @@ class TensorflowPlugin : public Plugin {
 
  private:
   json::object ClusterOf(const JobView& job) const;
-  // `index` is the pod's, in decimal.
-  std::string Config(const JobView& job, const TaskView& task, std::string_view index) const;
+  // `cluster` is that of ClusterOf in JSON, `index` the pod's, in decimal.
+  std::string Config(std::string_view cluster, const TaskView& task, std::string_view index) const;
   std::string_view TypeOf(std::string_view task) const;
 
   std::string ps_ = "ps";
