@@ -16,8 +16,8 @@ constexpr std::string_view kGcs = "gcs";
 constexpr std::string_view kDashboard = "dashboard";
 constexpr std::string_view kClientServer = "client-server";
 
-void SetCommand(json::object& container, std::string script) {
-  container["command"] = json::array{"sh", "-c", json::string(std::move(script))};
+void SetCommand(json::object& container, std::string_view script) {
+  container["command"] = json::array{"sh", "-c", ToJson(script)};
 }
 
 // Null: the task's pods have no container of that name.

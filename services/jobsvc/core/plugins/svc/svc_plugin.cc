@@ -110,9 +110,8 @@ absl::Status SvcPlugin::Check(const JobView& job) const {
   for (const TaskView& task : job.tasks) {
     size_t bytes = 0;
     for (const std::string& host : HostsOf(job, task)) bytes += host.size() + 1;
-    const absl::Status fits =
-        CheckVariable(KeysOf(task.name).hosts, bytes == 0 ? 0 : bytes - 1,
-                      "--inject-hosts-env=false leaves the hosts to their file below /etc/volcano");
+    absl::Status fits = CheckVariable(KeysOf(task.name).hosts, bytes == 0 ? 0 : bytes - 1,
+                                      "--inject-hosts-env=false leaves the hosts to their file below /etc/volcano");
     if (!fits.ok()) return fits;
   }
   return absl::OkStatus();

@@ -68,7 +68,7 @@ absl::Status TensorflowPlugin::Check(const JobView& job) const {
   const std::string cluster = ToText(ClusterOf(job));
   for (const TaskView& task : job.tasks) {
     const size_t rest = Config("", task, kLongestIndex).size();
-    const absl::Status fits = CheckVariable(kTfConfig, cluster.size() + rest, "make the job smaller");
+    absl::Status fits = CheckVariable(kTfConfig, cluster.size() + rest, "make the job smaller");
     if (!fits.ok()) return fits;
   }
   return absl::OkStatus();
