@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
@@ -7,7 +6,6 @@
 #include <cstdio>
 #include <iterator>
 
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/connect/client.h"
@@ -50,13 +48,6 @@ absl::Status OrHistory(const absl::Status& status, JobClient& client, const Glob
       client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); });
   if (!told.ok() || history.entries().empty()) return OrLookAt(status, JobsThereAre(options));
   return OrLookAt(status, fmt::format("basaltctl job history {} -n {} tells what became of it", name, options.ns));
-}
-
-// A refusal of several lines names its document in each.
-absl::Status AnnotateLines(const absl::Status& status, std::string_view source) {
-  if (status.ok()) return status;
-  const std::vector<std::string> lines = absl::StrSplit(status.message(), '\n');
-  return MakeStatus(status.code(), fmt::format("{}: {}", source, fmt::join(lines, fmt::format("\n{}: ", source))));
 }
 
 absl::StatusOr<std::vector<JobManifest>> ReadAll(const std::vector<std::string>& files) {

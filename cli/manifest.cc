@@ -1,6 +1,7 @@
 #include "cli/manifest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "absl/strings/str_split.h"
 #include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
@@ -125,6 +127,12 @@ absl::StatusOr<std::vector<std::string>> ReadObjects(const std::string& file) {
   }
   if (objects.empty()) return Bad(NameOf(file), "holds no document");
   return objects;
+}
+
+absl::Status AnnotateLines(const absl::Status& status, std::string_view source) {
+  if (status.ok()) return status;
+  const std::vector<std::string> lines = absl::StrSplit(status.message(), '\n');
+  return MakeStatus(status.code(), fmt::format("{}: {}", source, fmt::join(lines, fmt::format("\n{}: ", source))));
 }
 
 }  // namespace basalt::cli

@@ -33,4 +33,7 @@ absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& fil
 // and what cannot be read of it.
 absl::StatusOr<std::vector<std::string>> ReadObjects(const std::string& file);
 
+// The status with the manifest's source in front of each line of its message: a refusal has a line for each rule.
+absl::Status AnnotateLines(const absl::Status& status, std::string_view source);
+
 }  // namespace basalt::cli

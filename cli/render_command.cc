@@ -1,4 +1,4 @@
-// What is told of jobs without a cluster: the plugins that there are, and what a manifest becomes.
+// Commands that ask no cluster: they list the plugins of jobs, and print the objects that a manifest becomes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -52,10 +52,6 @@ class ObjectPrinter {
   bool is_first_ = true;
 };
 
-absl::Status Of(const JobManifest& manifest, const absl::Status& status) {
-  return status.ok() ? status : Annotate(status, manifest.source);
-}
-
 // Everything is worked out before the first object is printed; pods are many, and are made one after the other.
 absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flags) {
   if (flags.index >= 0 && flags.task.empty())
@@ -71,12 +67,12 @@ absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flag
   for (const JobManifest& manifest : manifests) {
     const std::string ns = options.ns_given || manifest.ns.empty() ? options.ns : "";
     absl::StatusOr<jobsvc::Manifest> read = jobsvc::ReadManifest(manifest.json, ns);
-    BASALT_RETURN_IF_ERROR(Of(manifest, read.status()));
+    BASALT_RETURN_IF_ERROR(AnnotateLines(read.status(), manifest.source));
     job::v1::Job warned;
     warned.mutable_warnings()->Assign(read->warnings.begin(), read->warnings.end());
     std::fputs(FormatWarnings(manifest.source, warned).c_str(), stderr);
     absl::StatusOr<jobsvc::RenderedJob> rendered = jobsvc::RenderedJob::Create(std::move(read->job));
-    BASALT_RETURN_IF_ERROR(Of(manifest, rendered.status()));
+    BASALT_RETURN_IF_ERROR(AnnotateLines(rendered.status(), manifest.source));
     std::vector<std::string> objects;
     if (flags.task.empty()) {
       jobsvc::SshKeyPair keys;
@@ -84,10 +80,10 @@ absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flag
         BASALT_ASSIGN_OR_RETURN(keys, source->MakeSshKeyPair(""));
       }
       absl::StatusOr<std::vector<std::string>> made = rendered->Objects(keys);
-      BASALT_RETURN_IF_ERROR(Of(manifest, made.status()));
+      BASALT_RETURN_IF_ERROR(AnnotateLines(made.status(), manifest.source));
       objects = *std::move(made);
     }
-    BASALT_RETURN_IF_ERROR(Of(manifest, rendered->ForEachPod(which, [](std::string) {})));
+    BASALT_RETURN_IF_ERROR(AnnotateLines(rendered->ForEachPod(which, [](std::string) {}), manifest.source));
     jobs.push_back({*std::move(rendered), std::move(objects)});
   }
   ObjectPrinter printer(options.output == "json");

@@ -129,6 +129,15 @@ TEST_F(RenderCommandTest, AJobThatIsRefusedIsRefusedHereInTheSameWords) {
   EXPECT_THAT(told.err, HasSubstr("spec.plugins.mpi is for 'x': mpi works on a task that does not exist"));
 }
 
+TEST_F(RenderCommandTest, EachLineOfARefusalNamesTheFile) {
+  std::string text(kManifest);
+  text.replace(text.find("mpi: []"), 7, "nvlink: [], horovod: []");
+  const Told told = Type({"job", "render", "-f", Manifest(text)});
+  EXPECT_EQ(told.code, kExitBadInput);
+  EXPECT_THAT(told.err, HasSubstr("job.yaml: spec.plugins.nvlink"));
+  EXPECT_THAT(told.err, HasSubstr("job.yaml: spec.plugins.horovod"));
+}
+
 TEST_F(RenderCommandTest, AnObjectThatIsTooLargeIsNamed) {
   std::string text(kManifest);
   text.replace(text.find("mpi: []"), 7, "svc: [\"--inject-hosts-env=false\"]");
