@@ -28,12 +28,10 @@ std::string RenderedJob::GroupName() const { return fmt::format("{}-{}", job_.me
 kube::v1::PodGroupSpec RenderedJob::FirstGroup() const {
   TaskFacts facts;
   facts.Reset(compiled_.shape);
-  std::vector<bool> waits(compiled_.shape.size());
-  for (size_t i = 0; i < waits.size(); ++i) {
+  for (size_t i = 0; i < compiled_.shape.size(); ++i) {
     facts.Follow(static_cast<int32_t>(i), {}, compiled_.shape[i].replicas);
-    waits[i] = facts.StartOf(static_cast<int32_t>(i)) == TaskFacts::Start::kWaits;
   }
-  return WithoutWaiting(compiled_.group, compiled_.spec, waits);
+  return WithoutWaiting(compiled_.group, compiled_.spec, facts.Waiting());
 }
 
 bool RenderedJob::NeedsSshKeys() const {

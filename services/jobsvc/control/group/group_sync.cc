@@ -34,17 +34,15 @@ kube::v1::PodGroupSpec WantedNow(const JobEntry& entry, const kube::v1::PodGroup
   const kube::v1::PodGroupSpec& whole = entry.compiled->group;
   const kube::v1::JobSpec& spec = entry.compiled->spec;
   const TaskFacts& facts = entry.pods.facts();
-  std::vector<bool> waits(entry.pods.tasks().size());
-  for (size_t i = 0; i < waits.size(); ++i) {
-    waits[i] = facts.StartOf(static_cast<int32_t>(i)) == TaskFacts::Start::kWaits;
-  }
+  std::vector<bool> waits = facts.Waiting();
   if (observed != nullptr) {
-    const kube::v1::PodGroupSpec startable = WithoutWaiting(whole, spec, waits);
-    // Where the minimums of tasks do not count, the group names all tasks; its sum tells whether they were asked for.
-    const bool asked_by_sum = observed->spec().min_member() >= startable.min_member();
+    const bool counts_minimums = CountsMinimums(whole);
+    // Where the minimums of tasks do not count, the group names all tasks: its sum tells whether all were asked for.
+    const bool asks_for_all =
+        !counts_minimums && observed->spec().min_member() >= WithoutWaiting(whole, spec, waits).min_member();
     for (size_t i = 0; i < waits.size(); ++i) {
       if (facts.StartOf(static_cast<int32_t>(i)) != TaskFacts::Start::kBeingMade) continue;
-      waits[i] = CountsMinimums(whole) ? !AsksFor(observed->spec(), entry.pods.tasks()[i].name) : !asked_by_sum;
+      waits[i] = counts_minimums ? !AsksFor(observed->spec(), entry.pods.tasks()[i].name) : !asks_for_all;
     }
   }
   return WithoutDone(WithoutWaiting(whole, spec, waits), spec, entry.pods.done(), waits);

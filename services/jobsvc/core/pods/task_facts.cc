@@ -64,6 +64,13 @@ void TaskFacts::NoteStart(int32_t task) {
   fact.start = start;
 }
 
+std::vector<bool> TaskFacts::Waiting() const {
+  std::vector<bool> waits;
+  waits.reserve(facts_.size());
+  for (const Fact& fact : facts_) waits.push_back(fact.start == Start::kWaits);
+  return waits;
+}
+
 void TaskFacts::NoteForGood(int32_t task) {
   Fact& fact = facts_[task];
   const int32_t enough = fact.any ? fact.dependencies : 1;

@@ -66,6 +66,8 @@ class TaskFacts {
   // made; some of them are being made; or all are there. A task that depends on no other is whole.
   enum class Start { kWaits, kBeingMade, kWhole };
   Start StartOf(int32_t task) const { return facts_[task].start; }
+  // Per task, whether it waits.
+  std::vector<bool> Waiting() const;
   // Grows whenever StartOf tells something else of a task.
   uint64_t start_changes() const { return start_changes_; }
   // So many of its pods have failed, or can never be made, that the others are fewer than tasks that depend on it need.
