@@ -44,13 +44,16 @@ void RayPlugin::Define(Arguments& arguments) {
   arguments.Port("clientServerPort", &client_port_, "Another name of clientPort");
 }
 
+std::vector<std::pair<std::string_view, int64_t>> RayPlugin::Ports() const {
+  return {{kGcs, port_}, {kDashboard, dashboard_port_}, {kClientServer, client_port_}};
+}
+
 std::vector<WantedObject> RayPlugin::Objects(const JobView& job) const {
   WantedObject wanted{.plugin = "ray", .version = "v1", .plural = "services", .kind = "Service"};
   wanted.object_namespace = job.job_namespace;
   wanted.name = fmt::format("{}-head-svc", job.name);
   json::array ports;
-  for (const auto& [name, port] :
-       {std::pair(kGcs, port_), std::pair(kDashboard, dashboard_port_), std::pair(kClientServer, client_port_)}) {
+  for (const auto& [name, port] : Ports()) {
     ports.push_back({{"name", ToJson(name)}, {"protocol", "TCP"}, {"port", port}, {"targetPort", ToJson(name)}});
   }
   json::object spec;
@@ -77,9 +80,7 @@ absl::Status RayPlugin::OnPod(PodEdit& pod) const {
   pod.ForEachContainer(PodEdit::Containers::kNormal, [&](json::object& container) {
     if (FindString(container, "name") != (is_head ? head_container_ : worker_container_)) return;
     if (!is_head) return SetCommand(container, fmt::format("ray start --block --address={}", address));
-    PodEdit::AddPort(container, kGcs, port_);
-    PodEdit::AddPort(container, kDashboard, dashboard_port_);
-    PodEdit::AddPort(container, kClientServer, client_port_);
+    for (const auto& [name, port] : Ports()) PodEdit::AddPort(container, name, port);
     SetCommand(container, fmt::format("ray start --head --block --dashboard-host=0.0.0.0 --port={} --dashboard-port={} "
                                       "--ray-client-server-port={}",
                                       port_, dashboard_port_, client_port_));
@@ -101,8 +102,7 @@ std::vector<std::string> RayPlugin::PortsOfOtherNames(const TaskView& head) cons
   const json::value* const container = FindContainer(head, head_container_);
   const json::value* const ports = container == nullptr ? nullptr : Find(*container, "ports");
   if (ports == nullptr || !ports->is_array()) return doubts;
-  for (const auto& [name, port] :
-       {std::pair(kGcs, port_), std::pair(kDashboard, dashboard_port_), std::pair(kClientServer, client_port_)}) {
+  for (const auto& [name, port] : Ports()) {
     for (const json::value& exposed : ports->get_array()) {
       if (FindInt(exposed, "containerPort") != port || FindString(exposed, "name") == name) continue;
       doubts.push_back(

@@ -4,6 +4,9 @@
 // Such a job has svc, too (2.1 D9).
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "services/jobsvc/core/plugins/plugin.h"
 
@@ -30,6 +33,8 @@ class RayPlugin : public Plugin {
   void Define(Arguments& arguments) override;
 
  private:
+  // Those of the head, by the names that container and Service give them.
+  std::vector<std::pair<std::string_view, int64_t>> Ports() const;
   std::vector<std::string> PortsOfOtherNames(const TaskView& head) const;
 
   std::string head_ = "head";

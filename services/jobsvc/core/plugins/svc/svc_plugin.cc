@@ -108,9 +108,8 @@ void SvcPlugin::Define(Arguments& arguments) {
 absl::Status SvcPlugin::Check(const JobView& job) const {
   if (!inject_hosts_env_) return absl::OkStatus();
   for (const TaskView& task : job.tasks) {
-    size_t bytes = 0;
-    for (const std::string& host : HostsOf(job, task)) bytes += host.size() + 1;
-    absl::Status fits = CheckVariable(KeysOf(task.name).hosts, bytes == 0 ? 0 : bytes - 1,
+    const std::string hosts = fmt::format("{}", fmt::join(HostsOf(job, task), ","));
+    absl::Status fits = CheckVariable(KeysOf(task.name).hosts, hosts.size(),
                                       "--inject-hosts-env=false leaves the hosts to their file below /etc/volcano");
     if (!fits.ok()) return fits;
   }
