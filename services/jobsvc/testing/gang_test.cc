@@ -106,12 +106,29 @@ TEST(GangTest, ANewRunAsksForTheWholeGangAgain) {
   EXPECT_EQ(GroupOf(rig).min_member(), 4);
 }
 
+// Two tasks, of which the second depends on the first; all pods are needed.
+kube::v1::Job JobInOrder(int32_t replicas) {
+  kube::v1::Job job = MakeJob("j", 2, replicas);
+  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  return job;
+}
+
+// Until the pods of both tasks run.
+void RunInOrder(JobRig& rig, kube::v1::Job job) {
+  rig.Start();
+  rig.kube().PutJob(std::move(job));
+  rig.Run(absl::Seconds(20));
+  for (int task = 0; task < 2; ++task) {
+    rig.kube().SetAllPods(kPodRunning);
+    rig.Run(absl::Seconds(20));
+  }
+}
+
 // mpi's launcher behind its workers: with all of them in minMember the scheduler would wait for the launcher, which is
 // made once the workers run.
 TEST(GangTest, TasksThatWaitForOthersCountOnceTheirPodsAreThere) {
   JobRig rig;
-  kube::v1::Job job = MakeJob("j", 2, 2);
-  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
+  kube::v1::Job job = JobInOrder(2);
   auto* policy = job.mutable_spec()->add_policies();
   policy->add_events("PodFailed");
   policy->set_action("RestartJob");
@@ -153,17 +170,9 @@ TEST(GangTest, TasksThatWaitForOthersCountOnceTheirPodsAreThere) {
   EXPECT_EQ(GroupOf(rig).min_member(), 2);
 }
 
-// A job of two tasks of two pods, the second behind the first, all of them needed; all run.
-void RunInOrder(JobRig& rig) {
-  kube::v1::Job job = MakeJob("j", 2, 2);
-  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
-  rig.Start();
-  rig.kube().PutJob(job);
-  rig.Run(absl::Seconds(20));
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+// A job of four pods, all of which the gang is asked for by now.
+void RunFourInOrder(JobRig& rig) {
+  RunInOrder(rig, JobInOrder(2));
   ASSERT_EQ(rig.kube().pods().size(), 4u);
   ASSERT_EQ(GroupOf(rig).min_member(), 4);
   rig.kube().ClearLog();
@@ -173,7 +182,7 @@ void RunInOrder(JobRig& rig) {
 // would wait for both.
 TEST(GangTest, WhatCannotBeMadeAgainYetIsNotAskedFor) {
   JobRig rig;
-  RunInOrder(rig);
+  RunFourInOrder(rig);
   rig.kube().RemovePod("default/j-t0-0");
   rig.kube().RemovePod("default/j-t1-0");
   rig.Run(absl::Seconds(20));
@@ -188,7 +197,7 @@ TEST(GangTest, WhatCannotBeMadeAgainYetIsNotAskedFor) {
 
 TEST(GangTest, ATaskThatIsAskedForGrowsInOneWrite) {
   JobRig rig;
-  RunInOrder(rig);
+  RunFourInOrder(rig);
   rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
     job.mutable_spec()->set_min_available(6);
     job.mutable_spec()->mutable_tasks(1)->set_replicas(4);
@@ -202,9 +211,8 @@ TEST(GangTest, ATaskThatIsAskedForGrowsInOneWrite) {
 // A minimum of 0 is ready from the beginning (job spec 9.7): what depends on it starts at once, and as a gang.
 TEST(GangTest, WhatDependsOnNothingThatHasToBeReadyCountsFromTheBeginning) {
   JobRig rig;
-  kube::v1::Job job = MakeJob("j", 2, 2);
+  kube::v1::Job job = JobInOrder(2);
   job.mutable_spec()->mutable_tasks(0)->set_min_available(0);
-  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
   job.mutable_spec()->set_min_available(4);
   rig.Start();
   rig.kube().PutJob(job);
@@ -217,18 +225,11 @@ TEST(GangTest, WhatDependsOnNothingThatHasToBeReadyCountsFromTheBeginning) {
 // The minimums of tasks are small: how much is asked for in all does not tell which tasks are.
 TEST(GangTest, ALostPodOfATaskThatIsAskedForCostsNoWrite) {
   JobRig rig;
-  kube::v1::Job job = MakeJob("j", 2, 4);
+  kube::v1::Job job = JobInOrder(4);
   job.mutable_spec()->mutable_tasks(0)->set_min_available(1);
   job.mutable_spec()->mutable_tasks(1)->set_min_available(2);
-  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
   job.mutable_spec()->set_min_available(3);
-  rig.Start();
-  rig.kube().PutJob(job);
-  rig.Run(absl::Seconds(20));
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  RunInOrder(rig, std::move(job));
   ASSERT_EQ(GroupOf(rig).min_task_member_size(), 2);
   rig.kube().ClearLog();
   rig.kube().RemovePod("default/j-t1-0");
