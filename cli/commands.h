@@ -93,7 +93,7 @@ class Commands {
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 // What is asked of a job that is there; below `job`.
 void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code);
-// What is told of jobs without a cluster; below `job`.
+// render and plugins, which ask no cluster; below `job`.
 void AddRenderCommands(CLI::App& job, GlobalOptions& options, int& exit_code);
 void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code);

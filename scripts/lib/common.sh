@@ -14,9 +14,9 @@ export CCACHE_DEPEND=1 CCACHE_INODECACHE=1
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# install_packages [tests|checks]: installs what is missing of scripts/packages.txt, and kubectl where there is none. What
-# the tests alone start is left out without a word, and what the checks of the sources alone need, a second compiler,
-# without "checks". A server among the packages is for the tests to start: none is started or enabled on the machine.
+# install_packages [tests|checks]: installs the missing packages of scripts/packages.txt, and kubectl where there is none.
+# Programs that the tests alone start come with "tests" and "checks", the second compiler of the checks with "checks". A
+# server among the packages is for the tests to start: none is started or enabled on the machine.
 install_packages() {
   local missing=() package
   while read -r package; do

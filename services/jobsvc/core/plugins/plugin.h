@@ -54,7 +54,7 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view Name() const = 0;
-  // What the plugin is for, in one sentence.
+  // The purpose of the plugin, in one sentence.
   virtual std::string_view Summary() const = 0;
   // Arguments that are not understood keep their defaults; ArgumentComplaint tells of them (job spec 11.1).
   void Read(const PluginArguments& arguments);

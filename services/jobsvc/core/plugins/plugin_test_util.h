@@ -77,7 +77,7 @@ inline std::string EditedPod(const Plugin& plugin, const JobView& job, size_t ta
   return PodEditedBy({&plugin}, job, task, index);
 }
 
-// Of the first task.
+// The pod that the plugin makes of the first task's template.
 inline std::string EditedPod(const Plugin& plugin, const JobView& job, int32_t index) {
   return EditedPod(plugin, job, /*task=*/0, index);
 }

@@ -12,7 +12,7 @@ const std::string& Template() {
   return kTemplate;
 }
 
-// What becomes of Template().
+// The pod that hcclrank makes of Template().
 std::string Ranked(const std::string& rank) {
   return R"({"metadata":{"labels":{"app":"a"},"annotations":{"hccl/rankIndex":")" + rank +
          R"("}},"spec":{"containers":[{"name":"c"}]}})";

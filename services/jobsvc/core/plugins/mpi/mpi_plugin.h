@@ -22,7 +22,7 @@ class MpiPlugin : public Plugin {
   void Define(Arguments& arguments) override;
 
  private:
-  // Of all workers, commas between them.
+  // The hosts of all workers, commas between them.
   std::string HostsOfWorkers(const JobView& job) const;
 
   std::string master_ = "master";

@@ -26,7 +26,7 @@ std::string Container(const Told& told) {
          Variables(told) + "]}";
 }
 
-// What becomes of kTestTemplate.
+// The pod that pytorch makes of kTestTemplate.
 std::string Pod(const Told& told, const std::string& init_containers = R"({"name":"i"})") {
   return R"({"spec":{"containers":[)" + Container(told) + R"(],"initContainers":[)" + init_containers + "]}}";
 }
