@@ -14,14 +14,6 @@
 #include "services/queuesvc/core/queue_event.h"
 
 namespace basalt::queuesvc {
-namespace {
-
-QueueEntry::CommandAge AgeOf(const kube::v1::Command& command) {
-  const kube::v1::ObjectMeta& meta = command.meta();
-  return {meta.creation_ms(), kube::ObjectKey(meta.namespace_(), meta.name()), meta.uid()};
-}
-
-}  // namespace
 
 QueueController::QueueController(runtime::Context& context, obs::Metrics* metrics, QueueControllerOptions options)
     : context_(context),
@@ -66,9 +58,7 @@ void QueueController::OnState(std::string_view routing_key, const std::string&, 
     const std::string group_name = kube::ObjectKey(group.meta().namespace_(), group.meta().name());
     entries_.FindOrMake(routing_key).pod_groups.Set(group.meta().uid(), group_name, group.phase());
   } else if (object.has_command()) {
-    kube::v1::Command& command = *object.mutable_command();
-    QueueEntry::CommandAge age = AgeOf(command);
-    entries_.FindOrMake(routing_key).commands[std::move(age)].command = std::move(command);
+    entries_.FindOrMake(routing_key).See(std::move(*object.mutable_command()));
   } else if (object.has_queue()) {
     const QueueEntry* const entry = entries_.Find(routing_key);
     if (entry != nullptr && entry->gone_uid == object.queue().meta().uid()) return;
@@ -81,7 +71,7 @@ void QueueController::OnGone(std::string_view routing_key, const runtime::Gone& 
   QueueEntry* const entry = entries_.Find(routing_key);
   if (entry == nullptr) return;
   entry->pod_groups.Erase(gone.uid);
-  std::erase_if(entry->commands, [&gone](const auto& command) { return std::get<2>(command.first) == gone.uid; });
+  std::erase_if(entry->commands, [&gone](const auto& held) { return held.first.uid == gone.uid; });
   if (gone.uid == entry->shown_uid) entry->is_awaited = false;
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -33,8 +34,13 @@ struct QueueAnswer {
 
 // What a worker knows of one queue of its slots beside the queue itself, which may not be there.
 struct QueueEntry {
-  // The older one comes first; times of Kubernetes are whole seconds.
-  using CommandAge = std::tuple<int64_t, std::string, std::string>;  // Created, in ms; namespace/name; UID.
+  // The older one comes first. Times of Kubernetes are whole seconds: among those of one second the version tells.
+  struct CommandAge {
+    int64_t creation_ms = 0;
+    int64_t resource_version = 0;  // As it was first seen.
+    std::string uid;
+    auto operator<=>(const CommandAge&) const = default;
+  };
 
   struct HeldCommand {
     kube::v1::Command command;
@@ -71,6 +77,16 @@ struct QueueEntry {
   std::string shown_uid;
   bool is_awaited = false;  // It was shown before the slot was opened, and was neither seen since nor is it gone.
 
+  // A Command as it is now.
+  void See(kube::v1::Command seen) {
+    const kube::v1::ObjectMeta& meta = seen.meta();
+    const auto known =
+        std::find_if(commands.begin(), commands.end(), [&](const auto& held) { return held.first.uid == meta.uid(); });
+    HeldCommand& held = known != commands.end()
+                            ? known->second
+                            : commands[CommandAge{meta.creation_ms(), meta.resource_version(), meta.uid()}];
+    held.command = std::move(seen);
+  }
   // The oldest Command that is to be carried out, or to be deleted now; null: there is none.
   const kube::v1::Command* NextCommand(absl::Time now) const {
     for (const auto& [age, held] : commands) {

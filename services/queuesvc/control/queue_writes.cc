@@ -28,7 +28,7 @@ void QueueController::SendStep(const std::string& name, QueueEntry& entry) {
   }
   entry.next_publish = context_.ApiNow() + options_.publish_interval;
   const queue::v1::PodGroupCounts* const counts = options_.publish_counts ? &entry.pod_groups.counts() : nullptr;
-  Send(name, entry, MakeStatusRequest(name, entry.step.state, counts));
+  Send(name, entry, MakeStatusRequest(*queue, entry.step.state, counts));
 }
 
 void QueueController::Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request) {

@@ -20,6 +20,27 @@ bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& count
 // The command has waited long enough. Requires: there is one.
 bool IsInVain(const QueueFacts& facts) { return facts.now_ms - facts.command->meta().creation_ms() >= kCommandWaitsMs; }
 
+QueueStep EndCommand(std::string cause, bool is_refused) {
+  return {.kind = Kind::kEndCommand, .cause = std::move(cause), .is_refused = is_refused};
+}
+
+// Requires: there is a Command.
+std::string NameOfCommand(const QueueFacts& facts) {
+  return fmt::format("command {}/{}", facts.command->meta().namespace_(), facts.command->meta().name());
+}
+
+// Why no Command about the queue can be carried out, whatever its action; empty: Commands can.
+std::string WhyNoCommand(const kube::v1::Queue& queue, QueueState state) {
+  if (queue.meta().deletion_ms() != 0) return "the queue is being deleted";
+  if (state != QueueState::kInvalid) return {};
+  return fmt::format("'{}' in status.state is no state of a queue, and has to be mended first", queue.state());
+}
+
+// Volcano's webhook, which may be left on, refuses writes of spec and metadata in any other state (weakness Q9).
+bool TakesWrites(QueueState state) {
+  return state == QueueState::kEmpty || state == QueueState::kOpen || state == QueueState::kClosed;
+}
+
 // Empty: the annotation is not there.
 std::string_view ClosedByParent(const kube::v1::Queue& queue) {
   for (const kube::v1::KeyValue& annotation : queue.meta().annotations()) {
@@ -28,7 +49,7 @@ std::string_view ClosedByParent(const kube::v1::Queue& queue) {
   return {};
 }
 
-// The queue is there, has a parent or needs none, and its state is one that there is.
+// The queue is there and is not being deleted, and its state is one that there is.
 class Stepping {
  public:
   Stepping(const QueueFacts& facts, QueueState state)
@@ -50,24 +71,19 @@ class Stepping {
   }
 
  private:
-  static QueueStep End(std::string cause, bool is_refused) {
-    return {.kind = Kind::kEndCommand, .cause = std::move(cause), .is_refused = is_refused};
-  }
   QueueStep Become(QueueAction action, std::string cause) const {
     return {.kind = Kind::kApplyStatus,
             .state = NextState(state_, action, facts_.pod_groups).next,
             .cause = std::move(cause)};
   }
-  std::string Named() const {
-    return fmt::format("command {}/{}", facts_.command->meta().namespace_(), facts_.command->meta().name());
-  }
+  std::string Named() const { return NameOfCommand(facts_); }
 
   // kNothing: the command waits.
   QueueStep OfCommand() const {
     const kube::v1::Command& command = *facts_.command;
-    if (facts_.is_recorded) return End({}, false);
+    if (facts_.is_recorded) return EndCommand({}, false);
     if (!command.target().uid().empty() && command.target().uid() != facts_.queue->meta().uid()) {
-      return End(fmt::format("{}: its target is a queue of that name that is gone", Named()), true);
+      return EndCommand(fmt::format("{}: its target is a queue of that name that is gone", Named()), true);
     }
     switch (ParseQueueAction(command.action())) {
       case QueueAction::kOpen:
@@ -77,31 +93,31 @@ class Stepping {
       case QueueAction::kSync:
         break;
     }
-    if (command.action() == kSyncQueue) return End(fmt::format("{}: {}", Named(), kSyncQueue), false);
-    return End(fmt::format("{}: action '{}' is none of a queue: {}, {}, {}", Named(), command.action(), kOpenQueue,
-                           kCloseQueue, kSyncQueue),
-               true);
+    if (command.action() == kSyncQueue) return EndCommand(fmt::format("{}: {}", Named(), kSyncQueue), false);
+    return EndCommand(fmt::format("{}: action '{}' is none of a queue: {}, {}, {}", Named(), command.action(),
+                                  kOpenQueue, kCloseQueue, kSyncQueue),
+                      true);
   }
 
   QueueStep Open() const {
     if (state_ == QueueState::kOpen) {
       if (mark_ != kFalse) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
-      return End(fmt::format("{}: the queue is open", Named()), false);
+      return EndCommand(fmt::format("{}: the queue is open", Named()), false);
     }
     if (parent_is_closed_) {
       std::string waits = fmt::format("{}: parent {} is {}, and has to be opened first", Named(),
                                       facts_.parent->meta().name(), facts_.parent->state());
       // The parent may be about to open. What is asked later does not wait for one that may stay closed.
-      if (facts_.is_superseded || IsInVain(facts_)) return End(std::move(waits), true);
+      if (facts_.is_superseded || IsInVain(facts_)) return EndCommand(std::move(waits), true);
       return {.cause = std::move(waits)};
     }
     return Become(QueueAction::kOpen, Named());
   }
 
   QueueStep Close() const {
-    if (facts_.name == kube::kRootQueue) return End(fmt::format("{}: root cannot be closed", Named()), true);
+    if (facts_.name == kube::kRootQueue) return EndCommand(fmt::format("{}: root cannot be closed", Named()), true);
     if (!IsClosed(state_)) return Become(QueueAction::kClose, Named());
-    return End(fmt::format("{}: the queue is {}", Named(), facts_.queue->state()), false);
+    return EndCommand(fmt::format("{}: the queue is {}", Named(), facts_.queue->state()), false);
   }
 
   // Queue spec 6.4. A queue that somebody closed before its parent is not opened with the parent.
@@ -109,13 +125,19 @@ class Stepping {
     if (facts_.parent == nullptr) return std::nullopt;
     const std::string& parent = facts_.parent->meta().name();
     if (parent_is_closed_ && !IsClosed(state_)) {
-      if (mark_ != kTrue) return QueueStep{.kind = Kind::kSetClosedByParent, .closed_by_parent = true};
+      if (mark_ != kTrue) return Mark(parent);
       return Become(QueueAction::kClose, fmt::format("its parent {} is {}", parent, facts_.parent->state()));
     }
     if (mark_ != kTrue || ParseQueueState(facts_.parent->state()) != QueueState::kOpen) return std::nullopt;
     if (IsClosed(state_)) return Become(QueueAction::kOpen, fmt::format("its parent {} is open again", parent));
     if (state_ == QueueState::kOpen) return QueueStep{.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
     return std::nullopt;
+  }
+
+  // Of a queue that is closed with its parent.
+  QueueStep Mark(std::string_view parent) const {
+    if (TakesWrites(state_)) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = true};
+    return Become(QueueAction::kOpen, fmt::format("to be marked, and closed with its parent {}", parent));
   }
 
   QueueStep OfItself() const {
@@ -144,10 +166,14 @@ QueueStep NextStep(const QueueFacts& facts) {
     return {.kind = Kind::kEndCommand, .cause = "there is no queue of that name", .is_refused = true};
   }
   const kube::v1::Queue& queue = *facts.queue;
-  if (queue.meta().deletion_ms() != 0) return {};
-  if (facts.name != kube::kRootQueue && queue.parent().empty()) return {.kind = Kind::kSetParent};
   const QueueState state = ParseQueueState(queue.state());
-  if (state == QueueState::kInvalid) return {.kind = Kind::kInvalid};
+  if (std::string why = WhyNoCommand(queue, state); !why.empty()) {
+    if (facts.command == nullptr) return {.kind = queue.meta().deletion_ms() != 0 ? Kind::kNothing : Kind::kInvalid};
+    if (facts.is_recorded) return EndCommand({}, false);
+    return EndCommand(fmt::format("{}: {}", NameOfCommand(facts), why), true);
+  }
+  const bool needs_parent = facts.name != kube::kRootQueue && queue.parent().empty();
+  if (needs_parent && TakesWrites(state)) return {.kind = Kind::kSetParent};
   return Stepping(facts, state).Next();
 }
 

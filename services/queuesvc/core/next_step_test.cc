@@ -32,7 +32,12 @@ TEST(NextStepTest, AQueueThatIsThere) {
       {"a closed one stays so with groups", "q", "Closed", "root", 1, Kind::kNothing},
       {"Unknown is left by commands alone", "q", "Unknown", "root", 0, Kind::kNothing},
       {"a state that there is not", "q", "Ajar", "root", 0, Kind::kInvalid},
-      {"the parent comes before the state is read", "q", "Ajar", "", 0, Kind::kSetParent},
+      {"is left as it is", "q", "Ajar", "", 0, Kind::kInvalid},
+      // Where Volcano's webhook refuses writes of the spec, the parent waits, and nothing waits for the parent.
+      {"one without a parent closes", "q", "Closing", "", 1, Kind::kNothing},
+      {"and is closed", "q", "Closing", "", 0, Kind::kApplyStatus, S::kClosed},
+      {"and gets a parent then", "q", "Closed", "", 0, Kind::kSetParent},
+      {"one that is Unknown gets none", "q", "Unknown", "", 0, Kind::kNothing},
   };
   for (const Row& row : rows) {
     kube::v1::Queue queue;
@@ -89,6 +94,7 @@ TEST(NextStepTest, WhatFollowsFromTheParent) {
       {"Closed", "", "", 0, "mark true"},  // It is not opened first.
       {"Closed", "", "true", 0, "apply Closed"},
       {"Closed", "Unknown", "true", 0, "apply Closed"},
+      {"Closed", "Unknown", "", 0, "apply Open"},  // Volcano's webhook takes no mark in that state.
       {"Closed", "Closing", "true", 0, "apply Closed"},
       {"Closed", "Closed", "", 0, ""},  // Somebody had closed it before.
       {"Open", "Closed", "", 0, ""},
@@ -175,6 +181,27 @@ TEST(NextStepTest, WhatACommandAsksFor) {
     command.mutable_target()->set_uid("another");
     EXPECT_EQ(TextOf(NextStep(facts)), "refused: command ns/c: its target is a queue of that name that is gone")
         << what;
+  }
+}
+
+TEST(NextStepTest, ACommandForAQueueThatNothingIsDoneWithIsRefused) {
+  kube::v1::Command command;
+  command.mutable_meta()->set_namespace_("ns");
+  command.mutable_meta()->set_name("c");
+  command.set_action("OpenQueue");
+  for (const char* parent : {"", "root"}) {
+    kube::v1::Queue queue;
+    queue.set_parent(parent);
+    queue.set_state("Ajar");
+    QueueFacts facts{.name = "q", .queue = &queue, .command = &command};
+    EXPECT_EQ(TextOf(NextStep(facts)),
+              "refused: command ns/c: 'Ajar' in status.state is no state of a queue, and has to be mended first");
+    queue.mutable_meta()->set_deletion_ms(1);
+    EXPECT_EQ(TextOf(NextStep(facts)), "refused: command ns/c: the queue is being deleted");
+    queue.set_state("Closed");
+    EXPECT_EQ(TextOf(NextStep(facts)), "refused: command ns/c: the queue is being deleted");
+    facts.is_recorded = true;
+    EXPECT_EQ(TextOf(NextStep(facts)), "done: ");
   }
 }
 

@@ -34,7 +34,8 @@ std::string_view ReasonOf(std::string_view to_state) {
 }
 
 std::string ChangeOf(const Entry& entry) {
-  return fmt::format("state {} -> {}: {}", entry.from_state(), entry.to_state(), entry.cause());
+  const std::string_view from = entry.from_state().empty() ? "-" : std::string_view(entry.from_state());
+  return fmt::format("state {} -> {}: {}", from, entry.to_state(), entry.cause());
 }
 
 // A group whose pods are done keeps the queue, too (weakness Q13).
@@ -55,10 +56,17 @@ std::optional<kube::Event> EventOf(const Entry& entry, const kube::v1::ObjectMet
                     .component = kComponent};
   switch (entry.kind()) {
     case Entry::KIND_STATE_CHANGED:
-      if (entry.from_state().empty()) return std::nullopt;
+      if (entry.from_state().empty() && ParseQueueState(entry.to_state()) == QueueState::kOpen) return std::nullopt;
       event.reason = ReasonOf(entry.to_state());
       event.message = ChangeOf(entry);
       if (ParseQueueState(entry.to_state()) == QueueState::kClosing) event.message += KeptBy(entry.counts());
+      return event;
+    case Entry::KIND_STATE_SEEN:
+      if (ParseQueueState(entry.to_state()) != QueueState::kInvalid) return std::nullopt;
+      event.warning = true;
+      event.reason = kSyncQueue;
+      event.message = fmt::format("'{}' in status.state is no state of a queue: nothing is done until it is mended",
+                                  entry.to_state());
       return event;
     case Entry::KIND_REFUSED:
       event.warning = true;

@@ -48,6 +48,16 @@ TEST(QueueEventTest, EachChangeOfOursIsToldByTheActionThatLeadsToIt) {
             "Normal OpenQueue: state Closed -> Open: its parent p is open again");
 }
 
+TEST(QueueEventTest, ANewQueueThatIsClosedWithItsParentIsTold) {
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "", "Closed", "its parent p is Closed")),
+            "Normal CloseQueue: state - -> Closed: its parent p is Closed");
+}
+
+TEST(QueueEventTest, AStateThatThereIsNotIsAWarning) {
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_SEEN, "Open", "Ajar", "somebody else wrote it")),
+            "Warning SyncQueue: 'Ajar' in status.state is no state of a queue: nothing is done until it is mended");
+}
+
 TEST(QueueEventTest, ANewQueueThatIsOpenedAndWhatOthersDoAreNotTold) {
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "", "Open", "a new queue is opened")), "");
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_SEEN, "Open", "Closed", "somebody else wrote it")), "");

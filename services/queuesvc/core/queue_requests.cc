@@ -80,8 +80,9 @@ gateway::v1::WriteRequest MakeCommandDeletion(const kube::v1::ObjectMeta& comman
   return request;
 }
 
-gateway::v1::WriteRequest MakeStatusRequest(std::string_view name, QueueState state,
+gateway::v1::WriteRequest MakeStatusRequest(const kube::v1::Queue& queue, QueueState state,
                                             const queue::v1::PodGroupCounts* counts) {
+  const std::string& name = queue.meta().name();
   json::object status;
   status["state"] = json::string(FormatQueueState(state));
   if (counts != nullptr) {
@@ -100,6 +101,8 @@ gateway::v1::WriteRequest MakeStatusRequest(std::string_view name, QueueState st
   patch.set_field_manager("basalt-queue");
   patch.set_force(true);  // The state has one rightful owner (weakness Q8).
   patch.set_body(ToText(body));
+  const bool stays_open = state == QueueState::kOpen && ParseQueueState(queue.state()) == state;
+  if (!stays_open) patch.set_resource_version(queue.meta().resource_version());
   return request;
 }
 

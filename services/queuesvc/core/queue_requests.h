@@ -34,8 +34,9 @@ gateway::v1::WriteRequest MakeCommandCreation(const kube::v1::ObjectMeta& queue,
 gateway::v1::WriteRequest MakeCommandDeletion(const kube::v1::ObjectMeta& command);
 
 // The server-side apply that publishes state and counts (queue spec 6.1-6, decision 2 of the spec README). Null: no
-// counts.
-gateway::v1::WriteRequest MakeStatusRequest(std::string_view name, QueueState state,
+// counts. Where it says more than that an open queue stays open, it is for this version of the queue alone: the API
+// server looks at no UID in the status of a custom resource, and the next queue of that name is another one.
+gateway::v1::WriteRequest MakeStatusRequest(const kube::v1::Queue& queue, QueueState state,
                                             const queue::v1::PodGroupCounts* counts);
 
 }  // namespace basalt::queuesvc

@@ -74,7 +74,11 @@ TEST(QueueRequestsTest, TheVeryCommandThatWasSeenIsDeleted) {
 }
 
 TEST(QueueRequestsTest, TheStatusIsAppliedByForceWithCountsOrWithout) {
-  const gateway::v1::WriteRequest plain = MakeStatusRequest("q", QueueState::kOpen, nullptr);
+  kube::v1::Queue queue;
+  queue.mutable_meta()->set_name("q");
+  queue.mutable_meta()->set_resource_version(7);
+  queue.set_state("Open");
+  const gateway::v1::WriteRequest plain = MakeStatusRequest(queue, QueueState::kOpen, nullptr);
   EXPECT_EQ(plain.subresource(), "status");
   EXPECT_EQ(plain.patch().type(), gateway::v1::Patch::TYPE_APPLY);
   EXPECT_EQ(plain.patch().field_manager(), "basalt-queue");
@@ -84,9 +88,23 @@ TEST(QueueRequestsTest, TheStatusIsAppliedByForceWithCountsOrWithout) {
             R"("status":{"state":"Open"}})");
   queue::v1::PodGroupCounts counts;
   counts.set_running(2);
-  EXPECT_EQ(MakeStatusRequest("q", QueueState::kClosing, &counts).patch().body(),
+  EXPECT_EQ(MakeStatusRequest(queue, QueueState::kClosing, &counts).patch().body(),
             R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"q"},)"
             R"("status":{"state":"Closing","pending":0,"inqueue":0,"running":2,"unknown":0,"completed":0}})");
+}
+
+TEST(QueueRequestsTest, AStatusThatIsMoreThanTheCountsOfAnOpenQueueIsForOneVersion) {
+  kube::v1::Queue queue;
+  queue.mutable_meta()->set_resource_version(7);
+  const auto version = [&](const std::string& from, QueueState to) {
+    queue.set_state(from);
+    return MakeStatusRequest(queue, to, nullptr).patch().resource_version();
+  };
+  EXPECT_EQ(version("Open", QueueState::kOpen), 0) << "the scheduler, which writes the same status, is no conflict";
+  EXPECT_EQ(version("", QueueState::kOpen), 7);
+  EXPECT_EQ(version("Closed", QueueState::kOpen), 7);
+  EXPECT_EQ(version("Open", QueueState::kClosed), 7);
+  EXPECT_EQ(version("Closed", QueueState::kClosed), 7);
 }
 
 }  // namespace

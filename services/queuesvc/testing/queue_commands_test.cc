@@ -1,0 +1,66 @@
+// Commands about queues that go, and about their successors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/queuesvc/testing/queue_rig.h"
+
+namespace basalt::queuesvc::testing {
+namespace {
+
+using basalt::testing::Fate;
+
+// A finalizer keeps the queue while it is being deleted: nothing more is done with the queue, and nothing is tried on
+// and on.
+TEST(QueueRigTest, ACommandForAQueueThatIsBeingDeletedIsRefused) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("held", "root");
+  rig.server().Merge(kube::kQueues, "", "held",
+                     json::object{{"metadata", json::object{{"finalizers", json::array{"example.com/hold"}}}}});
+  rig.Run(absl::Minutes(1));
+  rig.server().Delete(kube::kQueues, "", "held");
+  rig.Command("close", "held", kCloseQueue);
+  rig.Run(absl::Minutes(2));
+  EXPECT_FALSE(rig.HasCommand("close"));
+  EXPECT_EQ(rig.StateOf("held"), "Open");
+  EXPECT_THAT(rig.HistoryOf("held"), ::testing::HasSubstr("close: the queue is being deleted"));
+  rig.ExpectNothingIsWrittenAgain();
+}
+
+// Times of Kubernetes are whole seconds; two Commands of one second are carried out as they came, whatever their names.
+TEST(QueueRigTest, CommandsOfOneSecondAreCarriedOutAsTheyCame) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("q", "root");
+  rig.Run(absl::Minutes(1));
+  rig.Kill();
+  rig.Command("z", "q", kOpenQueue);
+  rig.Command("a", "q", kCloseQueue);
+  rig.Start();
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("q"), "Closed");
+  EXPECT_FALSE(rig.HasCommand("a") || rig.HasCommand("z"));
+}
+
+// A status is applied by name, and the server looks at no UID there.
+TEST(QueueRigTest, WhatWasDecidedOfAQueueIsNotWrittenToItsSuccessor) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("q", "root");
+  rig.Run(absl::Minutes(1));
+  int replaced = 0;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.name() == "q" && request.subresource() == "status" && replaced++ == 0) {
+      rig.server().Delete(kube::kQueues, "", "q");
+      rig.MakeQueue("q", "root");
+    }
+    return Fate::kNormal;
+  };
+  rig.Command("close", "q", kCloseQueue);
+  rig.Run(absl::Minutes(1));
+  EXPECT_GT(replaced, 0);
+  EXPECT_EQ(rig.StateOf("q"), "Open") << "nobody has closed the new one";
+}
+
+}  // namespace
+}  // namespace basalt::queuesvc::testing
