@@ -1,6 +1,10 @@
 // Admission policies of the API server, which refuse and complete at kubectl apply what the suite would tell of later.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <functional>
+#include <initializer_list>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -40,6 +44,20 @@ const std::vector<Kind>& Kinds() {
   return kinds;
 }
 
+// The texts at `path` of all objects of the plural; nullopt: they cannot be read, which a finding of `kind` says.
+absl::StatusOr<std::optional<std::set<std::string, std::less<>>>> ReadTexts(
+    KubeApi& api, const Kind& kind, std::string_view plural, std::initializer_list<std::string_view> path,
+    Findings& findings) {
+  KubeAnswer answer;
+  std::set<std::string, std::less<>> texts;
+  BASALT_RETURN_IF_ERROR(ForEachItem(
+      api, fmt::format("{}/{}", kApi, plural), "",
+      [&](const json::value& object) { texts.emplace(TextAt(object, path)); }, answer));
+  if (answer.ok()) return texts;
+  findings.push_back(Unreadable(kind.plural, fmt::format("the {}", plural), absl::OkStatus(), answer));
+  return std::nullopt;
+}
+
 absl::Status CheckKind(KubeApi& api, const Kind& kind, bool is_served, Findings& findings) {
   Finding finding{std::string(kind.plural), Result::kOk, "", ""};
   if (!is_served) {
@@ -47,30 +65,13 @@ absl::Status CheckKind(KubeApi& api, const Kind& kind, bool is_served, Findings&
     findings.push_back(std::move(finding));
     return absl::OkStatus();
   }
-  std::vector<std::string> missing(kind.policies.begin(), kind.policies.end());
-  KubeAnswer answer;
-  std::set<std::string> bound;  // One that is not does nothing.
-  BASALT_RETURN_IF_ERROR(ForEachItem(
-      api, fmt::format("{}/{}", kApi, kind.bindings), "",
-      [&](const json::value& binding) {
-        bound.emplace(TextAt(binding, {"spec", "policyName"}));
-      },
-      answer));
-  if (!answer.ok()) {
-    findings.push_back(Unreadable(kind.plural, fmt::format("the {}", kind.bindings), absl::OkStatus(), answer));
-    return absl::OkStatus();
-  }
-  BASALT_RETURN_IF_ERROR(ForEachItem(
-      api, fmt::format("{}/{}", kApi, kind.plural), "",
-      [&](const json::value& policy) {
-        const std::string name(TextAt(policy, {"metadata", "name"}));
-        if (bound.contains(name)) std::erase(missing, name);
-      },
-      answer));
-  if (!answer.ok()) {
-    findings.push_back(Unreadable(kind.plural, fmt::format("the {}", kind.plural), absl::OkStatus(), answer));
-    return absl::OkStatus();
-  }
+  BASALT_ASSIGN_OR_RETURN(const auto bound, ReadTexts(api, kind, kind.bindings, {"spec", "policyName"}, findings));
+  if (!bound) return absl::OkStatus();
+  BASALT_ASSIGN_OR_RETURN(const auto policies, ReadTexts(api, kind, kind.plural, {"metadata", "name"}, findings));
+  if (!policies) return absl::OkStatus();
+  std::vector<std::string_view> missing = kind.policies;
+  // A policy that is not bound does nothing.
+  std::erase_if(missing, [&](std::string_view name) { return policies->contains(name) && bound->contains(name); });
   if (missing.empty()) {
     finding.what = "those of deploy/admission are there";
   } else {

@@ -62,6 +62,11 @@ std::string QueueOutcome(const QueueHistoryEntry& entry) {
   return fmt::format("{} {}: {}{}", refusal.code(), refusal.reason(), refusal.message(), until);
 }
 
+// One line of what is known of a queue.
+std::string FactLine(std::string_view name, const std::string& value, const Look& look) {
+  return CutLine(fmt::format("{:<11} {}", name, Printable(value)), look.width) + "\n";
+}
+
 std::string FormatQueueEntries(const queue::v1::QueueHistory& history, int first, const Look& look) {
   std::vector<Row> rows;
   for (int i = first; i < history.entries_size(); ++i) {
@@ -133,9 +138,7 @@ std::string ResourcesText(const queue::v1::Queue& queue) {
 std::string FormatKaiQueue(const queue::v1::KaiQueue& queue, const Look& look) {
   const kube::v1::KaiQueue& object = queue.object();
   std::string text;
-  const auto add = [&text, &look](std::string_view what, const std::string& says) {
-    text += CutLine(fmt::format("{:<11} {}", what, Printable(says)), look.width) + "\n";
-  };
+  const auto add = [&](std::string_view what, const std::string& says) { text += FactLine(what, says, look); };
   const auto add_amounts = [&add](std::string_view what, const auto& amounts) {
     std::vector<std::string> texts;
     for (const kube::v1::KeyValue& pair : amounts) texts.push_back(fmt::format("{} {}", pair.key(), pair.value()));
@@ -162,9 +165,7 @@ std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHis
                         const Look& look) {
   const kube::v1::Queue& object = queue.object();
   std::string text;
-  const auto add = [&text, &look](std::string_view what, const std::string& says) {
-    text += CutLine(fmt::format("{:<11} {}", what, Printable(says)), look.width) + "\n";
-  };
+  const auto add = [&](std::string_view what, const std::string& says) { text += FactLine(what, says, look); };
   add("Name", object.meta().name());
   add("UID", object.meta().uid());
   add("State", StateAndEndOf(object));
