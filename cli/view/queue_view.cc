@@ -43,6 +43,8 @@ std::string EntryKindText(QueueHistoryEntry::Kind kind) {
       return "command done";
     case QueueHistoryEntry::KIND_COMMAND_REFUSED:
       return "command refused";
+    case QueueHistoryEntry::KIND_SPEC_WARNING:
+      return "spec warning";
     default:
       return "-";
   }

@@ -183,6 +183,30 @@ TEST_F(RefusalsTest, APodGroupThatCannotBeMadeIsToldOnceThatLasts) {
   EXPECT_EQ(Status().reason(), "");
 }
 
+// Policies refuse the group of a job whose queue is closed; how long they have done so is over once the queue opens.
+TEST_F(RefusalsTest, AGroupThatWasRefusedIsMadeAsSoonAsTheQueueOpens) {
+  const auto hear = [this](const std::string& state) {
+    kube::v1::Object queue;
+    queue.mutable_queue()->mutable_meta()->set_name("default");
+    queue.mutable_queue()->set_state(state);
+    rig_.controller().OnShared("queues", queue, /*gone=*/false);
+  };
+  rig_.on_start = [](JobController& controller) {
+    kube::v1::Object queue;
+    queue.mutable_queue()->mutable_meta()->set_name("default");
+    queue.mutable_queue()->set_state("Closed");
+    controller.OnShared("queues", queue, /*gone=*/false);
+  };
+  kube().refuse_group = absl::UnavailableError("pod group default/j: queue default is Closed");
+  Begin(MakeJob("j", 1, 1));
+  rig_.Run(absl::Minutes(5));
+  ASSERT_TRUE(kube().groups().empty());
+  kube().refuse_group = absl::OkStatus();
+  hear("Open");
+  rig_.Run(absl::Milliseconds(100));
+  EXPECT_EQ(kube().groups().size(), 1u);
+}
+
 TEST_F(RefusalsTest, ADeletionOfItsObjectsOrOfTheJobItselfIsTriedWithGrowingPausesAndTold) {
   kube::v1::Job job = WithSvc(MakeJob("j", 1, 1));
   job.mutable_spec()->set_ttl_seconds_after_finished(60);

@@ -17,12 +17,14 @@
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
+#include "common/kube/resources/resources.h"
 #include "common/rpc/error_details.h"
 #include "common/rpc/list_part.h"
 #include "common/runtime/gather_workers.h"
 #include "common/runtime/write_status.h"
 #include "services/queuesvc/api/queue_history.h"
 #include "services/queuesvc/api/queue_list.h"
+#include "services/queuesvc/core/check_queue_spec.h"
 #include "services/queuesvc/core/queue_requests.h"
 #include "services/queuesvc/core/queue_rules.h"
 #include "services/queuesvc/core/queue_state.h"
@@ -80,17 +82,28 @@ absl::Status CheckCommand(const queue::v1::CommandQueueRequest& request, const k
   return absl::OkStatus();
 }
 
-absl::StatusOr<kube::ResourceMap> ReadResources(const json::value* value, std::string_view field) {
-  absl::StatusOr<kube::ResourceMap> resources = kube::ResourceMapFromJson(value, field);
-  if (resources.ok()) return resources;
-  const std::string_view message = ToStd(resources.status().message());
-  const size_t colon = message.find(": ");
-  return rpc::InvalidField(message.substr(0, colon), message.substr(colon + 2));
+using Pairs = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
+
+void AddPair(std::string_view key, std::string_view value, Pairs& pairs) {
+  kube::v1::KeyValue& pair = *pairs.Add();
+  pair.set_key(std::string(key));
+  pair.set_value(std::string(value));
+}
+
+absl::Status ReadAmounts(const json::value* value, std::string_view field, Pairs& amounts) {
+  const absl::StatusOr<kube::ResourceMap> resources = kube::ResourceMapFromJson(value, field);
+  if (!resources.ok()) {
+    const std::string_view message = ToStd(resources.status().message());
+    const size_t colon = message.find(": ");
+    return rpc::InvalidField(message.substr(0, colon), message.substr(colon + 2));
+  }
+  for (const auto& [resource, amount] : *resources) AddPair(resource, amount.Text(), amounts);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequest& request) {
+absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRequest& request) {
   const absl::StatusOr<json::value> manifest = ParseJson(request.manifest_json());
   if (!manifest.ok() || !manifest->is_object()) return rpc::InvalidField("manifest_json", "is no object in JSON");
   if (FindString(*manifest, "apiVersion") != kube::kSchedulingApiVersion) {
@@ -98,20 +111,29 @@ absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequ
   }
   if (FindString(*manifest, "kind") != kube::kQueues.name) return rpc::InvalidField("kind", "must be Queue");
   const json::value* const metadata = Find(*manifest, "metadata");
-  std::string name(metadata == nullptr ? "" : FindString(*metadata, "name"));
+  const std::string_view name = metadata == nullptr ? "" : FindString(*metadata, "name");
   if (name.empty()) return rpc::InvalidField("metadata.name", "is required");
-  QueueManifest read{.name = name, .parent = "", .resources = {.name = name}};
-  const json::value* const spec = Find(*manifest, "spec");
-  if (spec == nullptr) return read;
-  read.parent = FindString(*spec, "parent");
-  const json::value* const guarantee = Find(*spec, "guarantee");
-  QueueResources& resources = read.resources;
-  BASALT_ASSIGN_OR_RETURN(resources.capability, ReadResources(Find(*spec, "capability"), "spec.capability"));
-  BASALT_ASSIGN_OR_RETURN(resources.deserved, ReadResources(Find(*spec, "deserved"), "spec.deserved"));
-  BASALT_ASSIGN_OR_RETURN(
-      resources.guarantee,
-      ReadResources(guarantee == nullptr ? nullptr : Find(*guarantee, "resource"), "spec.guarantee.resource"));
-  return read;
+  kube::v1::Queue queue;
+  queue.mutable_meta()->set_name(std::string(name));
+  const json::value* const annotations = Find(*metadata, "annotations");
+  if (annotations != nullptr && annotations->is_object()) {
+    for (const auto& [key, value] : annotations->get_object()) {
+      if (!value.is_string()) continue;
+      AddPair(std::string_view(key.data(), key.size()), std::string_view(value.get_string()),
+              *queue.mutable_meta()->mutable_annotations());
+    }
+  }
+  if (const json::value* const spec = Find(*manifest, "spec"); spec != nullptr) {
+    queue.set_parent(std::string(FindString(*spec, "parent")));
+    const json::value* const guarantee = Find(*spec, "guarantee");
+    const json::value* const reserved = guarantee == nullptr ? nullptr : Find(*guarantee, "resource");
+    BASALT_RETURN_IF_ERROR(ReadAmounts(Find(*spec, "capability"), "spec.capability", *queue.mutable_capability()));
+    BASALT_RETURN_IF_ERROR(ReadAmounts(Find(*spec, "deserved"), "spec.deserved", *queue.mutable_deserved()));
+    BASALT_RETURN_IF_ERROR(ReadAmounts(reserved, "spec.guarantee.resource", *queue.mutable_guarantee()));
+  }
+  const std::vector<QueueProblem> problems = CheckQueueSpec(queue);
+  if (problems.empty()) return queue;
+  return rpc::InvalidField(problems.front().field, problems.front().rule);
 }
 
 void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done) {
@@ -141,18 +163,18 @@ void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::
 }
 
 void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1::Queue> done) {
-  absl::StatusOr<QueueManifest> manifest = ReadQueueManifest(request);
-  if (!manifest.ok()) return done(manifest.status());
+  absl::StatusOr<kube::v1::Queue> read = ReadQueueManifest(request);
+  if (!read.ok()) return done(read.status());
   auto shared = std::make_shared<rpc::Done<queue::v1::Queue>>(std::move(done));
-  const uint32_t slot = SlotOf(manifest->name);
+  const uint32_t slot = SlotOf(read->meta().name());
   workers_.OnWorkerOf(
-      slot, [manifest = *std::move(manifest), request = std::move(request), shared](QueueController& controller) {
-        const std::string& name = manifest.name;
+      slot, [queue = *std::move(read), request = std::move(request), shared](QueueController& controller) {
+        const std::string& name = queue.meta().name();
         if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
         const FindQueue find = [&controller](std::string_view of) { return controller.queues().Find(of); };
-        const std::string problem = CheckParent(manifest.parent, find, controller.children());
+        const std::string problem = CheckParent(queue.parent(), find, controller.children());
         if (!problem.empty()) return (*shared)(rpc::InvalidField("spec.parent", problem));
-        const QueueProblem unfit = CheckResources(manifest.resources, manifest.parent, find, controller.children());
+        const QueueProblem unfit = CheckResources(queue, find, controller.children());
         if (!unfit.field.empty()) return (*shared)(rpc::InvalidField(unfit.field, unfit.rule));
         controller.context().WriteForCaller(name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
                                             [name, shared](runtime::WriteOutcome outcome) {
@@ -162,9 +184,9 @@ void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1
                                               }
                                               if (const absl::Status status = runtime::StatusOf(outcome); !status.ok())
                                                 return (*shared)(status);
-                                              queue::v1::Queue queue;
-                                              *queue.mutable_object() = std::move(*outcome.object.mutable_queue());
-                                              (*shared)(std::move(queue));
+                                              queue::v1::Queue made;
+                                              *made.mutable_object() = std::move(*outcome.object.mutable_queue());
+                                              (*shared)(std::move(made));
                                             });
       });
 }

@@ -22,13 +22,9 @@ namespace basalt::queuesvc {
 using QueueWorkers = runtime::Workers<QueueController>;
 
 // The part of a manifest that queuesvc checks before the API server gets the manifest.
-struct QueueManifest {
-  std::string name;
-  std::string parent;  // Empty: root.
-  QueueResources resources;
-};
-// INVALID_ARGUMENT: the manifest is none of a queue that has a name, or an amount is no quantity.
-absl::StatusOr<QueueManifest> ReadQueueManifest(const queue::v1::CreateQueueRequest& request);
+// What the manifest says of the queue that the rules look at: name, annotations, parent and resources. INVALID_ARGUMENT
+// names the field: the manifest is none of a queue that has a name, or breaks a rule of CheckQueueSpec.
+absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRequest& request);
 
 class QueueApi {
  public:

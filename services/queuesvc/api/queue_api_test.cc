@@ -193,6 +193,39 @@ TEST_F(QueueApiTest, AQueueBelowClosedOnesIsExplainedWithTheHighestOfThemAndItsP
   EXPECT_EQ(explanation->causes(2).kind(), queue::v1::QueueCause::KIND_POD_GROUPS);
 }
 
+// What neither definition nor policy has refused, as under upstream's definition, is told.
+TEST_F(QueueApiTest, AStoredQueueIsHeldAgainstTheRulesForOneToBeMade) {
+  kube::v1::Object object;
+  kube::v1::Queue& queue = *object.mutable_queue();
+  queue.mutable_meta()->set_name("greedy");
+  queue.mutable_meta()->set_uid("greedy-uid");
+  queue.mutable_meta()->set_resource_version(100);
+  queue.set_parent("team");
+  queue.set_state("Open");
+  kube::v1::KeyValue& deserved = *queue.add_deserved();
+  deserved.set_key("cpu");
+  deserved.set_value("2");
+  *queue.add_capability() = deserved;
+  queue.mutable_capability(0)->set_value("1");
+  controller_.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+  context_.RunPasses(controller_);
+  const std::string own = "cpu: 2 is more than the capability, 1; lower it, or raise capability";
+  std::vector<std::string> told;
+  for (const auto& write : context_.writes) {
+    if (write.request.resource().plural() == "events") told.push_back(write.request.create().body());
+  }
+  EXPECT_THAT(told, ElementsAre(HasSubstr("spec.deserved: " + own)));
+  const auto explanation = Explain("greedy");
+  ASSERT_THAT(explanation, IsOk());
+  ASSERT_EQ(explanation->causes_size(), 2);
+  for (const queue::v1::QueueCause& cause : explanation->causes()) {
+    EXPECT_EQ(cause.kind(), queue::v1::QueueCause::KIND_SPEC);
+    EXPECT_EQ(cause.subject(), "spec.deserved");
+  }
+  EXPECT_EQ(explanation->causes(0).message(), own);
+  EXPECT_EQ(explanation->causes(1).message(), "cpu: the queues below team would have 2 together, and it has 0");
+}
+
 TEST_F(QueueApiTest, AQueueIsMadeBelowAParentThatIsThere) {
   std::optional<absl::StatusOr<queue::v1::Queue>> made;
   const auto create = [&](const std::string& manifest) {
@@ -230,6 +263,14 @@ TEST_F(QueueApiTest, AQueueIsMadeBelowAParentThatIsThere) {
   };
   create(asking(R"("parent":"team","capability":{"cpu":"many"})"));
   EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("spec.capability.cpu: ")));
+  create(asking(R"("parent":"team","capability":{"cpu":"-1"})"));
+  EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       HasSubstr("spec.capability: cpu: -1 is negative; use 0 or more")));
+  create(asking(R"("parent":"vision")"));
+  EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is the queue itself")));
+  create(R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"vision","annotations":)"
+         R"({"volcano.sh/hierarchy":"root/a","volcano.sh/hierarchy-weights":"1"}}})");
+  EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must have as many parts")));
   create(asking(R"("parent":"team","deserved":{"cpu":2},"guarantee":{"resource":{"cpu":1}})"));
   EXPECT_THAT(made->status(),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -22,6 +22,7 @@ static_assert(int{QueueHistoryEntry::KIND_STATE_SEEN} == int{QueueHistoryRecord:
 static_assert(int{QueueHistoryEntry::KIND_REFUSED} == int{QueueHistoryRecord::KIND_REFUSED});
 static_assert(int{QueueHistoryEntry::KIND_COMMAND_DONE} == int{QueueHistoryRecord::KIND_COMMAND_DONE});
 static_assert(int{QueueHistoryEntry::KIND_COMMAND_REFUSED} == int{QueueHistoryRecord::KIND_COMMAND_REFUSED});
+static_assert(int{QueueHistoryEntry::KIND_SPEC_WARNING} == int{QueueHistoryRecord::KIND_SPEC_WARNING});
 
 QueueHistoryEntry ToMessage(const QueueHistoryRecord& record) {
   QueueHistoryEntry entry;

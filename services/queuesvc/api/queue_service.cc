@@ -85,10 +85,11 @@ class Service final : public QueueService::CallbackService {
         core_->loop, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context)](queue::v1::CreateQueueRequest asked,
                                                          rpc::Done<queue::v1::Queue> done) {
-          const absl::StatusOr<QueueManifest> manifest = ReadQueueManifest(asked);
-          if (!manifest.ok()) return done(manifest.status());
+          const absl::StatusOr<kube::v1::Queue> queue = ReadQueueManifest(asked);
+          if (!queue.ok()) return done(queue.status());
+          const std::string& name = queue->meta().name();
           const bool dry_run = asked.dry_run();
-          core->queues->Route(caller, SlotOf(manifest->name), fmt::format("queue {}", manifest->name),
+          core->queues->Route(caller, SlotOf(name), fmt::format("queue {}", name),
                               /*question=*/dry_run, std::move(asked), std::move(done),
                               rpc::HandlerOf<queue::v1::CreateQueueRequest, queue::v1::Queue>(core, &QueueApi::Create),
                               rpc::Remote<queue::v1::Queue>(

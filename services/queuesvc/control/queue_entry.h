@@ -65,6 +65,7 @@ struct QueueEntry {
   storage::v1::QueueRecord record;  // Without a UID: nothing is.
   history::EntryCount history_count;
   QueueAnswer answer;
+  int64_t checked_version = 0;  // Of the queue whose spec was last held against the rules.
 
   std::unique_ptr<QueueSeries> series;  // Null: the queue is not there, or nobody measures.
 

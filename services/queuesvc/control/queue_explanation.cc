@@ -1,12 +1,16 @@
 // ExplainQueue: the facts from which a queue's state is explained to people.
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/status_macros.h"
 #include "common/kube/timestamp.h"
 #include "services/queuesvc/control/queue_controller.h"
+#include "services/queuesvc/core/check_queue_spec.h"
 #include "services/queuesvc/core/explain_queue.h"
+#include "services/queuesvc/core/queue_rules.h"
 #include "services/queuesvc/core/queue_state.h"
 
 namespace basalt::queuesvc {
@@ -42,6 +46,16 @@ absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string
                                        [&](const auto& told) { return TellsOfState(told, queue.state()); });
   const std::string highest_closed = HighestClosedAbove(queue);
   const kube::v1::Queue* const parent = ParentOf(queue);
+  std::vector<QueueProblem> problems = CheckQueueSpec(queue);
+  if (parent != nullptr) {
+    const FindQueue find = [this](std::string_view of) { return queues_.Find(of); };
+    std::string lies_wrong = CheckParent(queue.parent(), find, children_);
+    if (!lies_wrong.empty()) {
+      problems.push_back({"spec.parent", std::move(lies_wrong)});
+    } else if (QueueProblem unfit = CheckResources(queue, find, children_); !unfit.field.empty()) {
+      problems.push_back(std::move(unfit));
+    }
+  }
   queue::v1::QueueExplanation explanation =
       ExplainQueue({.queue = queue,
                     .parent = parent,
@@ -49,6 +63,7 @@ absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string
                     .highest_closed = highest_closed,
                     .step = known.step,
                     .command = known.NextCommand(context_.ApiNow()),
+                    .problems = std::move(problems),
                     .pod_groups = known.pod_groups.total(),
                     .record = RecordOf(name),
                     .entered_by = entered_by == history.rend() ? nullptr : &*entered_by});

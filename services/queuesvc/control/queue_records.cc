@@ -5,6 +5,7 @@
 #include "common/base/slots.h"
 #include "common/base/status_macros.h"
 #include "common/runtime/slots/damage.h"
+#include "services/queuesvc/core/check_queue_spec.h"
 #include "services/queuesvc/core/queue_account.h"
 
 namespace basalt::queuesvc {
@@ -38,6 +39,9 @@ absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue
   if (answer.created_uid == meta.uid()) account.NoteCreated();
   if (answer.refused) account.NoteRefused(*answer.refused);
   if (answer.accepted) account.NoteAccepted();
+  if (std::exchange(entry.checked_version, meta.resource_version()) != meta.resource_version()) {
+    account.NoteSpec(QueueSpecWarning(*queue));
+  }
   account.See(*queue);
   if (!entry.write_in_flight) {
     account.Decide(entry.step, writes_counts, entry.is_sent);

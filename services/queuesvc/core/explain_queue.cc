@@ -25,6 +25,7 @@ class Explaining {
     AddEntered();
     AddParent();
     AddCommand();
+    AddSpec();
     AddPodGroups();
     AddRefusal();
     return std::move(told_);
@@ -100,6 +101,12 @@ class Explaining {
         fmt::format("command {}", kube::ObjectKey(command.meta().namespace_(), command.meta().name())),
         fmt::format("{} {}", command.action(), waits ? "waits until the parent is open" : "is being carried out"))
         .set_allocated_since_time(kube::ToTimestamp(command.meta().creation_ms()).release());
+  }
+
+  void AddSpec() {
+    for (const QueueProblem& problem : facts_.problems) {
+      Add(QueueCause::KIND_SPEC, problem.field, problem.rule);
+    }
   }
 
   void AddPodGroups() {

@@ -3,11 +3,13 @@
 // Why a queue is in its state, for people: who brought it there, what it waits for, and what can be done. Pure.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/queue/v1/queue.pb.h"
 #include "basalt/storage/v1/queue_record.pb.h"
 #include "services/queuesvc/core/next_step.h"
+#include "services/queuesvc/core/queue_rules.h"
 
 namespace basalt::queuesvc {
 
@@ -20,6 +22,7 @@ struct ExplainFacts {
   std::string_view highest_closed;
   const QueueStep& step;                       // Of the last pass.
   const kube::v1::Command* command = nullptr;  // The oldest.
+  std::vector<QueueProblem> problems;          // Of its spec.
   int64_t pod_groups = 0;
   const storage::v1::QueueRecord* record = nullptr;             // Null: nothing is recorded.
   const storage::v1::QueueHistoryRecord* entered_by = nullptr;  // The entry that tells of its state; null: it is lost.

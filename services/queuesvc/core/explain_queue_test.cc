@@ -125,6 +125,12 @@ TEST_F(ExplainQueueTest, ACommandThatWaitsAndOneThatIsCarriedOut) {
   EXPECT_THAT(Causes(), ElementsAre("COMMAND command default/c: OpenQueue is being carried out"));
 }
 
+TEST_F(ExplainQueueTest, ARuleThatTheSpecBreaksIsSaidWithItsField) {
+  queue_.set_state("Open");
+  facts_.problems = {{"spec.capability", "cpu: -1 is negative; use 0 or more"}};
+  EXPECT_THAT(Causes(), ElementsAre("SPEC spec.capability: cpu: -1 is negative; use 0 or more"));
+}
+
 TEST_F(ExplainQueueTest, WhatIsRefusedAndADeletionAreSaid) {
   queue_.set_state("Open");
   queue_.mutable_meta()->set_deletion_ms(5000);

@@ -102,6 +102,13 @@ void QueueAccount::NoteRefused(const gateway::v1::KubeError& error) {
   entries_.push_back(std::move(entry));
 }
 
+void QueueAccount::NoteSpec(std::string_view warning) {
+  if (record_.spec_warning() == warning) return;
+  record_.set_spec_warning(std::string(warning));
+  changed_ = true;
+  if (!warning.empty()) Add(MakeEntry(Entry::KIND_SPEC_WARNING, warning));
+}
+
 void QueueAccount::See(const kube::v1::Queue& queue) {
   const bool sets_parent = record_.pending().kind() == Entry::KIND_PARENT_SET;
   if (sets_parent && queue.parent() == kube::kRootQueue) Commit();

@@ -33,6 +33,8 @@ class QueueAccount {
   // A write of ours was refused with these words, or accepted.
   void NoteRefused(const gateway::v1::KubeError& error);
   void NoteAccepted() { EndRefusal(); }
+  // What its spec breaks the rules by, as a text for people; empty: nothing. A text is told once.
+  void NoteSpec(std::string_view warning);
   // As it is now.
   void See(const kube::v1::Queue& queue);
   // What is to be done next; not while a write is under way, which may still take effect. `is_sent`: now, so that the

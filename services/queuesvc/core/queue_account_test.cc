@@ -213,5 +213,24 @@ TEST_F(QueueAccountTest, NumbersGrowAlsoWithinAMillisecondAndAfterTheRecordWasLo
   EXPECT_EQ(later.entries()[0].sequence(), 6000);
 }
 
+TEST_F(QueueAccountTest, WhatASpecBreaksIsToldOnceUntilItChanges) {
+  const auto note = [this](std::string_view warning) {
+    QueueAccount account(record_, counts_, ++now_ms_);
+    account.NoteSpec(warning);
+    return account;
+  };
+  EXPECT_FALSE(note("").changed());
+  const QueueAccount first = note("spec.parent: no");
+  EXPECT_TRUE(first.changed());
+  EXPECT_THAT(TextsOf(first.entries()), ElementsAre("SPEC_WARNING"));
+  EXPECT_EQ(first.entries().front().cause(), "spec.parent: no");
+  EXPECT_FALSE(note("spec.parent: no").changed());
+  EXPECT_THAT(TextsOf(note("spec.weight: no").entries()), ElementsAre("SPEC_WARNING"));
+  const QueueAccount mended = note("");
+  EXPECT_TRUE(mended.changed());
+  EXPECT_THAT(mended.entries(), IsEmpty());
+  EXPECT_THAT(TextsOf(note("spec.parent: no").entries()), ElementsAre("SPEC_WARNING"));
+}
+
 }  // namespace
 }  // namespace basalt::queuesvc

@@ -16,6 +16,7 @@ using Entry = storage::v1::QueueHistoryRecord;
 
 constexpr std::string_view kComponent = "basalt-queuesvc";
 constexpr std::string_view kCommandRefused = "CommandRefused";
+constexpr std::string_view kSpecWarning = "SpecWarning";
 
 // The action that leads to the state.
 std::string_view ReasonOf(std::string_view to_state) {
@@ -73,6 +74,11 @@ std::optional<kube::Event> EventOf(const Entry& entry, const kube::v1::ObjectMet
       event.reason = ReasonOf(entry.from_state() == entry.to_state() ? "" : entry.to_state());
       event.message = fmt::format("the API server refuses what is to be written of the queue: {} {}: {}",
                                   entry.refusal().code(), entry.refusal().reason(), entry.refusal().message());
+      return event;
+    case Entry::KIND_SPEC_WARNING:
+      event.warning = true;
+      event.reason = kSpecWarning;
+      event.message = entry.cause();
       return event;
     case Entry::KIND_COMMAND_REFUSED:
       event.warning = true;

@@ -69,6 +69,8 @@ TEST(QueueEventTest, ANewQueueThatIsOpenedAndWhatOthersDoAreNotTold) {
 TEST(QueueEventTest, WhatIsRefusedIsAWarning) {
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_COMMAND_REFUSED, "Open", "Open", "command default/c: root cannot be closed")),
             "Warning CommandRefused: command default/c: root cannot be closed");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_SPEC_WARNING, "Open", "Open", "spec.parent: is the queue itself")),
+            "Warning SpecWarning: spec.parent: is the queue itself");
   const auto refused = [](const std::string& to) {
     Entry entry = EntryOf(Entry::KIND_REFUSED, "Open", to, "");
     entry.mutable_refusal()->set_code(403);

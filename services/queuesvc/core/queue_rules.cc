@@ -30,15 +30,15 @@ const kube::v1::Queue* LimitAbove(std::string_view name, std::string_view resour
   return nullptr;
 }
 
-// Of `own` and all that is below the parent already; empty: it fits.
-std::string CheckSum(std::string_view name, const kube::ResourceMap& own, const kube::v1::Queue& parent,
-                     const FindQueue& find, const QueueChildren& children,
-                     const Amounts& (kube::v1::Queue::*amounts)() const) {
-  for (const auto& [resource, amount] : own) {
-    kube::Quantity sum = amount;
-    for (const std::string& beside : children.Of(parent.meta().name())) {
-      const kube::v1::Queue* const queue = beside == name ? nullptr : find(beside);
-      if (queue != nullptr) sum += AmountOf((queue->*amounts)(), resource);
+// Of the queue and all others below its parent; empty: it fits.
+std::string CheckSum(const kube::v1::Queue& queue, const kube::v1::Queue& parent, const FindQueue& find,
+                     const QueueChildren& children, const Amounts& (kube::v1::Queue::*amounts)() const) {
+  for (const kube::v1::KeyValue& own : (queue.*amounts)()) {
+    const std::string& resource = own.key();
+    kube::Quantity sum = AmountOf((queue.*amounts)(), resource);
+    for (const std::string& name : children.Of(parent.meta().name())) {
+      const kube::v1::Queue* const beside = name == queue.meta().name() ? nullptr : find(name);
+      if (beside != nullptr) sum += AmountOf((beside->*amounts)(), resource);
     }
     const kube::Quantity most = AmountOf((parent.*amounts)(), resource);
     if (sum <= most) continue;
@@ -74,19 +74,21 @@ std::string CheckParent(std::string_view parent, const FindQueue& find, const Qu
   return {};
 }
 
-QueueProblem CheckResources(const QueueResources& made, std::string_view parent, const FindQueue& find,
-                            const QueueChildren& children) {
-  const kube::v1::Queue* const next = parent.empty() || parent == kube::kRootQueue ? nullptr : find(parent);
-  if (next == nullptr) return {};
-  for (const auto& [resource, amount] : made.capability) {
+QueueProblem CheckResources(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
+  const std::string& parent = queue.parent();
+  const kube::v1::Queue* const above = parent.empty() || parent == kube::kRootQueue ? nullptr : find(parent);
+  if (above == nullptr) return {};
+  for (const kube::v1::KeyValue& own : queue.capability()) {
+    const std::string& resource = own.key();
     const kube::v1::Queue* const limit = LimitAbove(parent, resource, find);
+    const kube::Quantity amount = AmountOf(queue.capability(), resource);
     if (limit == nullptr || amount <= AmountOf(limit->capability(), resource)) continue;
     return {"spec.capability", fmt::format("{}: {} is more than queue {} above may take, {}", resource, amount.Text(),
                                            limit->meta().name(), AmountOf(limit->capability(), resource).Text())};
   }
-  std::string problem = CheckSum(made.name, made.guarantee, *next, find, children, &kube::v1::Queue::guarantee);
+  std::string problem = CheckSum(queue, *above, find, children, &kube::v1::Queue::guarantee);
   if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
-  problem = CheckSum(made.name, made.deserved, *next, find, children, &kube::v1::Queue::deserved);
+  problem = CheckSum(queue, *above, find, children, &kube::v1::Queue::deserved);
   if (!problem.empty()) return {"spec.deserved", std::move(problem)};
   return {};
 }

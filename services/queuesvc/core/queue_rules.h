@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/kube/quantity.h"
-#include "common/kube/resources/resources.h"
 #include "services/queuesvc/core/queue_children.h"
 
 namespace basalt::queuesvc {
@@ -27,19 +26,14 @@ inline constexpr int kMostLevels = 5;  // Below root, as upstream's --max-queue-
 // own, as its status tells, and has nobody below it takes nobody.
 std::string CheckParent(std::string_view parent, const FindQueue& find, const QueueChildren& children);
 
-// The resources in the manifest of a queue that does not exist yet.
-struct QueueResources {
-  std::string name;  // One of that name which is there already does not count beside it.
-  kube::ResourceMap capability, deserved, guarantee;
-};
 struct QueueProblem {
   std::string field;  // "spec.capability"; empty: there is none.
   std::string rule;
 };
-// Whether these fit the queues above, and those beside it together their parent. Requires: CheckParent has nothing to
-// say.
-QueueProblem CheckResources(const QueueResources& made, std::string_view parent, const FindQueue& find,
-                            const QueueChildren& children);
+// Whether the resources of the queue, which is there or is to be made, fit the queues above, and with those beside the
+// queue their parent. Looks at each queue beside it for each resource that it guarantees or deserves. Requires:
+// CheckParent has nothing to say.
+QueueProblem CheckResources(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children);
 
 // Why the queue may not be deleted; empty: it may.
 std::string CheckDeletion(std::string_view name, const QueueChildren& children);

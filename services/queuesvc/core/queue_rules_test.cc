@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
 
 namespace basalt::queuesvc {
 namespace {
@@ -62,12 +66,20 @@ class QueueRulesTest : public ::testing::Test {
       return found == queues_.end() ? nullptr : &found->second;
     };
   }
-  std::string Check(const QueueResources& made, std::string_view parent) const {
-    const QueueProblem problem = CheckResources(made, parent, find(), children_);
+  // What is said of a queue of that name and parent with one amount; `amounts` is empty, or as "capability cpu 8".
+  std::string Check(const std::string& name, const std::string& parent, const std::string& amounts) const {
+    kube::v1::Queue queue;
+    queue.mutable_meta()->set_name(name);
+    queue.set_parent(parent);
+    const std::vector<std::string> words = absl::StrSplit(amounts, ' ', absl::SkipEmpty());
+    if (words.size() == 3) {
+      Amounts& of = words[0] == "capability" ? *queue.mutable_capability()
+                    : words[0] == "deserved" ? *queue.mutable_deserved()
+                                             : *queue.mutable_guarantee();
+      Set(of, words[1], words[2]);
+    }
+    const QueueProblem problem = CheckResources(queue, find(), children_);
     return problem.field.empty() ? "" : problem.field + ": " + problem.rule;
-  }
-  static kube::ResourceMap Of(const std::string& resource, const std::string& amount) {
-    return {{resource, *kube::Quantity::Parse(amount)}};
   }
 
   std::map<std::string, kube::v1::Queue, std::less<>> queues_;
@@ -100,24 +112,24 @@ TEST_F(QueueRulesTest, AQueueFitsThoseAboveAndBesideIt) {
   Set(*team.mutable_deserved(), "cpu", "3");
   Set(*Put("beside", "team").mutable_deserved(), "cpu", "2");
 
-  EXPECT_EQ(Check({}, "team"), "");
-  EXPECT_EQ(Check({.name = "new", .capability = Of("cpu", "100")}, ""), "") << "nothing above root limits";
-  EXPECT_EQ(Check({.name = "new", .capability = Of("cpu", "100")}, "root"), "");
-  EXPECT_EQ(Check({.name = "new", .capability = Of("cpu", "8")}, "team"), "");
-  EXPECT_EQ(Check({.name = "new", .capability = Of("cpu", "8001m")}, "team"),
+  EXPECT_EQ(Check("new", "team", ""), "");
+  EXPECT_EQ(Check("new", "", "capability cpu 100"), "") << "nothing above root limits";
+  EXPECT_EQ(Check("new", "root", "capability cpu 100"), "");
+  EXPECT_EQ(Check("new", "team", "capability cpu 8"), "");
+  EXPECT_EQ(Check("new", "team", "capability cpu 8001m"),
             "spec.capability: cpu: 8001m is more than queue top above may take, 8");
-  EXPECT_EQ(Check({.name = "new", .capability = Of("memory", "2Gi")}, "team"),
+  EXPECT_EQ(Check("new", "team", "capability memory 2Gi"),
             "spec.capability: memory: 2Gi is more than queue team above may take, 1Gi");
-  EXPECT_EQ(Check({.name = "new", .capability = Of("nvidia.com/gpu", "9")}, "team"), "") << "nobody above limits it";
-  EXPECT_EQ(Check({.name = "new", .deserved = Of("cpu", "1")}, "team"), "");
-  EXPECT_EQ(Check({.name = "new", .deserved = Of("cpu", "1500m")}, "team"),
+  EXPECT_EQ(Check("new", "team", "capability nvidia.com/gpu 9"), "") << "nobody above limits it";
+  EXPECT_EQ(Check("new", "team", "deserved cpu 1"), "");
+  EXPECT_EQ(Check("new", "team", "deserved cpu 1500m"),
             "spec.deserved: cpu: the queues below team would have 3500m together, and it has 3");
-  EXPECT_EQ(Check({.name = "new", .deserved = Of("nvidia.com/gpu", "1")}, "team"),
+  EXPECT_EQ(Check("new", "team", "deserved nvidia.com/gpu 1"),
             "spec.deserved: nvidia.com/gpu: the queues below team would have 1 together, and it has 0");
-  EXPECT_EQ(Check({.name = "new", .guarantee = Of("cpu", "1")}, "team"),
+  EXPECT_EQ(Check("new", "team", "guarantee cpu 1"),
             "spec.guarantee.resource: cpu: the queues below team would have 1 together, and it has 0");
-  EXPECT_EQ(Check({.name = "new", .guarantee = Of("cpu", "2")}, "top"), "");
-  EXPECT_EQ(Check({.name = "beside", .deserved = Of("cpu", "2")}, "team"), "")
+  EXPECT_EQ(Check("new", "top", "guarantee cpu 2"), "");
+  EXPECT_EQ(Check("beside", "team", "deserved cpu 2"), "")
       << "that there is one of the name already is said by the API server";
 }
 
@@ -125,8 +137,7 @@ TEST_F(QueueRulesTest, AQueueFitsThoseAboveAndBesideIt) {
 TEST_F(QueueRulesTest, SumsThatNoNumberHoldsStayAboveAll) {
   Set(*Put("team", "root").mutable_deserved(), "cpu", "100E");
   Set(*Put("beside", "team").mutable_deserved(), "cpu", "9223372036854775807E");
-  EXPECT_NE(Check({.name = "new", .deserved = Of("cpu", "9223372036854775807E")}, "team"), "")
-      << "it has not become negative";
+  EXPECT_NE(Check("new", "team", "deserved cpu 9223372036854775807E"), "") << "it has not become negative";
 }
 
 TEST_F(QueueRulesTest, RootDefaultAndParentsStay) {

@@ -1,0 +1,19 @@
+#pragma once
+
+// What a queue says of itself that no scheduler can use, whatever other queues there are (queue spec 10.2-1 and the
+// first rule of 10.2-2). The definition and the policies of deploy/admission refuse the same; a server may have
+// neither. Pure.
+#include <string>
+#include <vector>
+
+#include "basalt/kube/v1/kube.pb.h"
+#include "services/queuesvc/core/queue_rules.h"
+
+namespace basalt::queuesvc {
+
+// In the order of the fields; empty: nothing is wrong. An amount that is no quantity counts as 0.
+std::vector<QueueProblem> CheckQueueSpec(const kube::v1::Queue& queue);
+// The same in one text, "spec.deserved: …; …"; empty: nothing is wrong.
+std::string QueueSpecWarning(const kube::v1::Queue& queue);
+
+}  // namespace basalt::queuesvc

@@ -1,0 +1,122 @@
+#include "services/queuesvc/core/check_queue_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+namespace basalt::queuesvc {
+namespace {
+
+using Map = std::map<std::string, std::string>;
+
+struct Row {
+  std::string what;
+  Map capability, deserved, guarantee, annotations;
+  std::string expected;
+};
+
+void Put(const Map& map, google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& pairs) {
+  for (const auto& [key, value] : map) {
+    kube::v1::KeyValue& pair = *pairs.Add();
+    pair.set_key(key);
+    pair.set_value(value);
+  }
+}
+
+TEST(CheckQueueSpecTest, WhatAQueueSaysOfItself) {
+  const std::string path = "volcano.sh/hierarchy";
+  const std::string weights = "volcano.sh/hierarchy-weights";
+  const Row rows[] = {
+      {"nothing", {}, {}, {}, {}, ""},
+      {"what fits", {{"cpu", "8"}}, {{"cpu", "4"}, {"memory", "1Gi"}}, {{"cpu", "4000m"}}, {}, ""},
+      {"a negative capability", {{"cpu", "-1"}}, {}, {}, {}, "spec.capability: cpu: -1 is negative; use 0 or more"},
+      {"of each field",
+       {},
+       {{"memory", "-1Gi"}},
+       {{"memory", "-2Gi"}},
+       {},
+       "spec.deserved: memory: -1Gi is negative; use 0 or more; "
+       "spec.guarantee.resource: memory: -2Gi is negative; use 0 or more"},
+      {"half a pod",
+       {{"pods", "1500m"}},
+       {},
+       {},
+       {},
+       "spec.capability: pods: 1500m has a part of something that is counted; use a whole number"},
+      {"half a device",
+       {{"nvidia.com/gpu", "500m"}},
+       {},
+       {},
+       {},
+       "spec.capability: nvidia.com/gpu: 500m has a part of something that is counted; use a whole number"},
+      {"whole ones in another form", {{"pods", "2000m"}, {"nvidia.com/gpu", "1k"}}, {}, {}, {}, ""},
+      {"half of what has halves", {{"cpu", "500m"}, {"example.kubernetes.io/x", "500m"}}, {}, {}, {}, ""},
+      {"more reserved than deserved",
+       {},
+       {{"cpu", "1"}},
+       {{"cpu", "2"}},
+       {},
+       "spec.guarantee.resource: cpu: 2 is more than is deserved, 1; lower it, or raise deserved"},
+      {"reserved, and not deserved",
+       {},
+       {},
+       {{"cpu", "0"}},
+       {},
+       "spec.guarantee.resource: cpu: spec.deserved does not name it; add it there"},
+      {"more deserved than it may take",
+       {{"cpu", "1"}},
+       {{"cpu", "1001m"}},
+       {},
+       {},
+       "spec.deserved: cpu: 1001m is more than the capability, 1; lower it, or raise capability"},
+      {"deserved, and not limited", {{"memory", "1Gi"}}, {{"cpu", "1"}}, {}, {}, ""},
+      {"a hierarchy", {}, {}, {}, {{path, "root/a"}, {weights, "1/2.5"}}, ""},
+      {"with fewer weights",
+       {},
+       {},
+       {},
+       {{path, "root/a"}, {weights, "1"}},
+       "metadata.annotations: volcano.sh/hierarchy \"root/a\" and volcano.sh/hierarchy-weights \"1\" must have as many "
+       "parts"},
+      {"with one that is nothing",
+       {},
+       {},
+       {},
+       {{path, "root/a"}, {weights, "1/0"}},
+       "metadata.annotations: volcano.sh/hierarchy-weights \"1/0\": each part must be a number above 0"},
+      {"with one that is no number",
+       {},
+       {},
+       {},
+       {{path, "root/a"}, {weights, "1/2x"}},
+       "metadata.annotations: volcano.sh/hierarchy-weights \"1/2x\": each part must be a number above 0"},
+      {"weights alone",
+       {},
+       {},
+       {},
+       {{weights, "1/"}},
+       "metadata.annotations: volcano.sh/hierarchy \"\" and volcano.sh/hierarchy-weights \"1/\" must have as many "
+       "parts"},
+  };
+  for (const Row& row : rows) {
+    kube::v1::Queue queue;
+    queue.mutable_meta()->set_name("q");
+    Put(row.capability, *queue.mutable_capability());
+    Put(row.deserved, *queue.mutable_deserved());
+    Put(row.guarantee, *queue.mutable_guarantee());
+    Put(row.annotations, *queue.mutable_meta()->mutable_annotations());
+    EXPECT_EQ(QueueSpecWarning(queue), row.expected) << row.what;
+  }
+}
+
+TEST(CheckQueueSpecTest, AQueueIsNotItsOwnParent) {
+  kube::v1::Queue queue;
+  EXPECT_EQ(QueueSpecWarning(queue), "") << "a queue without a name has no parent";
+  queue.mutable_meta()->set_name("q");
+  queue.set_parent("q");
+  EXPECT_EQ(QueueSpecWarning(queue), "spec.parent: is the queue itself; name another queue");
+}
+
+}  // namespace
+}  // namespace basalt::queuesvc
