@@ -204,10 +204,13 @@ void JobController::ReceivePriorityClass(const kube::v1::PriorityClass& priority
   }
 }
 
+// Policies may have refused the group of a job while its queue was closed.
 void JobController::ReceiveQueue(const kube::v1::Queue& queue, bool gone) {
   for (const std::string& key : queues_.Receive(queue, gone, absl::ToUnixMillis(context_.ApiNow()))) {
-    const JobEntry& entry = *Lookup(key);
-    if (entry.job && WaitsForQueue(entry.job->status().phase(), GroupOf(entry))) context_.Wake(key);
+    JobEntry& entry = *Lookup(key);
+    if (!entry.job || !WaitsForQueue(entry.job->status().phase(), GroupOf(entry))) continue;
+    entry.group_sync.TryNow();
+    context_.Wake(key);
   }
 }
 
