@@ -1,21 +1,30 @@
-// Random trees of queues, and what people and pgsvc do to them, beside a model of a few lines; replicas are killed in
-// between.
+// Random trees of queues, and what people, the scheduler and pgsvc do to them, several at a time, beside a model of a
+// few lines; replicas are killed in between, and slots go to others and come back.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/random.h"
+#include "common/base/slots.h"
 #include "services/queuesvc/testing/queue_rig.h"
 
 namespace basalt::queuesvc::testing {
 namespace {
 
-// States, marks and pod groups of the queues once everything has settled.
+// That of "" is in none of the counts.
+constexpr const char* kPhases[] = {"Pending", "Inqueue", "Running", "Unknown", "Completed", ""};
+constexpr const char* kCounts[] = {"pending", "inqueue", "running", "unknown", "completed"};
+constexpr char kNonsense[] = "Ajar";
+
+// States, marks and pod groups of the queues once everything has settled. A queue that is closed is Closing here until
+// Settle says what becomes of it.
 class Model {
  public:
   struct Queue {
@@ -23,15 +32,28 @@ class Model {
     std::string state = "Open";
     std::string mark;
   };
+  struct Group {
+    std::string queue;
+    std::string phase;
+  };
   std::map<std::string, Queue> queues;
-  std::map<std::string, std::string> groups;  // The queue of each.
+  std::map<std::string, Group> groups;
+  // Queues that have held a pod group all the time since everything had settled.
+  std::set<std::string> held;
 
   int64_t GroupsOf(const std::string& queue) const {
-    return std::count_if(groups.begin(), groups.end(), [&](const auto& group) { return group.second == queue; });
+    return std::count_if(groups.begin(), groups.end(), [&](const auto& group) { return group.second.queue == queue; });
   }
-  static bool IsClosed(const Queue& queue) { return queue.state == "Closed" || queue.state == "Closing"; }
-  void Close(const std::string& name) { queues[name].state = GroupsOf(name) == 0 ? "Closed" : "Closing"; }
+  int64_t GroupsOf(const std::string& queue, std::string_view phase) const {
+    return std::count_if(groups.begin(), groups.end(),
+                         [&](const auto& group) { return group.second.queue == queue && group.second.phase == phase; });
+  }
+  void Leave(const std::string& queue) {
+    if (GroupsOf(queue) == 0) held.erase(queue);
+  }
 
+  static bool IsClosed(const Queue& queue) { return queue.state == "Closed" || queue.state == "Closing"; }
+  static void Close(Queue& queue) { queue.state = "Closing"; }
   static void Open(Queue& queue) {
     queue.state = "Open";
     queue.mark = "false";
@@ -40,43 +62,61 @@ class Model {
     const auto parent = queues.find(queue.parent);
     return parent != queues.end() && IsClosed(parent->second);
   }
+  bool IsBelowOpen(const Queue& queue) const {
+    const auto parent = queues.find(queue.parent);
+    return parent != queues.end() && parent->second.state == "Open";
+  }
+  // Once it is closed, whoever closes it.
+  bool IsReopened(const Queue& queue) const { return queue.mark == "true" && IsBelowOpen(queue); }
+  // A queue is in that state, whoever has brought it about.
+  void Enter(Queue& queue, std::string_view state) const {
+    queue.state = state;
+    if (state == kNonsense || IsClosed(queue) || !IsBelowClosed(queue)) return;
+    queue.mark = "true";
+    Close(queue);
+  }
 
   void Settle() {
     for (bool changed = true; changed;) {
       changed = false;
       for (auto& [name, queue] : queues) {
         const Queue before = queue;
-        const auto parent = queues.find(queue.parent);
-        const bool is_below_closed = IsBelowClosed(queue);
-        if (is_below_closed && !IsClosed(queue)) {
-          queue.mark = "true";
-          Close(name);
-        } else if (parent != queues.end() && !is_below_closed && queue.mark == "true") {
+        if (IsReopened(queue) && (IsClosed(queue) || queue.state == "Open")) {
           Open(queue);
+        } else {
+          Enter(queue, queue.state);
         }
-        if (queue.state == "Closing") Close(name);
+        if (queue.state == "Closing" && GroupsOf(name) == 0) queue.state = "Closed";
         changed |= queue.state != before.state || queue.mark != before.mark;
       }
     }
   }
+  // One that is closed while it holds nothing, and is given a pod group at that time, is Closed or Closing: whichever
+  // queuesvc has heard of first.
+  bool MayBeClosed(const std::string& name) const { return queues.at(name).state == "Closing" && !held.contains(name); }
 };
 
 class Hierarchy {
  public:
   Hierarchy(uint64_t seed, int queues) : random_(seed) {
     rig_.Start();
-    for (int i = 0; i < queues; ++i) MakeQueue();
+    for (int i = 0; i < queues; ++i) {
+      busy_.clear();
+      MakeQueue();
+    }
     model_.queues["root"] = {};
     model_.queues["default"] = {.parent = "root"};
   }
 
-  void Run(int steps) {
+  void Run(int rounds) {
     Settle();
-    for (int step = 0; step < steps && !::testing::Test::HasFailure(); ++step) {
-      SCOPED_TRACE(fmt::format("step {}: {}", step, Act()));
+    Compare();
+    for (int round = 0; round < rounds && !::testing::Test::HasFailure(); ++round) {
+      SCOPED_TRACE(fmt::format("round {}: {}", round, Acts()));
       Settle();
       Compare();
     }
+    rig_.ExpectNothingIsWrittenAgain();
   }
 
  private:
@@ -84,28 +124,6 @@ class Hierarchy {
     auto queue = model_.queues.begin();
     std::advance(queue, random_.Uniform(model_.queues.size()));
     return queue->first;
-  }
-  std::string OneOfThem() {  // Neither root nor default.
-    for (;;) {
-      std::string name = AnyQueue();
-      if (name != "root" && name != "default") return name;
-    }
-  }
-
-  void MakeQueue() {
-    std::string name = fmt::format("q-{}", next_++);
-    if (!deleted_.empty() && random_.OneIn(2)) {
-      name = deleted_.back();
-      deleted_.pop_back();
-    }
-    std::string parent = model_.queues.empty() ? "root" : AnyQueue();
-    if (IsBelow(parent, name)) parent = "root";
-    Model::Queue& queue = model_.queues[name] = {.parent = parent};
-    if (model_.IsBelowClosed(queue)) {  // It is never open, and so opens none of those below.
-      queue.mark = "true";
-      model_.Close(name);
-    }
-    rig_.MakeQueue(name, parent);
   }
 
   // Whether the queue is that one or below it, also where that one is not there.
@@ -117,85 +135,207 @@ class Hierarchy {
     }
     return true;
   }
+  bool IsLeaf(const std::string& name) const {
+    return std::none_of(model_.queues.begin(), model_.queues.end(),
+                        [&name](const auto& queue) { return queue.second.parent == name; });
+  }
+  // What becomes of a queue depends on those above it: no two acts at a time are about queues of which one is above the
+  // other, since which of them comes first would decide what both lead to.
+  bool IsFree(const std::string& name) const {
+    return std::none_of(busy_.begin(), busy_.end(),
+                        [&](const std::string& other) { return IsBelow(name, other) || IsBelow(other, name); });
+  }
+  // Root is above nearly all: what is put below root does not wait for them, but for acts about root.
+  bool IsFreeParent(const std::string& name) const { return name == "root" ? !busy_.contains(name) : IsFree(name); }
+  bool Take(const std::string& name) {
+    if (!IsFree(name)) return false;
+    busy_.insert(name);
+    return true;
+  }
+  void TakeBelow(const std::string& name, const std::string& parent) {
+    busy_.insert(name);
+    if (parent != "root") busy_.insert(parent);
+  }
+
+  void MakeQueue() {
+    std::string name = fmt::format("q-{}", next_++);
+    if (!deleted_.empty() && random_.OneIn(2)) {
+      name = deleted_.back();
+      deleted_.pop_back();
+    }
+    std::string parent = model_.queues.empty() ? "root" : AnyQueue();
+    if (IsBelow(parent, name) || !IsFree(parent)) parent = "root";
+    if (!IsFree(name) || !IsFreeParent(parent)) return deleted_.push_back(name);
+    TakeBelow(name, parent);
+    model_.Enter(model_.queues[name] = {.parent = parent}, "Open");
+    rig_.MakeQueue(name, parent);
+  }
+
+  // Several, a few milliseconds apart or at once: the controller is on its way with one when it hears of the next.
+  std::string Acts() {
+    busy_.clear();
+    model_.held.clear();
+    for (const auto& [name, group] : model_.groups) model_.held.insert(group.queue);
+    std::string acts;
+    // A state that is edited while a status is on its way is lost with it: edits come before the pod groups.
+    for (uint64_t edits = random_.Uniform(3); edits > 0; --edits) acts += EditByHand() + "; ";
+    for (uint64_t more = 1 + random_.Uniform(8); more > 0; --more) {
+      if (random_.OneIn(4)) rig_.KillAt(1 + static_cast<int>(random_.Uniform(20)));
+      acts += Act() + "; ";
+      rig_.Run(absl::Milliseconds(random_.OneIn(8) ? 1000 : random_.Uniform(5)));
+      if (!rig_.alive() && random_.OneIn(2)) Restart();
+    }
+    return acts;
+  }
+
+  std::string EditByHand() {
+    const std::string name = AnyQueue();
+    Model::Queue& queue = model_.queues[name];
+    if (random_.OneIn(4) && name != "root" && name != "default") {
+      if (!Take(name)) return "nothing";
+      rig_.server().Delete(kube::kQueues, "", name);
+      rig_.MakeQueue(name, queue.parent);
+      model_.Enter(queue = {.parent = queue.parent}, "Open");
+      return fmt::format("queue {} is made anew", name);
+    }
+    constexpr const char* kStates[] = {"Open", "Closed", "Closing", "Unknown", kNonsense, ""};
+    const std::string state = kStates[random_.Uniform(std::size(kStates))];
+    // Of a state that lasts for a moment those below may hear or not.
+    const bool is_brief =
+        state == "Open" ? model_.IsBelowClosed(queue) : state.starts_with("Clos") && model_.IsReopened(queue);
+    if ((is_brief && !IsLeaf(name)) || !Take(name)) return "nothing";
+    model_.Enter(queue, state.empty() ? "Open" : state);
+    rig_.server().Merge(kube::kQueues, "", name, json::object{{"status", json::object{{"state", state}}}}, "status");
+    return fmt::format("queue {} is edited to '{}'", name, state);
+  }
 
   std::string Act() {
-    if (random_.OneIn(3)) rig_.KillAt(1 + static_cast<int>(random_.Uniform(20)));
-    const uint64_t what = random_.Uniform(20);
-    if (what < 5) return Command(kCloseQueue);
-    if (what < 10) return Command(kOpenQueue);
-    if (what < 13) {
-      const std::string group = fmt::format("g-{}", next_++);
-      const std::string queue = AnyQueue();
-      model_.groups[group] = queue;
-      rig_.MakeGroup(group, queue, random_.OneIn(2) ? "Running" : "Pending");
-      return fmt::format("group {} in {}", group, queue);
+    const uint64_t what = random_.Uniform(24);
+    if (what < 4) return Command(kCloseQueue);
+    if (what < 8) return Command(kOpenQueue);
+    if (what < 11) {
+      const std::string name = fmt::format("g-{}", next_++);
+      Model::Group& group = model_.groups[name] = {AnyQueue(), AnyPhase()};
+      rig_.MakeGroup(name, group.queue, group.phase);
+      return fmt::format("group {} in {}, {}", name, group.queue, group.phase);
     }
-    if (what < 16 && !model_.groups.empty()) {
-      auto group = model_.groups.begin();
-      std::advance(group, random_.Uniform(model_.groups.size()));
-      const std::string name = group->first;
-      if (random_.OneIn(2)) {
-        group->second = AnyQueue();
-        rig_.server().Merge(kube::kPodGroups, "default", name,
-                            json::object{{"spec", json::object{{"queue", group->second}}}});
-        return fmt::format("group {} moves to {}", name, group->second);
-      }
-      model_.groups.erase(group);
-      rig_.server().Delete(kube::kPodGroups, "default", name);
-      return fmt::format("group {} is deleted", name);
-    }
-    if (what < 17) {
+    if (what < 19 && !model_.groups.empty()) return ChangeGroup();
+    if (what < 20) return MoveSlot();
+    if (what < 21) {
       MakeQueue();
       return "a new queue";
     }
-    const std::string name = OneOfThem();
-    if (what < 19) {
+    const std::string name = AnyQueue();
+    if (name == "root" || name == "default" || !IsFree(name)) return "nothing";
+    if (what < 23) {
       const std::string parent = AnyQueue();
-      if (!IsBelow(parent, name)) {
-        model_.queues[name].parent = parent;
-        rig_.server().Merge(kube::kQueues, "", name, json::object{{"spec", json::object{{"parent", parent}}}});
-      }
+      if (IsBelow(parent, name) || !IsFreeParent(parent)) return "nothing";
+      TakeBelow(name, parent);
+      model_.queues[name].parent = parent;
+      rig_.server().Merge(kube::kQueues, "", name, json::object{{"spec", json::object{{"parent", parent}}}});
       return fmt::format("queue {} moves below {}", name, parent);
     }
     if (model_.queues.size() < 4) return "nothing";
+    busy_.insert(name);
     model_.queues.erase(name);
     deleted_.push_back(name);
     rig_.server().Delete(kube::kQueues, "", name);
     return fmt::format("queue {} is deleted", name);
   }
 
+  std::string AnyPhase() { return kPhases[random_.Uniform(std::size(kPhases))]; }
+
+  // Requires: there is one.
+  std::string ChangeGroup() {
+    auto group = model_.groups.begin();
+    std::advance(group, random_.Uniform(model_.groups.size()));
+    const std::string name = group->first;
+    const std::string before = group->second.queue;
+    const uint64_t what = random_.Uniform(4);
+    if (what < 2) {
+      group->second.phase = AnyPhase();
+      rig_.server().Merge(kube::kPodGroups, "default", name,
+                          json::object{{"status", json::object{{"phase", group->second.phase}}}});
+      return fmt::format("group {} is {}", name, group->second.phase);
+    }
+    if (what == 2) {
+      group->second.queue = AnyQueue();
+      model_.Leave(before);
+      rig_.server().Merge(kube::kPodGroups, "default", name,
+                          json::object{{"spec", json::object{{"queue", group->second.queue}}}});
+      return fmt::format("group {} moves from {} to {}", name, before, group->second.queue);
+    }
+    model_.groups.erase(group);
+    model_.Leave(before);
+    rig_.server().Delete(kube::kPodGroups, "default", name);
+    return fmt::format("group {} of {} is deleted", name, before);
+  }
+
+  // Another replica has it until everything settles, and does nothing.
+  std::string MoveSlot() {
+    const uint32_t slot = SlotOf(AnyQueue());
+    if (!rig_.alive() || !away_.insert(slot).second) return "nothing";
+    rig_.CloseSlot(slot);
+    return fmt::format("slot {} is closed", slot);
+  }
+
+  // Of a queue that is above none, several in a row: they are carried out in their order.
   std::string Command(std::string_view action) {
-    const std::string queue = AnyQueue();
-    Model::Queue& of = model_.queues[queue];
-    rig_.Command(fmt::format("c-{:05}", next_++), queue, action);
-    if (action == kOpenQueue && !model_.IsBelowClosed(of)) Model::Open(of);
-    if (action == kCloseQueue && queue != "root" && !Model::IsClosed(of)) model_.Close(queue);
-    return fmt::format("{} {}", action, queue);
+    const std::string name = AnyQueue();
+    Model::Queue& queue = model_.queues[name];
+    const bool is_brief = action == kCloseQueue && model_.IsReopened(queue);
+    if (queue.state == kNonsense || is_brief || !Take(name)) return "nothing";
+    std::string text = name;
+    for (uint64_t more = IsLeaf(name) ? 1 + random_.Uniform(3) : 1; more > 0; --more) {
+      rig_.Command(fmt::format("c-{:05}", next_++), name, action);
+      if (action == kOpenQueue && !model_.IsBelowClosed(queue)) Model::Open(queue);
+      if (action == kCloseQueue && name != "root" && !Model::IsClosed(queue)) Model::Close(queue);
+      text += fmt::format(" {}", action);
+      action = random_.OneIn(2) ? kOpenQueue : kCloseQueue;
+    }
+    return text;
+  }
+
+  void Restart() {
+    if (random_.OneIn(4)) rig_.LoseDisk();
+    rig_.KillAt(0);
+    away_.clear();
+    rig_.Start();
   }
 
   void Settle() {
     model_.Settle();
-    rig_.Run(absl::Minutes(1));
+    if (rig_.alive()) {
+      for (const uint32_t slot : away_) rig_.OpenSlot(slot);
+      away_.clear();
+      rig_.Run(absl::Minutes(1));
+    }
     if (rig_.alive()) return rig_.KillAt(0);
-    if (random_.OneIn(4)) rig_.LoseDisk();
-    rig_.KillAt(0);
-    rig_.Start();
+    Restart();
     rig_.Run(absl::Minutes(1));
   }
 
   void Compare() {
-    for (const auto& [name, queue] : model_.queues) {
-      EXPECT_EQ(rig_.StateOf(name), queue.state) << name << ": " << rig_.HistoryOf(name);
+    for (auto& [name, queue] : model_.queues) {
+      const std::string state = rig_.StateOf(name);
+      if (model_.MayBeClosed(name) && state == "Closed") queue.state = state;
+      EXPECT_EQ(state, queue.state) << name << ": " << rig_.HistoryOf(name);
       EXPECT_EQ(rig_.MarkOf(name), queue.mark) << name;
+      if (queue.state == kNonsense) continue;  // Nothing is written of it.
       const json::value status = rig_.MemberOf(name, "status");
-      EXPECT_EQ(FindInt(status, "running") + FindInt(status, "pending"), model_.GroupsOf(name)) << name;
+      for (size_t i = 0; i < std::size(kCounts); ++i) {
+        EXPECT_EQ(FindInt(status, kCounts[i]), model_.GroupsOf(name, kPhases[i])) << name << ", " << kCounts[i];
+      }
     }
+    rig_.ExpectShownIsRecorded();
   }
 
   SeededRandom random_;
   QueueRig rig_;
   Model model_;
   std::vector<std::string> deleted_;
+  std::set<std::string> busy_;  // Queues that acts are about, since everything had settled.
+  std::set<uint32_t> away_;     // Slots.
   int next_ = 0;
 };
 
@@ -204,7 +344,7 @@ class QueueHierarchyTest : public ::testing::TestWithParam<int> {};
 TEST_P(QueueHierarchyTest, StatesMarksAndCountsAreThoseOfTheModel) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    Hierarchy(seed, GetParam()).Run(60);
+    Hierarchy(seed, GetParam()).Run(30);
   }
 }
 
