@@ -1,8 +1,8 @@
 #include "kubesim/actors/cluster.h"
 
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "common/exec/sim_loop.h"
 #include "common/http/direct_client.h"
@@ -233,6 +233,35 @@ TEST_F(ClusterTest, AQueuesCapabilityAndStateHoldGroupsBack) {
   MakeGroup("stray", 1, {{"queue", "unknown"}});
   time_.Advance(absl::Seconds(3));
   EXPECT_EQ(GroupPhase("stray"), "");  // Left untouched.
+}
+
+// A group that came in while the queue was open stays in: its pods wait as those of one that is not let in do.
+TEST_F(ClusterTest, AQueueThatIsNotOpenNeitherLetsGroupsInNorPlacesTheirPods) {
+  Start();
+  const json::object minimum{{"minResources", json::object{{"cpu", "1"}}}};
+  int round = 0;
+  for (const char* state : {"Closing", "Closed", "Unknown"}) {
+    SCOPED_TRACE(state);
+    const std::string before = fmt::format("before-{}", ++round);
+    const std::string after = fmt::format("after-{}", round);
+    MakeGroup(before, 1, minimum);
+    ASSERT_TRUE(Until([&] { return GroupPhase(before) == "Inqueue"; }));
+    OpenQueue("default", state);
+    MakeGroup(after, 1, minimum);
+    MakePod(before + "-0", before, "true");
+    MakePod(after + "-0", after, "true");
+    time_.Advance(absl::Seconds(5));
+    EXPECT_EQ(GroupPhase(before), "Inqueue");
+    EXPECT_EQ(GroupPhase(after), "Pending");
+    for (const std::string& group : {before, after}) {
+      EXPECT_EQ(PodPhase(group + "-0"), "Pending");
+      EXPECT_THAT(LastMessage(group), ::testing::HasSubstr(fmt::format("its state is <{}>", state)));
+    }
+    OpenQueue("default", "Open");
+    for (const std::string& group : {before, after}) {
+      EXPECT_TRUE(Until([&] { return PodPhase(group + "-0") == "Succeeded"; })) << group << ": " << GroupPhase(group);
+    }
+  }
 }
 
 TEST_F(ClusterTest, TaskMinimumsHoldBackAGangThatHasEnoughPodsOfTheWrongTask) {
