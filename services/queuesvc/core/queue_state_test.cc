@@ -1,38 +1,76 @@
 #include "services/queuesvc/core/queue_state.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iterator>
 
 namespace basalt::queuesvc {
 namespace {
 
-struct Cell {
+constexpr QueueState kStates[] = {QueueState::kEmpty, QueueState::kOpen, QueueState::kClosed, QueueState::kClosing,
+                                  QueueState::kUnknown};
+
+// By kStates, what becomes of a queue that holds no pod groups, and of one that does.
+struct Action {
+  const char* what;
   QueueAction action;
-  QueueState state;
-  int64_t pod_groups;
-  QueueOperation operation;
-  QueueState next;
+  struct {
+    QueueOperation operation;
+    QueueState without;
+    QueueState with;
+  } of[std::size(kStates)];
 };
 
+// Of the table of predicates, those cells whose handler is the one that the state has chosen: the function has no
+// handler, so that the others (the handler of closed queues asked about one that is Closing) cannot be asked for.
+// kInvalid is refused before.
 TEST(QueueStateTest, EveryReachableCellOfTheSpecsTable) {
-  using A = QueueAction;
   using S = QueueState;
   using O = QueueOperation;
-  const Cell cells[] = {
-      {A::kOpen, S::kEmpty, 0, O::kSync, S::kOpen},        {A::kOpen, S::kOpen, 3, O::kSync, S::kOpen},
-      {A::kOpen, S::kClosed, 0, O::kOpen, S::kOpen},       {A::kOpen, S::kClosing, 2, O::kOpen, S::kOpen},
-      {A::kOpen, S::kUnknown, 0, O::kOpen, S::kOpen},      {A::kClose, S::kEmpty, 0, O::kClose, S::kClosed},
-      {A::kClose, S::kOpen, 0, O::kClose, S::kClosed},     {A::kClose, S::kOpen, 3, O::kClose, S::kClosing},
-      {A::kClose, S::kClosed, 3, O::kSync, S::kClosed},    {A::kClose, S::kClosing, 0, O::kSync, S::kClosed},
-      {A::kClose, S::kClosing, 1, O::kSync, S::kClosing},  {A::kClose, S::kUnknown, 0, O::kClose, S::kClosed},
-      {A::kClose, S::kUnknown, 1, O::kClose, S::kClosing}, {A::kSync, S::kEmpty, 0, O::kSync, S::kOpen},
-      {A::kSync, S::kOpen, 1, O::kSync, S::kOpen},         {A::kSync, S::kClosed, 5, O::kSync, S::kClosed},
-      {A::kSync, S::kClosing, 1, O::kSync, S::kClosing},   {A::kSync, S::kClosing, 0, O::kSync, S::kClosed},
-      {A::kSync, S::kUnknown, 0, O::kSync, S::kUnknown},
+  const Action actions[] = {
+      {"OpenQueue",
+       QueueAction::kOpen,
+       {{O::kSync, S::kOpen, S::kOpen},
+        {O::kSync, S::kOpen, S::kOpen},
+        {O::kOpen, S::kOpen, S::kOpen},
+        {O::kOpen, S::kOpen, S::kOpen},
+        {O::kOpen, S::kOpen, S::kOpen}}},
+      {"CloseQueue",
+       QueueAction::kClose,
+       {{O::kClose, S::kClosed, S::kClosing},
+        {O::kClose, S::kClosed, S::kClosing},
+        {O::kSync, S::kClosed, S::kClosed},
+        {O::kSync, S::kClosed, S::kClosing},
+        {O::kClose, S::kClosed, S::kClosing}}},
+      {"SyncQueue",
+       QueueAction::kSync,
+       {{O::kSync, S::kOpen, S::kOpen},
+        {O::kSync, S::kOpen, S::kOpen},
+        {O::kSync, S::kClosed, S::kClosed},
+        {O::kSync, S::kClosed, S::kClosing},
+        {O::kSync, S::kUnknown, S::kUnknown}}},
   };
-  for (const Cell& cell : cells) {
-    const QueueTransition got = NextState(cell.state, cell.action, cell.pod_groups);
-    EXPECT_EQ(got.operation, cell.operation) << static_cast<int>(cell.action) << " in " << static_cast<int>(cell.state);
-    EXPECT_EQ(got.next, cell.next) << static_cast<int>(cell.action) << " in " << static_cast<int>(cell.state);
+  for (const Action& action : actions) {
+    for (size_t i = 0; i < std::size(kStates); ++i) {
+      for (const int64_t pod_groups : {0, 1, 5}) {
+        SCOPED_TRACE(fmt::format("{} in '{}' with {}", action.what, FormatQueueState(kStates[i]), pod_groups));
+        const QueueTransition got = NextState(kStates[i], action.action, pod_groups);
+        EXPECT_EQ(got.operation, action.of[i].operation);
+        EXPECT_EQ(got.next, pod_groups == 0 ? action.of[i].without : action.of[i].with);
+      }
+    }
+  }
+}
+
+TEST(QueueStateTest, WordsAreReadAsTheyAreWrittenAndNoOthers) {
+  for (const QueueState state : kStates) EXPECT_EQ(ParseQueueState(FormatQueueState(state)), state);
+  for (const char* other : {"open", "Ajar", "Open "}) EXPECT_EQ(ParseQueueState(other), QueueState::kInvalid) << other;
+  EXPECT_EQ(ParseQueueAction(kOpenQueue), QueueAction::kOpen);
+  EXPECT_EQ(ParseQueueAction(kCloseQueue), QueueAction::kClose);
+  for (const char* other : {"SyncQueue", "DrainQueue", "openqueue", ""}) {
+    EXPECT_EQ(ParseQueueAction(other), QueueAction::kSync) << other;
   }
 }
 
