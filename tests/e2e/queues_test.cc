@@ -19,7 +19,10 @@ using ::testing::HasSubstr;
 
 constexpr char kQueues[] = "/apis/scheduling.volcano.sh/v1beta1/queues";
 constexpr char kGroupPath[] = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
+constexpr char kJobs[] = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
 constexpr char kCommands[] = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands";
+
+bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 class QueuesTest : public ::testing::Test {
  protected:
@@ -73,6 +76,15 @@ class QueuesTest : public ::testing::Test {
       if (status != nullptr) sum += FindInt(*status, phase);
     }
     return sum;
+  }
+  // Of the one pod group that there is.
+  std::string PhaseOfOnlyGroup() {
+    const json::value list = world_.KubeGet(kGroupPath);
+    if (list.is_null()) return "";
+    const json::array& groups = Find(list, "items")->as_array();
+    if (groups.size() != 1) return fmt::format("there are {}", groups.size());
+    const json::value* const status = Find(groups[0], "status");
+    return status == nullptr ? "" : std::string(FindString(*status, "phase"));
   }
   bool Becomes(std::string_view queue, std::string_view state) {
     return Eventually(absl::Seconds(60), [&] { return State(queue) == state; });
@@ -219,6 +231,27 @@ TEST_F(QueuesTest, AQueueIsClosedOnceItsJobsAreGoneAndTakesNoOthers) {
   EXPECT_TRUE(Becomes("nlp", "Closed"));
   Does("open", "team");
   EXPECT_TRUE(Becomes("nlp", "Open"));
+}
+
+// As kubectl makes it: basaltctl refuses to.
+TEST_F(QueuesTest, AJobOfAClosedQueueWaitsAndNamesItAndRunsOnceItIsOpen) {
+  Does("close", "nlp");
+  Post(kJobs, R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"early"},"spec":{)"
+              R"("schedulerName":"volcano","queue":"nlp","tasks":[{"name":"work","replicas":1,"template":{)"
+              R"("metadata":{"annotations":{"kubesim.basalt.dev/duration":"1s"}},"spec":{"restartPolicy":"Never",)"
+              R"("containers":[{"name":"main","image":"busybox","command":["sh","-c","sleep 1"],)"
+              R"("resources":{"requests":{"cpu":"100m"}}}]}}}]}})");
+  const auto explained = [this] { return world_.Ctl({"job", "explain", "early"}).out; };
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return Contains(explained(), "queue nlp is Closed"); }))
+      << explained();
+  // The scheduler has looked at its pod group: one that it lets in is Inqueue from its first look on.
+  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return PhaseOfOnlyGroup() == "Pending"; })) << PhaseOfOnlyGroup();
+  EXPECT_EQ(world_.JobPhase("early"), "Pending");
+  EXPECT_EQ(State("nlp"), "Closed") << "it stays so when pod groups come";
+
+  Does("open", "nlp");
+  EXPECT_EQ(world_.Ctl({"job", "wait", "early", "--for", "Completed", "--timeout", "60s"}).exit_code, 0) << explained();
+  EXPECT_EQ(world_.Ctl({"job", "delete", "early"}).exit_code, 0);
 }
 
 // The scheduler writes what is allocated, queuesvc state and counts: neither takes back what the other has written.
