@@ -114,6 +114,12 @@ kind: PodGroup
 metadata: {name: gang}
 spec: {minMember: 1}
 YAML
+cat >queue.yaml <<'YAML'
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: team}
+spec: {parent: root}
+YAML
 
 shows "kubesim says what it does not do" "does not evaluate the validation rules" cat kubesim.log
 
@@ -124,6 +130,14 @@ shows "nodes" "node-1 +Ready" kubectl get nodes
 shows "explain" "minMember" kubectl explain podgroup.spec
 shows "namespaces" "kube-system +Active" kubectl get ns
 shows "queues" "root" kubectl get queues
+ok "create queue" kubectl create -f queue.yaml
+# As queuesvc says it; an old kubectl has no flag for the subresource.
+printf '{"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "team", "resourceVersion": "%s"}, "status": %s}' \
+  "$(kubectl get queue team -o jsonpath='{.metadata.resourceVersion}')" \
+  '{"state": "Closing", "pending": 1, "inqueue": 2, "running": 3, "unknown": 4, "completed": 5}' >queue.json
+ok "state and counts" kubectl replace --raw /apis/scheduling.volcano.sh/v1beta1/queues/team/status -f queue.json
+shows "columns of queues" "^NAME +PARENT +STATE +PENDING +INQUEUE +RUNNING +UNKNOWN +COMPLETED\$" kubectl get queues
+shows "state and counts of a queue" "^team +root +Closing +1 +2 +3 +4 +5\$" kubectl get queues
 
 # Create and read.
 ok "create" kubectl create -f map.yaml
