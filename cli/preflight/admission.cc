@@ -33,14 +33,14 @@ const std::vector<Kind>& Kinds() {
        "what the definitions do not refuse is refused by basaltctl, and of kubectl told afterwards: in the status of "
        "the job, as an Event",
        {"jobs.basalt.dev", "jobs-new.basalt.dev", "jobs-fixed.basalt.dev", "jobs-templates.basalt.dev",
-        "jobs-advice.basalt.dev", "podgroups.basalt.dev", "pods.basalt.dev", "queues-protected.basalt.dev",
-        "queues-hierarchy.basalt.dev"}},
+        "jobs-advice.basalt.dev", "podgroups.basalt.dev", "pods.basalt.dev", "queues.basalt.dev",
+        "queues-protected.basalt.dev", "queues-hierarchy.basalt.dev"}},
       {"mutatingadmissionpolicies",
        "mutatingadmissionpolicybindings",
        "1.36",
        "defaults are not stored: jobs run by them all the same, and kubectl does not show them",
        {"jobs-defaults.basalt.dev", "jobs-defaults-kept.basalt.dev", "podgroups-queue.basalt.dev",
-        "queues-hierarchy.basalt.dev"}}};
+        "queues-defaults.basalt.dev", "queues-hierarchy.basalt.dev"}}};
   return kinds;
 }
 

@@ -261,11 +261,12 @@ TEST(PreflightTest, WithoutAdmissionPoliciesItSaysWhatIsToldAfterwards) {
   api.documents[api_path + "/mutatingadmissionpolicies"] =
       R"({"items":[{"metadata":{"name":"jobs-defaults.basalt.dev"}},
       {"metadata":{"name":"jobs-defaults-kept.basalt.dev"}},
-      {"metadata":{"name":"podgroups-queue.basalt.dev"}},{"metadata":{"name":"queues-hierarchy.basalt.dev"}}]})";
+      {"metadata":{"name":"podgroups-queue.basalt.dev"}},{"metadata":{"name":"queues-defaults.basalt.dev"}},
+      {"metadata":{"name":"queues-hierarchy.basalt.dev"}}]})";
   api.documents[api_path + "/mutatingadmissionpolicybindings"] =
       R"({"items":[{"spec":{"policyName":"jobs-defaults.basalt.dev"}},
       {"spec":{"policyName":"jobs-defaults-kept.basalt.dev"}},{"spec":{"policyName":"podgroups-queue.basalt.dev"}},
-      {"spec":{"policyName":"queues-hierarchy.basalt.dev"}}]})";
+      {"spec":{"policyName":"queues-defaults.basalt.dev"}},{"spec":{"policyName":"queues-hierarchy.basalt.dev"}}]})";
   Findings all;
   ASSERT_TRUE(CheckAdmission(api, all).ok());
 

@@ -122,6 +122,7 @@ Case CaseOf(const json::value& row, const json::value& bases, const std::string&
   one.beyond = FindString(row, "beyond");
   one.open = FindString(row, "open");
   one.stored = ChangesOf(row, "stored");
+  one.given = ChangesOf(row, "given");
   return one;
 }
 

@@ -35,6 +35,8 @@ struct Case {
   std::string beyond;
   std::string open;
   Changes stored;  // What an accepted object has after defaulting; null: nothing there.
+  // What it has where the policies of deploy/admission are in force, with which it is accepted in any case.
+  Changes given;
 
   // The object as the case sends it, made of the base or of what was stored.
   json::value Changed(json::value from) const;
