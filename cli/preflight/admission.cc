@@ -34,7 +34,7 @@ const std::vector<Kind>& Kinds() {
        "the job, as an Event",
        {"jobs.basalt.dev", "jobs-new.basalt.dev", "jobs-fixed.basalt.dev", "jobs-templates.basalt.dev",
         "jobs-advice.basalt.dev", "podgroups.basalt.dev", "pods.basalt.dev", "queues.basalt.dev",
-        "queues-protected.basalt.dev", "queues-hierarchy.basalt.dev"}},
+        "queues-closing.basalt.dev", "queues-protected.basalt.dev", "queues-hierarchy.basalt.dev"}},
       {"mutatingadmissionpolicies",
        "mutatingadmissionpolicybindings",
        "1.36",
