@@ -116,6 +116,8 @@ class Stepping {
 
   QueueStep Close() const {
     if (facts_.name == kube::kRootQueue) return EndCommand(fmt::format("{}: root cannot be closed", Named()), true);
+    // With that mark an open parent would open it again.
+    if (!IsClosed(state_) && mark_ == kTrue && !parent_is_closed_) return Unmark();
     if (!IsClosed(state_)) return Become(QueueAction::kClose, Named());
     return EndCommand(fmt::format("{}: the queue is {}", Named(), facts_.queue->state()), false);
   }
@@ -132,6 +134,11 @@ class Stepping {
     if (IsClosed(state_)) return Become(QueueAction::kOpen, fmt::format("its parent {} is open again", parent));
     if (state_ == QueueState::kOpen) return QueueStep{.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
     return std::nullopt;
+  }
+
+  QueueStep Unmark() const {
+    if (TakesWrites(state_)) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
+    return Become(QueueAction::kOpen, fmt::format("{}: to be unmarked, and closed", Named()));
   }
 
   // Of a queue that is closed with its parent.

@@ -133,6 +133,11 @@ TEST(NextStepTest, WhatACommandAsksFor) {
       {"CloseQueue", "Open", "", "Open", 3, "apply Closing"},
       {"CloseQueue", "", "", "Open", 0, "apply Closed"},
       {"CloseQueue", "Unknown", "", "Open", 1, "apply Closing"},
+      // What somebody closes is not opened with the parent.
+      {"CloseQueue", "Open", "true", "Open", 0, "mark false"},
+      {"CloseQueue", "Unknown", "true", "Open", 0, "apply Open"},
+      {"CloseQueue", "Open", "false", "Open", 0, "apply Closed"},
+      {"CloseQueue", "Open", "true", "Closed", 0, "apply Closed"},
       {"CloseQueue", "Closed", "", "Open", 1, "done: command ns/c: the queue is Closed"},
       {"CloseQueue", "Closing", "", "Open", 1, "done: command ns/c: the queue is Closing"},
       {"OpenQueue", "Closed", "", "Open", 0, "apply Open"},

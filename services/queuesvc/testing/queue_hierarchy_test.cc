@@ -54,6 +54,11 @@ class Model {
 
   static bool IsClosed(const Queue& queue) { return queue.state == "Closed" || queue.state == "Closing"; }
   static void Close(Queue& queue) { queue.state = "Closing"; }
+  // It is not opened with its parent.
+  void CloseByHand(Queue& queue) const {
+    if (queue.mark == "true" && !IsBelowClosed(queue)) queue.mark = "false";
+    Close(queue);
+  }
   static void Open(Queue& queue) {
     queue.state = "Open";
     queue.mark = "false";
@@ -283,13 +288,12 @@ class Hierarchy {
   std::string Command(std::string_view action) {
     const std::string name = AnyQueue();
     Model::Queue& queue = model_.queues[name];
-    const bool is_brief = action == kCloseQueue && model_.IsReopened(queue);
-    if (queue.state == kNonsense || is_brief || !Take(name)) return "nothing";
+    if (queue.state == kNonsense || !Take(name)) return "nothing";
     std::string text = name;
     for (uint64_t more = IsLeaf(name) ? 1 + random_.Uniform(3) : 1; more > 0; --more) {
       rig_.Command(fmt::format("c-{:05}", next_++), name, action);
       if (action == kOpenQueue && !model_.IsBelowClosed(queue)) Model::Open(queue);
-      if (action == kCloseQueue && name != "root" && !Model::IsClosed(queue)) Model::Close(queue);
+      if (action == kCloseQueue && name != "root" && !Model::IsClosed(queue)) model_.CloseByHand(queue);
       text += fmt::format(" {}", action);
       action = random_.OneIn(2) ? kOpenQueue : kCloseQueue;
     }

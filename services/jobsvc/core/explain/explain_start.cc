@@ -28,10 +28,8 @@ void ExplainQueue(Explaining& telling) {
   if (in.queue.queue != nullptr) {
     const bool is_open = in.queue.queue->state() == "Open";
     problem += ": nothing new is admitted to it";
-    advice =
-        is_open ? "Submit the job again to one of those below it, as the queue of a job cannot be changed."
-                : fmt::format(
-                      "Open it (vcctl queue operate --action open --name {}), or submit the job to another one.", name);
+    advice = is_open ? "Submit the job again to one of those below it, as the queue of a job cannot be changed."
+                     : fmt::format("Open it (basaltctl queue open {}), or submit the job to another one.", name);
   }
   SetSince(QueueSince(in),
            telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(problem), std::move(advice)));
