@@ -110,6 +110,7 @@ TEST_F(ScaleApiTest, RefusalsNameTheFieldAndTheRule) {
     auto* policy = job.mutable_spec()->mutable_tasks(1)->mutable_partition_policy();
     policy->set_total_partitions(3);
     policy->set_partition_size(1);
+    job.mutable_spec()->add_plugins()->set_name("svc");
   });
   const auto invalid = absl::StatusCode::kInvalidArgument;
   job::v1::ScaleJobRequest request;
@@ -120,6 +121,7 @@ TEST_F(ScaleApiTest, RefusalsNameTheFieldAndTheRule) {
   Refuses(Request("t0", 0), invalid, "spec.tasks[0].minAvailable is 1, with 0 replicas");
   Refuses(Request("t1", 4), invalid, "spec.tasks[1].partitionPolicy");
   Refuses(Request("t0", 300000), invalid, "at most 200000");
+  Refuses(Request("t0", 2147483647), invalid, "at most 200000");
   request = Request("t0", 1);
   request.set_min_available(9);
   Refuses(request, invalid, "spec.minAvailable is 9, with 4 replicas");

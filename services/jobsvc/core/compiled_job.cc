@@ -48,8 +48,8 @@ void ForgetImpossible(kube::v1::JobSpec& spec) {
 }  // namespace
 
 std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec) {
+  if (HasTooManyPods(spec)) return {};
   std::vector<TaskShape> shape;
-  int64_t total = 0;
   std::map<std::string_view, int32_t> position_of;
   for (const auto& task : spec.tasks()) {
     const int32_t replicas = std::max(0, task.replicas());
@@ -57,10 +57,8 @@ std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec) {
                      .replicas = replicas,
                      .partition_size = task.partition_policy().partition_size(),
                      .needed = task.has_min_available() ? task.min_available() : task.replicas()});
-    total += replicas;
     position_of.emplace(task.name(), static_cast<int32_t>(shape.size()) - 1);
   }
-  if (total > kMaxPodsPerJob) return {};
   for (size_t task = 0; task < shape.size(); ++task) {
     const auto& depends_on = spec.tasks(static_cast<int>(task)).depends_on();
     for (const std::string& name : depends_on.names()) {

@@ -65,6 +65,7 @@ TEST(RenderedJobTest, PodsAreTheJobsOfItsFirstRun) {
 
 TEST(RenderedJobTest, WhatCannotBeMadeIsNamed) {
   EXPECT_EQ(RenderedJob::Create(Accepted({{"t", 1, "{"}}, {})).status().code(), absl::StatusCode::kInvalidArgument);
+  ExpectInvalid(RenderedJob::Create(Accepted({{"worker", 2147483647}}, {"pytorch"})).status(), "at most 200000");
   const absl::StatusOr<RenderedJob> job = RenderedJob::Create(Accepted({{"t"}}, {}));
   ASSERT_TRUE(job.ok());
   const auto ignore = [](const std::string&) {};

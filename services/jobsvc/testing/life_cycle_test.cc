@@ -201,6 +201,11 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
   auto bad = MakeJob("bad", 1, 2);
   bad.mutable_spec()->mutable_tasks(0)->set_replicas(1'000'000'000);
   rig.kube().PutJob(bad);
+  // What svc says of each of its pods would not have room in memory.
+  auto huge = MakeJob("huge", 1, 2);
+  huge.mutable_spec()->mutable_tasks(0)->set_replicas(2'147'483'647);
+  huge.mutable_spec()->add_plugins()->set_name("svc");
+  rig.kube().PutJob(huge);
   auto broken = MakeJob("broken", 1, 2);
   broken.set_decode_error("two");
   rig.kube().PutJob(broken);
@@ -208,6 +213,7 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.kube().job("default/bad").status().reason(), "InvalidJob");
   EXPECT_NE(rig.kube().job("default/bad").status().message(), "");
+  EXPECT_NE(rig.kube().job("default/huge").status().message().find("at most 200000"), std::string::npos);
   EXPECT_EQ(rig.kube().job("default/broken").status().message(),
             "spec.tasks[0].replicas: expected a number, found a string");
   EXPECT_EQ(rig.kube().pods().size(), 2u);

@@ -54,6 +54,12 @@ int64_t SumOfReplicas(const JobSpec& spec) {
   return sum;
 }
 
+int64_t NumberOfPods(const JobSpec& spec) {
+  int64_t pods = 0;
+  for (const TaskSpec& task : spec.tasks()) pods += std::max(0, task.replicas());
+  return pods;
+}
+
 const kube::v1::JobPlugin* FindPlugin(const JobSpec& spec, std::string_view name) {
   for (const kube::v1::JobPlugin& plugin : spec.plugins()) {
     if (plugin.name() == name) return &plugin;

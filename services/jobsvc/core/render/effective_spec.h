@@ -23,6 +23,10 @@ kube::v1::JobSpec EffectiveSpec(const kube::v1::Job& job, const DefaultOptions& 
 
 // More pods than this in one job are refused in words: a typing error must not cost the process its memory.
 inline constexpr int64_t kMaxPodsPerJob = 200'000;
+// Of all tasks; one whose replicas are below 0 has none. What costs as much as the job has pods is begun only where
+// they are not too many.
+int64_t NumberOfPods(const kube::v1::JobSpec& spec);
+inline bool HasTooManyPods(const kube::v1::JobSpec& spec) { return NumberOfPods(spec) > kMaxPodsPerJob; }
 
 // Sum over tasks of minAvailable, or of replicas where that is not set. 64 bits: manifests may hold anything.
 int64_t SumOfTaskMinimums(const kube::v1::JobSpec& spec);

@@ -150,9 +150,12 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(EffectiveSpecTest, HostileNumbersDoNotOverflow) {
   Job job;
   for (int i = 0; i < 3; ++i) AddTask(job, "", 2'000'000'000);
-  const JobSpec spec = EffectiveSpec(job);
+  JobSpec spec = EffectiveSpec(job);
   EXPECT_EQ(spec.min_available(), 2147483647);
   EXPECT_EQ(SumOfReplicas(spec), 6'000'000'000);
+  spec.add_tasks()->set_replicas(-2'000'000'000);
+  EXPECT_EQ(SumOfReplicas(spec), 4'000'000'000);
+  EXPECT_EQ(NumberOfPods(spec), 6'000'000'000);
 }
 
 TEST(EffectiveSpecTest, SchedulerNameIsTheConfiguredOne) {

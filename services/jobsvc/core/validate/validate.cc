@@ -47,11 +47,10 @@ void CheckTiers(Checker& c) {
 }
 
 void CheckNumberOfPods(Checker& c) {
-  const int64_t replicas = SumOfReplicas(c.spec);
-  if (replicas <= kMaxPodsPerJob) return;
+  if (!HasTooManyPods(c.spec)) return;
   c.Add(Kind::kInvalid, "spec.tasks",
-        fmt::format("has {} pods in one job; at most {} are carried out, so make several jobs of it", replicas,
-                    kMaxPodsPerJob));
+        fmt::format("has {} pods in one job; at most {} are carried out, so make several jobs of it",
+                    NumberOfPods(c.spec), kMaxPodsPerJob));
 }
 
 // ---- 2.3: for each task ----

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "common/base/status.h"
 #include "common/kube/name_rules.h"
@@ -78,19 +80,22 @@ void CheckPlugins(Checker& c) {
   kube::v1::Job job;
   job.mutable_meta()->set_namespace_(c.job_namespace.data(), c.job_namespace.size());
   job.mutable_meta()->set_name(c.name.data(), c.name.size());
-  const absl::StatusOr<JobView> view =
-      MakeJobView(job, c.spec);  // Rules of their own tell of a template in a bad shape.
+  // Not of a template in a bad shape, and not of more pods than a job can have: rules of their own tell of these.
+  std::optional<JobView> view;
+  if (!HasTooManyPods(c.spec)) {
+    if (absl::StatusOr<JobView> made = MakeJobView(job, c.spec); made.ok()) view = *std::move(made);
+  }
   for (const std::unique_ptr<Plugin>& plugin : plugins) {
     const std::string field = FieldOf(plugin->Name());
     c.rule = "N4";
-    const absl::Status startable = view.ok() ? plugin->Check(*view) : absl::OkStatus();
+    const absl::Status startable = view ? plugin->Check(*view) : absl::OkStatus();
     if (!startable.ok()) c.Add(Kind::kInvalid, field, ToStd(startable.message()));
     c.rule = "N2";
     if (!plugin->ArgumentComplaint().empty()) {
       c.Warn(field,
              fmt::format("has arguments that cannot be used: {}; the others count", plugin->ArgumentComplaint()));
     }
-    if (!view.ok()) continue;
+    if (!view) continue;
     for (const std::string& doubt : plugin->Doubts(*view)) c.Warn(field, doubt);
   }
 }

@@ -1,5 +1,6 @@
 #include "services/jobsvc/core/validate/validate.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -388,6 +389,50 @@ TEST(ValidateJobTest, AJobHasSoManyPodsAtMost) {
   EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns").violations), "");
   spec.mutable_tasks(0)->set_replicas(spec.tasks(0).replicas() + 1);
   EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns").violations), "N3 INVALID spec.tasks");
+}
+
+// What a plugin asks of the job costs as much as the job has pods: of more than a job can have none is asked.
+TEST(ValidateJobTest, OfTooManyPodsNoPluginIsAsked) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  struct Case {
+    const char* what;
+    std::vector<int32_t> replicas;
+    std::string wanted;
+  };
+  std::vector<Case> cases = {
+      {"one task", {kMost}, "N3 INVALID spec.tasks"},
+      {"two tasks", {kMost, kMost}, "N3 INVALID spec.tasks"},
+      {"many tasks, each of which is small enough", std::vector<int32_t>(100, 200'000), "N3 INVALID spec.tasks"},
+      {"one that takes away what the other has",
+       {kMost, -kMost},
+       "S2 INVALID spec.tasks[1].replicas N3 INVALID spec.tasks C4 INVALID spec.tasks[1].minAvailable"},
+  };
+  for (const std::string_view plugin : KnownPlugins()) {
+    for (const Case& test : cases) {
+      JobSpec spec = GoodSpec();
+      spec.clear_tasks();
+      for (size_t i = 0; i < test.replicas.size(); ++i) {
+        kube::v1::TaskSpec* const task = spec.add_tasks();
+        // The names that plugins look for.
+        constexpr std::string_view kRoles[] = {"worker", "master"};
+        task->set_name(i < 2 ? std::string(kRoles[i]) : fmt::format("t{}", i));
+        task->set_replicas(test.replicas[i]);
+        task->set_min_available(0);
+        task->set_template_json(std::string(kGoodTemplate));
+      }
+      spec.set_min_available(0);
+      AddPlugin(spec, std::string(plugin).c_str());
+      for (kube::v1::JobPlugin& wanted : *spec.mutable_plugins()) {
+        if (plugin == "ray") wanted.add_arguments("--head=worker");
+        if (plugin == "mpi") wanted.add_arguments("--master=worker");
+        if (plugin == "mpi" && test.replicas.size() > 1) wanted.add_arguments("--worker=master");
+      }
+      kube::v1::Job job;
+      *job.mutable_spec() = spec;
+      const Validation validation = ValidateJob(EffectiveSpec(job), "j", "ns");
+      EXPECT_EQ(RulesOf(validation.violations), test.wanted) << plugin << ", " << test.what;
+    }
+  }
 }
 
 TEST(ValidateJobTest, TheNamespaceIsALabel) {
