@@ -54,11 +54,16 @@ void PodEdit::ForEachContainer(Containers which, const std::function<void(json::
 
 void PodEdit::AddPort(json::object& container, std::string_view name, int64_t port) {
   json::array& ports = ArrayMember(container, "ports");
+  bool is_taken = false;
   for (const json::value& exposed : ports) {
     const json::value* const number = Find(exposed, "containerPort");
     if (number != nullptr && number->is_number() && number->to_number<double>() == static_cast<double>(port)) return;
+    if (FindString(exposed, "name") == name) is_taken = true;
   }
-  ports.push_back({{"name", ToJson(name)}, {"containerPort", port}});
+  json::object added;
+  if (!is_taken) added["name"] = ToJson(name);
+  added["containerPort"] = port;
+  ports.push_back(std::move(added));
 }
 
 void PodEdit::AppendEnv(Containers which, const json::object& variable) {

@@ -38,7 +38,8 @@ class PodEdit {
   const std::string& mark_prefix() const { return mark_prefix_; }
 
   void ForEachContainer(Containers which, const std::function<void(json::object&)>& edit);
-  // Appends the port to the container unless the container exposes that number already.
+  // Appends the port to the container unless the container exposes that number already; without the name where another
+  // port of the container has that name, since Kubernetes refuses two of one name.
   static void AddPort(json::object& container, std::string_view name, int64_t port);
   // Appends to every container; variables of the same name stay before it, as upstream leaves them.
   void AppendEnv(Containers which, const json::object& variable);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "common/base/status.h"
+
 namespace basalt::jobsvc {
 namespace {
 
@@ -31,6 +33,13 @@ std::string WaitScript(std::string_view host, int64_t port, int64_t seconds) {
       "done\n"
       "echo \"{0}:{1} listens\"\n",
       host, port, seconds);
+}
+
+bool HasContainer(const json::value& spec, std::string_view list, std::string_view name) {
+  const json::value* const containers = Find(spec, list);
+  return containers != nullptr && containers->is_array() &&
+         std::any_of(containers->get_array().begin(), containers->get_array().end(),
+                     [name](const json::value& container) { return FindString(container, "name") == name; });
 }
 
 }  // namespace
@@ -79,6 +88,22 @@ absl::Status PytorchPlugin::OnPod(PodEdit& pod) const {
   });
   if (is_worker && waits_for_master_) AddWait(pod, master_host);
   return absl::OkStatus();
+}
+
+absl::Status PytorchPlugin::Check(const JobView& job) const {
+  const TaskView* const worker = FindTask(job, worker_);
+  if (!waits_for_master_ || worker == nullptr || worker_ == master_ || FindTask(job, master_) == nullptr) {
+    return absl::OkStatus();
+  }
+  const json::value* const spec = worker->pod_template.if_contains("spec");
+  if (spec == nullptr || HasContainer(*spec, "initContainers", kWaitName) ||
+      !HasContainer(*spec, "containers", kWaitName)) {
+    return absl::OkStatus();
+  }
+  return Invalid(fmt::format(
+      "adds the container '{}' to the pods of the task '{}', which have an ordinary container of that name: "
+      "Kubernetes refuses such pods; give the container another name",
+      kWaitName, worker_));
 }
 
 std::vector<std::string> PytorchPlugin::Doubts(const JobView& job) const {

@@ -16,6 +16,7 @@ class PytorchPlugin : public Plugin {
     return "Tells masters and workers MASTER_ADDR, MASTER_PORT, WORLD_SIZE and RANK.";
   }
   absl::Status OnPod(PodEdit& pod) const override;
+  absl::Status Check(const JobView& job) const override;
   std::vector<std::string> Doubts(const JobView& job) const override;
 
  protected:

@@ -52,19 +52,6 @@ done
 echo "j-master-0.j:23456 listens"
 )";
 
-// The script of the pod's container wait-for-master; empty: the pod has none.
-std::string ScriptOf(const std::string& pod) {
-  const json::value parsed = json::parse(pod);
-  const json::value* const containers = FindPath(parsed, {"spec", "initContainers"});
-  if (containers == nullptr) return {};
-  for (const json::value& container : containers->as_array()) {
-    if (FindString(container, "name") == "wait-for-master") {
-      return std::string(container.at("command").as_array().at(2).as_string());
-    }
-  }
-  return {};
-}
-
 TEST(PytorchPluginTest, TellsEveryPodTheMasterAndItsOwnRank) {
   const auto plugin = MakePlugin("pytorch");
   const JobView job = TestView(TestJob("j", {{"master", 1}, {"worker", 2}, {"other", 2}}));
@@ -220,11 +207,28 @@ TEST(PytorchPluginTest, AContainerOfTheTemplateThatWaitsAlreadyStays) {
              Pod({.rank = "1"}, R"({"name":"wait-for-master","image":"mine"},{"name":"i"})"));
 }
 
-TEST(PytorchPluginTest, AnOrdinaryContainerOfThatNameDoesNotWait) {
-  const JobView job =
-      TestView(TestJob("j", {{"worker", 2, R"({"spec":{"containers":[{"name":"wait-for-master"}]}})"}, {"master", 1}}));
-  EXPECT_EQ(ScriptOf(EditedPod(*MakePlugin("pytorch", Words({"--wait-master-enabled"})), job, 0)), kScript);
-  EXPECT_EQ(ScriptOf(EditedPod(*MakePlugin("pytorch"), job, 0)), "");
+// An ordinary container of that name does not wait, and Kubernetes refuses a pod with two containers of one name.
+TEST(PytorchPluginTest, RefusesAnOrdinaryContainerOfThatNameWhereAWorkerWaits) {
+  const std::string taken = R"({"spec":{"containers":[{"name":"c"},{"name":"wait-for-master"}]}})";
+  const std::string waits = R"({"spec":{"containers":[{"name":"c"}],"initContainers":[{"name":"wait-for-master"}]}})";
+  const auto waiting = MakePlugin("pytorch", Words({"--wait-master-enabled"}));
+  const JobView of_worker = TestView(TestJob("j", {{"master", 1}, {"worker", 2, taken}}));
+  ExpectInvalid(waiting->Check(of_worker), "adds the container 'wait-for-master' to the pods of the task 'worker'");
+  EXPECT_TRUE(MakePlugin("pytorch")->Check(of_worker).ok()) << "nobody waits";
+  for (const JobView& job : {TestView(TestJob("j", {{"master", 1, taken}, {"worker", 2}, {"other", 1, taken}})),
+                             TestView(TestJob("j", {{"master", 1}, {"worker", 2, waits}})),
+                             TestView(TestJob("j", {{"worker", 2, taken}}))}) {
+    EXPECT_TRUE(waiting->Check(job).ok());
+  }
+}
+
+TEST(PytorchPluginTest, APortWhoseNameIsTakenIsExposedWithoutOne) {
+  const JobView job = TestView(TestJob(
+      "j", {{"master", 1,
+             R"({"spec":{"containers":[{"name":"c","ports":[{"name":"pytorchjob-port","containerPort":80}]}]}})"}}));
+  const json::value pod = json::parse(EditedPod(*MakePlugin("pytorch"), job, 0));
+  ExpectJson(ToText(pod.at("spec").at("containers").as_array().at(0).at("ports")),
+             R"([{"name":"pytorchjob-port","containerPort":80},{"containerPort":23456}])");
 }
 
 TEST(PytorchPluginTest, DoubtsTasksThatThereAreNotAndRanksThatAreTheSame) {

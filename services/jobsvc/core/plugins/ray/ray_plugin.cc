@@ -96,7 +96,8 @@ absl::Status RayPlugin::Check(const JobView&) const {
                   port_, dashboard_port_, client_port_));
 }
 
-// The Service leads to ports by their names: one that the container of the head exposes by another name is not found.
+// The Service leads to ports by their names: one that the container of the head exposes by another name is not found,
+// and a name that the container has given to another port leads there.
 std::vector<std::string> RayPlugin::PortsOfOtherNames(const TaskView& head) const {
   std::vector<std::string> doubts;
   const json::value* const container = FindContainer(head, head_container_);
@@ -104,11 +105,19 @@ std::vector<std::string> RayPlugin::PortsOfOtherNames(const TaskView& head) cons
   if (ports == nullptr || !ports->is_array()) return doubts;
   for (const auto& [name, port] : Ports()) {
     for (const json::value& exposed : ports->get_array()) {
-      if (FindInt(exposed, "containerPort") != port || FindString(exposed, "name") == name) continue;
-      doubts.push_back(
-          fmt::format("finds the port {} in the container '{}' under another name than '{}': the Service "
-                      "does not lead there; give the port that name",
-                      port, head_container_, name));
+      const int64_t number = FindInt(exposed, "containerPort");
+      const bool has_name = FindString(exposed, "name") == name;
+      if (number == port && !has_name) {
+        doubts.push_back(
+            fmt::format("finds the port {} in the container '{}' under another name than '{}': the Service "
+                        "does not lead there; give the port that name",
+                        port, head_container_, name));
+      } else if (number != port && has_name) {
+        doubts.push_back(
+            fmt::format("finds the name '{}' in the container '{}' at the port {}, not at {}: the Service leads "
+                        "there; give that port another name",
+                        name, head_container_, number, port));
+      }
     }
   }
   return doubts;

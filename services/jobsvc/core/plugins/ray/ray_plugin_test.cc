@@ -223,6 +223,44 @@ TEST(RayPluginTest, TakesNothingButPorts) {
   ExpectTakesPorts("ray", "clientServerPort", "10001");
 }
 
+TEST(RayPluginTest, RefusesOneNumberForTwoPorts) {
+  for (const char* const argument : {"--port=8265", "--port=10001", "--dashboardPort=10001", "--clientPort=6379"}) {
+    ExpectInvalid(MakePlugin("ray", Words({argument}))->Check(Cluster(1)), "has one port twice among --port=");
+  }
+  EXPECT_TRUE(MakePlugin("ray", Words({"--port=1", "--dashboardPort=2", "--clientPort=3"}))->Check(Cluster(1)).ok());
+}
+
+// The Service leads to ports by their names.
+TEST(RayPluginTest, DoubtsPortsThatTheServiceDoesNotLeadTo) {
+  struct Row {
+    const char* ports;
+    std::vector<std::string> doubts;
+  };
+  for (const Row& row :
+       {Row{R"([{"name":"dashboard","containerPort":8265},{"name":"web","containerPort":80},{"containerPort":81}])",
+            {}},
+        Row{R"([{"name":"web","containerPort":8265}])",
+            {"finds the port 8265 in the container 'head' under another name than 'dashboard'"}},
+        Row{R"([{"containerPort":6379},{"name":"clients","containerPort":10001}])",
+            {"finds the port 6379 in the container 'head' under another name than 'gcs'",
+             "finds the port 10001 in the container 'head' under another name than 'client-server'"}},
+        Row{R"([{"name":"dashboard","containerPort":9000}])",
+            {"finds the name 'dashboard' in the container 'head' at the port 9000, not at 8265"}}}) {
+    const std::string head = std::string(R"({"spec":{"containers":[{"name":"head","ports":)") + row.ports + "}]}}";
+    ExpectDoubts(*MakePlugin("ray"), TestView(TestJob("j", {{"head", 1, head}})), row.doubts);
+  }
+}
+
+// Kubernetes refuses a container two of whose ports have one name.
+TEST(RayPluginTest, APortWhoseNameIsTakenIsExposedWithoutOne) {
+  const JobView job = TestView(TestJob("j", {{"head", 1, R"({"spec":{"containers":[{"name":"head",
+      "ports":[{"name":"dashboard","containerPort":9000}]}]}})"}}));
+  const json::value pod = json::parse(EditedPod(*MakePlugin("ray"), job, 0));
+  ExpectJson(ToText(pod.at("spec").at("containers").as_array().at(0).at("ports")),
+             R"([{"name":"dashboard","containerPort":9000},{"name":"gcs","containerPort":6379},{"containerPort":8265},
+                 {"name":"client-server","containerPort":10001}])");
+}
+
 TEST(RayPluginTest, HasAMarkerAndRefusesNoJobForItsSize) {
   EXPECT_TRUE(MakePlugin("ray")->HasMarker());
   EXPECT_TRUE(MakePlugin("ray")->Check(Cluster(100'000)).ok());
