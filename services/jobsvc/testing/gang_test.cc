@@ -208,6 +208,28 @@ TEST(GangTest, ATaskThatIsAskedForGrowsInOneWrite) {
   EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
 }
 
+// The pods of the run before are still there, with the names of those that are to be made.
+TEST(GangTest, PodsThatAreGoingAreNotThere) {
+  for (const int32_t min_available : {3, 4}) {
+    JobRig rig;
+    kube::v1::Job job = JobInOrder(2);
+    job.mutable_spec()->set_min_available(min_available);
+    auto* policy = job.mutable_spec()->add_policies();
+    policy->add_events("PodFailed");
+    policy->set_action("RestartJob");
+    RunInOrder(rig, std::move(job));
+    rig.kube().SetAllPods(kPodRunning);
+    rig.Run(absl::Seconds(20));
+    ASSERT_EQ(GroupOf(rig).min_member(), min_available);
+    rig.kube().SchedulePods();
+    rig.kube().SetPodPhase("default/j-t0-0", kube::v1::POD_PHASE_FAILED, 1);
+    rig.Run(absl::Seconds(20));
+    ASSERT_EQ(rig.kube().job("default/j").status().version(), 1);
+    ASSERT_EQ(rig.kube().groups().size(), 1u);
+    EXPECT_EQ(GroupOf(rig).min_member(), 2) << min_available;
+  }
+}
+
 // A minimum of 0 is ready from the beginning (job spec 9.7): what depends on it starts at once, and as a gang.
 TEST(GangTest, WhatDependsOnNothingThatHasToBeReadyCountsFromTheBeginning) {
   JobRig rig;

@@ -190,6 +190,45 @@ void ExpectSameAsRecount(const PodSet& pods) {
   ASSERT_EQ(fresh.known(), pods.known());
 }
 
+// A name that is held by a pod of another run, by one that is going, or by one that is not the job's is not missing,
+// and its pod is not there either.
+TEST(PodSetTest, ATaskIsWholeOnceItsOwnPodsOfThisRunAreThere) {
+  using Start = TaskFacts::Start;
+  PodSet pods = testing::MakePodSet(
+      {{.name = "a", .replicas = 1, .needed = 1}, {.name = "b", .replicas = 2, .needed = 2, .depends_on = {0}}});
+  EXPECT_EQ(pods.facts().StartOf(0), Start::kWhole) << "it depends on no other";
+  EXPECT_EQ(pods.facts().StartOf(1), Start::kWaits);
+  kube::v1::Pod first = MakePod("j-a-0", "a0", kube::v1::POD_PHASE_RUNNING);
+  first.set_all_ready(true);
+  pods.Apply(first);
+  EXPECT_EQ(pods.facts().StartOf(1), Start::kBeingMade);
+  pods.Apply(MakePod("j-b-0", "b0", kube::v1::POD_PHASE_RUNNING));
+  kube::v1::Pod foreign = MakePod("j-b-1", "another", kube::v1::POD_PHASE_RUNNING);
+  foreign.set_owner_uid("another");
+  pods.Apply(foreign);
+  EXPECT_EQ(pods.facts().StartOf(1), Start::kBeingMade) << "a foreign pod";
+  pods.Remove("j-b-1", "another");
+  pods.Apply(MakePod("j-b-1", "b1", kube::v1::POD_PHASE_PENDING));
+  EXPECT_EQ(pods.facts().StartOf(1), Start::kWhole);
+  kube::v1::Pod going = MakePod("j-b-1", "b1", kube::v1::POD_PHASE_PENDING);
+  going.set_deletion_ms(1);
+  pods.Apply(going);
+  EXPECT_EQ(pods.facts().StartOf(1), Start::kBeingMade) << "it is going";
+  pods.Apply(MakePod("j-b-1", "b1-new", kube::v1::POD_PHASE_PENDING));
+  EXPECT_EQ(pods.facts().StartOf(1), Start::kWhole);
+  PodRules rules;
+  rules.version = 1;
+  pods.SetRules(rules);
+  EXPECT_EQ(pods.facts().StartOf(1), Start::kWaits) << "all are of the run before";
+  // What has finished and stays, or is done although its pod is gone, is there.
+  rules.version = 0;
+  pods.SetRules(rules);
+  pods.Apply(MakePod("j-b-0", "b0", kube::v1::POD_PHASE_FAILED));
+  pods.Apply(MakePod("j-b-1", "b1-new", kube::v1::POD_PHASE_SUCCEEDED));
+  pods.Remove("j-b-1", "b1-new");
+  EXPECT_EQ(pods.facts().StartOf(1), Start::kWhole);
+}
+
 // A status that was written for the pods as they were then.
 struct Told {
   void Write(PodSet& pods) {

@@ -4,9 +4,15 @@
 
 namespace basalt::jobsvc {
 
-bool HasPods(const TaskCounts& task) {
-  return task.pending + task.running + task.succeeded + task.failed + task.unknown > 0;
+namespace {
+
+int32_t PodsOf(const TaskCounts& task) {
+  return task.pending + task.running + task.succeeded + task.failed + task.unknown;
 }
+
+}  // namespace
+
+bool HasPods(const TaskCounts& task) { return PodsOf(task) > 0; }
 
 void TaskFacts::Reset(const std::vector<TaskShape>& tasks) {
   facts_.assign(tasks.size(), {});
@@ -40,6 +46,7 @@ void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_miss
   Fact& fact = facts_[task];
   fact.missing += more_missing;
   fact.failed = counts.failed;
+  fact.there = PodsOf(counts);
   Compare(fact, counts);
   const bool ready = counts.ready >= fact.needed;
   if (ready != fact.ready) {
@@ -59,16 +66,16 @@ void TaskFacts::Follow(int32_t task, const TaskCounts& counts, int32_t more_miss
 void TaskFacts::NoteStart(int32_t task) {
   Fact& fact = facts_[task];
   Start start = Start::kWhole;
-  if (fact.dependencies > 0 && fact.missing > 0) start = MayStart(task) ? Start::kBeingMade : Start::kWaits;
+  if (fact.dependencies > 0 && fact.there < fact.replicas) start = MayStart(task) ? Start::kBeingMade : Start::kWaits;
   if (start != fact.start) ++start_changes_;
   fact.start = start;
 }
 
-std::vector<bool> TaskFacts::Waiting() const {
-  std::vector<bool> waits;
-  waits.reserve(facts_.size());
-  for (const Fact& fact : facts_) waits.push_back(fact.start == Start::kWaits);
-  return waits;
+std::vector<bool> TaskFacts::AllAt(Start start) const {
+  std::vector<bool> all;
+  all.reserve(facts_.size());
+  for (const Fact& fact : facts_) all.push_back(fact.start == start);
+  return all;
 }
 
 void TaskFacts::NoteForGood(int32_t task) {

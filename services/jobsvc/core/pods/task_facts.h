@@ -63,11 +63,14 @@ class TaskFacts {
   // Those that miss pods and may start, in order.
   const std::set<int32_t>& startable() const { return startable_; }
   // How far the pods of a task are that depends on others: it waits for these, so that none that is missing can be
-  // made; some of them are being made; or all are there. A task that depends on no other is whole.
+  // made; some of them are being made; or all are there, which are those that count: a pod of the run before, one that
+  // is going, or one that is not the job's holds a name, and the pod of that name is still to come. A task that depends
+  // on no other is whole.
   enum class Start { kWaits, kBeingMade, kWhole };
   Start StartOf(int32_t task) const { return facts_[task].start; }
-  // Per task, whether it waits.
-  std::vector<bool> Waiting() const;
+  // Per task, whether it waits; whether its pods are being made.
+  std::vector<bool> Waiting() const { return AllAt(Start::kWaits); }
+  std::vector<bool> BeingMade() const { return AllAt(Start::kBeingMade); }
   // Grows whenever StartOf tells something else of a task.
   uint64_t start_changes() const { return start_changes_; }
   // So many of its pods have failed, or can never be made, that the others are fewer than tasks that depend on it need.
@@ -89,6 +92,7 @@ class TaskFacts {
     int32_t replicas = 0;
     int32_t missing = 0;
     int32_t failed = 0;
+    int32_t there = 0;  // Pods that count.
     bool failed_for_good = false;
     bool blocked_for_good = false;
     int32_t unstartable = 0;  // Counted in unstartable_.
@@ -98,6 +102,7 @@ class TaskFacts {
     bool differs = false;
   };
 
+  std::vector<bool> AllAt(Start start) const;
   void Compare(Fact& fact, const TaskCounts& counts);
   void NoteStartable(int32_t task);
   void NoteStart(int32_t task);
