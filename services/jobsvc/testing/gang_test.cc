@@ -208,6 +208,69 @@ TEST(GangTest, ATaskThatIsAskedForGrowsInOneWrite) {
   EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
 }
 
+// The minimums of tasks do not count here: the job asks for fewer pods than they make together.
+kube::v1::Job JobInOrderBelowItsMinimums() {
+  kube::v1::Job job = JobInOrder(4);
+  job.mutable_spec()->set_min_available(6);
+  return job;
+}
+
+TEST(GangTest, WhereMinimumsDoNotCountATaskThatIsAskedForGrowsInOneWriteToo) {
+  JobRig rig;
+  RunInOrder(rig, JobInOrderBelowItsMinimums());
+  ASSERT_EQ(GroupOf(rig).min_member(), 6);
+  rig.kube().ClearLog();
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->set_min_available(7);
+    job.mutable_spec()->mutable_tasks(1)->set_replicas(5);
+    job.mutable_spec()->mutable_tasks(1)->set_min_available(5);
+  });
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.kube().pods().size(), 9u);
+  EXPECT_EQ(GroupOf(rig).min_member(), 7);
+  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
+}
+
+// Work that is done has lowered the number from which it is read which tasks the group asks for.
+TEST(GangTest, ALostPodBesidesWorkThatIsDoneCostsNoWrite) {
+  for (const int32_t min_available : {6, 8}) {
+    JobRig rig;
+    kube::v1::Job job = JobInOrderBelowItsMinimums();
+    job.mutable_spec()->set_min_available(min_available);
+    RunInOrder(rig, std::move(job));
+    rig.kube().SetAllPods(kPodRunning);
+    FinishAndRemove(rig, "default/j-t1-3");
+    rig.Run(absl::Seconds(20));
+    ASSERT_EQ(GroupOf(rig).min_member(), min_available - 1);
+    rig.kube().ClearLog();
+    rig.kube().RemovePod("default/j-t1-0");
+    rig.Run(absl::Seconds(20));
+    EXPECT_EQ(rig.kube().pods().size(), 7u);
+    EXPECT_EQ(GroupOf(rig).min_member(), min_available - 1);
+    EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0) << min_available;
+  }
+}
+
+// By the old spec the minimums of tasks counted, by the new one they do not, and the other way round.
+TEST(GangTest, WhatIsAskedForStaysSoWhenMinimumsBeginOrCeaseToCount) {
+  for (const bool counts_first : {true, false}) {
+    JobRig rig;
+    kube::v1::Job job = JobInOrderBelowItsMinimums();
+    if (counts_first) job.mutable_spec()->set_min_available(8);
+    RunInOrder(rig, std::move(job));
+    ASSERT_EQ(GroupOf(rig).min_member(), counts_first ? 8 : 6);
+    rig.kube().ClearLog();
+    rig.kube().EditJob("default/j", [&](kube::v1::Job& edited) {
+      edited.mutable_spec()->set_min_available(counts_first ? 8 : 9);
+      edited.mutable_spec()->mutable_tasks(1)->set_replicas(5);
+      edited.mutable_spec()->mutable_tasks(1)->set_min_available(5);
+    });
+    rig.Run(absl::Seconds(20));
+    EXPECT_EQ(GroupOf(rig).min_member(), counts_first ? 8 : 9);
+    EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1) << counts_first;
+  }
+}
+
 // The pods of the run before are still there, with the names of those that are to be made.
 TEST(GangTest, PodsThatAreGoingAreNotThere) {
   for (const int32_t min_available : {3, 4}) {

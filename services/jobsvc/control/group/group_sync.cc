@@ -21,11 +21,6 @@ namespace {
 // A deletion waits there for 5 s at most, and a write has 10.
 constexpr absl::Duration kGroupCallTimeout = absl::Seconds(15);
 
-bool AsksFor(const kube::v1::PodGroupSpec& group, std::string_view task) {
-  return std::any_of(group.min_task_member().begin(), group.min_task_member().end(),
-                     [task](const auto& minimum) { return minimum.task() == task; });
-}
-
 // What the job asks of its group by now; `observed` is the group as it is, or null. A task that waited for others
 // counts once all of its pods are there: while they are being made, the scheduler would take a job that runs for one
 // whose gang has no room. A group that is made asks for all that can start, and one that asks for a task goes on to do
@@ -34,18 +29,11 @@ kube::v1::PodGroupSpec WantedNow(const JobEntry& entry, const kube::v1::PodGroup
   const kube::v1::PodGroupSpec& whole = entry.compiled->group;
   const kube::v1::JobSpec& spec = entry.compiled->spec;
   const TaskFacts& facts = entry.pods.facts();
-  std::vector<bool> waits = facts.Waiting();
+  std::vector<bool> left_out = facts.Waiting();
   if (observed != nullptr) {
-    const bool counts_minimums = CountsMinimums(whole);
-    // Where the minimums of tasks do not count, the group names all tasks: its sum tells whether all were asked for.
-    const bool asks_for_all =
-        !counts_minimums && observed->spec().min_member() >= WithoutWaiting(whole, spec, waits).min_member();
-    for (size_t i = 0; i < waits.size(); ++i) {
-      if (facts.StartOf(static_cast<int32_t>(i)) != TaskFacts::Start::kBeingMade) continue;
-      waits[i] = counts_minimums ? !AsksFor(observed->spec(), entry.pods.tasks()[i].name) : !asks_for_all;
-    }
+    left_out = LeftOut(observed->spec(), whole, spec, entry.pods.done(), std::move(left_out), facts.BeingMade());
   }
-  return WithoutDone(WithoutWaiting(whole, spec, waits), spec, entry.pods.done(), waits);
+  return WithoutDone(WithoutWaiting(whole, spec, left_out), spec, entry.pods.done(), left_out);
 }
 
 bool IsOwned(const kube::v1::PodGroup& group, const JobEntry& entry) {

@@ -78,6 +78,28 @@ void LowerSubGroups(const PartitionPolicy& partitions, const std::set<int32_t>& 
   policy.set_min_sub_groups(std::max(0, partitions.min_partitions() - whole));
 }
 
+bool IsTrue(const std::vector<bool>& of_tasks, int task) {
+  return static_cast<size_t>(task) < of_tasks.size() && of_tasks[task];
+}
+
+// What decides how much is asked for while tasks wait for others.
+struct Stage {
+  int64_t least = 0;  // The minimums of the tasks that do not wait.
+  int64_t given = 0;  // Pods that the tasks that wait can have.
+};
+
+void Add(const TaskSpec& task, bool waits, Stage& stage) {
+  if (waits) {
+    stage.given += task.replicas();
+  } else {
+    stage.least += MinimumOf(task);
+  }
+}
+
+int32_t MinMemberOf(const Stage& stage, int32_t whole) {
+  return static_cast<int32_t>(std::min<int64_t>(whole, std::max(stage.least, whole - stage.given)));
+}
+
 }  // namespace
 
 PodGroupSpec WantedPodGroup(const JobSpec& spec, const kube::ResourceMap& min_resources) {
@@ -101,14 +123,11 @@ PodGroupSpec WantedPodGroup(const JobSpec& spec, const kube::ResourceMap& min_re
 bool CountsMinimums(const PodGroupSpec& group) { return group.min_member() >= SumOfMinimums(group); }
 
 PodGroupSpec WithoutWaiting(PodGroupSpec group, const JobSpec& spec, const std::vector<bool>& waits) {
-  int64_t others = 0;  // Pods of the tasks that do not wait.
+  Stage stage;
   std::set<std::string_view> waiting;
   for (int i = 0; i < spec.tasks_size(); ++i) {
-    if (static_cast<size_t>(i) < waits.size() && waits[i]) {
-      waiting.insert(spec.tasks(i).name());
-    } else {
-      others += spec.tasks(i).replicas();
-    }
+    if (IsTrue(waits, i)) waiting.insert(spec.tasks(i).name());
+    Add(spec.tasks(i), IsTrue(waits, i), stage);
   }
   if (waiting.empty()) return group;
   if (CountsMinimums(group)) {
@@ -121,8 +140,29 @@ PodGroupSpec WithoutWaiting(PodGroupSpec group, const JobSpec& spec, const std::
   policies.erase(std::remove_if(policies.begin(), policies.end(),
                                 [&](const auto& policy) { return waiting.contains(policy.name()); }),
                  policies.end());
-  group.set_min_member(static_cast<int32_t>(std::min<int64_t>(group.min_member(), others)));
+  group.set_min_member(MinMemberOf(stage, group.min_member()));
   return group;
+}
+
+std::vector<bool> LeftOut(const PodGroupSpec& observed, const PodGroupSpec& whole, const JobSpec& spec,
+                          const std::vector<std::set<int32_t>>& done, std::vector<bool> waits,
+                          const std::vector<bool>& being_made) {
+  if (std::none_of(being_made.begin(), being_made.end(), [](bool is_made) { return is_made; })) return waits;
+  const bool is_named = CountsMinimums(observed);
+  std::set<std::string_view> named;
+  for (const auto& minimum : observed.min_task_member()) named.insert(minimum.task());
+  Stage with_all;
+  for (int i = 0; i < spec.tasks_size(); ++i) Add(spec.tasks(i), IsTrue(waits, i), with_all);
+  const int32_t as_high = WithoutDone(WithoutWaiting(whole, spec, waits), spec, done, waits).min_member();
+  for (int i = 0; i < spec.tasks_size(); ++i) {
+    if (!IsTrue(being_made, i)) continue;
+    const TaskSpec& task = spec.tasks(i);
+    const Stage without = {.least = with_all.least - MinimumOf(task), .given = with_all.given + task.replicas()};
+    const bool tells =
+        observed.min_member() >= as_high || observed.min_member() > MinMemberOf(without, whole.min_member());
+    waits[i] = is_named ? !named.contains(task.name()) : !tells;
+  }
+  return waits;
 }
 
 PodGroupSpec WithoutDone(PodGroupSpec group, const JobSpec& spec, const std::vector<std::set<int32_t>>& done,
@@ -132,7 +172,7 @@ PodGroupSpec WithoutDone(PodGroupSpec group, const JobSpec& spec, const std::vec
   int64_t all_done = 0;
   std::map<std::string_view, int> task_of;  // Of those with something done.
   for (int i = 0; i < spec.tasks_size() && static_cast<size_t>(i) < done.size(); ++i) {
-    if (done[i].empty() || (static_cast<size_t>(i) < waits.size() && waits[i])) continue;
+    if (done[i].empty() || IsTrue(waits, i)) continue;
     task_of.emplace(spec.tasks(i).name(), i);
     all_done += static_cast<int64_t>(done[i].size());
   }

@@ -73,11 +73,16 @@ TEST(WithoutWaitingTest, TheTasksThatDoNotWaitStartAsAGangOfTheirOwn) {
            Row{6, 4, 2, {false, false}, 6, both},
            Row{6, 4, 2, {false, true}, 4, {"a"}},
            Row{6, 4, 2, {true, false}, 2, {"b"}},
-           // What is asked for beyond the minimums is asked of the tasks that there are.
-           Row{4, 2, 1, {false, true}, 4, {"a"}},
-           Row{3, 2, 1, {false, true}, 3, {"a"}},
+           // What the task that waits can give is not asked of the other beyond its minimum.
+           Row{4, 2, 2, {false, true}, 2, {"a"}},
+           Row{4, 2, 1, {false, true}, 2, {"a"}},
+           Row{3, 2, 1, {false, true}, 2, {"a"}},
+           Row{5, 2, 1, {false, true}, 3, {"a"}},
+           Row{6, 2, 1, {false, true}, 4, {"a"}},
+           Row{4, 2, 1, {true, false}, 1, {"b"}},
            // The minimums of the tasks are not looked at, and that stays so.
            Row{3, 4, 2, {false, true}, 3, both},
+           Row{4, 3, 2, {false, true}, 3, both},
            Row{0, 4, 2, {true, true}, 0, both},
        }) {
     kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 2}}).spec();
@@ -104,6 +109,57 @@ TEST(WithoutWaitingTest, PartitionsOfATaskThatWaitsAreNoSubgroups) {
 }
 
 using Done = std::vector<std::set<int32_t>>;
+
+TEST(LeftOutTest, WhatTheGroupAsksForStays) {
+  struct Group {
+    int32_t min_member;
+    std::vector<std::string> named;  // With the minimums of `spec`.
+  };
+  struct Row {
+    const char* what;
+    int32_t min_member;  // Of 4 replicas each, all of which are the minimum, and b's pods are being made.
+    Group observed;
+    Done done;
+    bool left_out;
+  };
+  const std::vector<std::string> both = {"a", "b"};
+  for (const Row& row : {
+           Row{"named", 8, {8, both}, {}, false},
+           Row{"not named", 8, {4, {"a"}}, {}, true},
+           Row{"named, and work is done", 8, {6, {"a"}}, {{0}}, true},
+           Row{"by the number", 6, {6, both}, {}, false},
+           Row{"not by the number", 6, {4, both}, {}, true},
+           Row{"by the number, and work is done", 6, {4, both}, {{0}, {1}}, false},
+           Row{"by the number, and work was done since", 6, {5, both}, {{0}, {1}}, false},
+           Row{"not by the number, and work is done", 6, {3, both}, {{0}}, true},
+           Row{"by that of a smaller job", 7, {6, both}, {}, false},
+           Row{"not by that of a smaller job", 7, {4, both}, {}, true},
+           Row{"by that of a job that did not name it", 7, {4, {"a"}}, {}, true},
+       }) {
+    kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 4}}).spec();
+    spec.set_min_available(row.min_member);
+    kube::v1::PodGroupSpec observed;
+    observed.set_min_member(row.observed.min_member);
+    for (const std::string& task : row.observed.named) {
+      kube::v1::TaskMinimum* const minimum = observed.add_min_task_member();
+      minimum->set_task(task);
+      minimum->set_min_member(4);
+    }
+    const std::vector<bool> left_out =
+        LeftOut(observed, WantedPodGroup(spec, {}), spec, row.done, {false, false}, {false, true});
+    EXPECT_EQ(left_out, (std::vector<bool>{false, row.left_out})) << row.what;
+  }
+}
+
+TEST(LeftOutTest, WhatWaitsIsLeftOutAndOfSeveralThatAreBeingMadeEachIsAskedForByItself) {
+  kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 4}, {"c", 1}, {"d", 1}}).spec();
+  spec.set_min_available(9);
+  kube::v1::PodGroupSpec observed = WithoutWaiting(WantedPodGroup(spec, {}), spec, {false, false, true, true});
+  ASSERT_EQ(observed.min_member(), 8);
+  EXPECT_EQ(
+      LeftOut(observed, WantedPodGroup(spec, {}), spec, {}, {false, false, false, true}, {false, true, true, false}),
+      (std::vector<bool>{false, false, true, true}));
+}
 
 TEST(WithoutDoneTest, WhatIsLeftStartsWhereTheWholeGangWould) {
   struct Row {
