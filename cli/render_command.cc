@@ -35,13 +35,15 @@ class ObjectPrinter {
   explicit ObjectPrinter(bool as_json) : as_json_(as_json) {
     if (as_json_) Print(R"({"apiVersion":"v1","kind":"List","items":[)");
   }
-  void Add(const std::string& object) {
+  absl::Status Add(const std::string& object) {
     if (as_json_) {
       Print((is_first_ ? "\n" : ",\n") + object);
     } else {
-      Print((is_first_ ? "" : "---\n") + ToYaml(json::parse(object)));
+      BASALT_ASSIGN_OR_RETURN(const json::value parsed, ParseJson(object));
+      Print((is_first_ ? "" : "---\n") + ToYaml(parsed));
     }
     is_first_ = false;
+    return absl::OkStatus();
   }
   void End() const {
     if (as_json_) Print("\n]}\n");
@@ -88,8 +90,12 @@ absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flag
   }
   ObjectPrinter printer(options.output == "json");
   for (const Job& job : jobs) {
-    for (const std::string& object : job.objects) printer.Add(object);
-    BASALT_RETURN_IF_ERROR(job.rendered.ForEachPod(which, [&](std::string pod) { printer.Add(pod); }));
+    for (const std::string& object : job.objects) BASALT_RETURN_IF_ERROR(printer.Add(object));
+    absl::Status printed;
+    BASALT_RETURN_IF_ERROR(job.rendered.ForEachPod(which, [&](const std::string& pod) {
+      if (printed.ok()) printed = printer.Add(pod);
+    }));
+    BASALT_RETURN_IF_ERROR(printed);
   }
   printer.End();
   return kExitDone;

@@ -92,6 +92,20 @@ TEST_F(RenderCommandTest, PrintsTheSameAsAListInJson) {
   EXPECT_EQ(list->at("items").as_array().size(), 9u);
 }
 
+// As deep as a manifest may be nested.
+TEST_F(RenderCommandTest, ATemplateThatIsNestedDeeplyIsPrinted) {
+  constexpr size_t kDepth = 90;
+  std::string text(kManifest);
+  text.replace(text.find("{spec: {containers"), 8,
+               "{spec: {deep: " + std::string(kDepth, '[') + "bottom" + std::string(kDepth, ']') + ", ");
+  const std::string file = Manifest(text);
+  for (const char* const format : {"yaml", "json"}) {
+    const Told told = Type({"job", "render", "-f", file, "-o", format});
+    EXPECT_EQ(told.code, kExitDone) << told.err;
+    EXPECT_THAT(told.out, HasSubstr("bottom"));
+  }
+}
+
 TEST_F(RenderCommandTest, PrintsThePodsOfOneTaskOrOneOfThem) {
   const std::string file = Manifest(kManifest);
   EXPECT_THAT(Names(Type({"job", "render", "-f", file, "--task", "worker"}).out),
