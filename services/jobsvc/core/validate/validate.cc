@@ -248,10 +248,10 @@ constexpr TaskRule kEachTask[] = {
     {"C10", &CheckPartitions},  {"X1", &CheckLongestPodName}, {"X4", &CheckTaskActions},
 };
 constexpr JobRule kAfterTasks[] = {
-    {"C11", &CheckJobName},     {"C12", &CheckJobMinimum}, {"C13", &CheckJobPolicies},  {"C14", &CheckPluginNames},
-    {"C15", &CheckVolumes},     {"C16", &CheckQueue},      {"C17", &CheckDependencies}, {"X2", &CheckNameForVolumes},
-    {"X3", &CheckNameForSvc},   {"X3", &CheckNameForRay},  {"X4", &CheckJobActions},    {"X5", &CheckRayHead},
-    {"X7", &CheckClaimsDiffer}, {"N4", &CheckPlugins},
+    {"C11", &CheckJobName},   {"C12", &CheckJobMinimum},  {"C13", &CheckJobPolicies},  {"C14", &CheckPluginNames},
+    {"C15", &CheckVolumes},   {"C16", &CheckQueue},       {"C17", &CheckDependencies}, {"X2", &CheckNameForVolumes},
+    {"X3", &CheckNameForSvc}, {"X3", &CheckNameForSsh},   {"X3", &CheckNameForRay},    {"X4", &CheckJobActions},
+    {"X5", &CheckRayHead},    {"X7", &CheckClaimsDiffer}, {"N4", &CheckPlugins},
 };
 
 void CheckEachTask(Checker& c) {

@@ -21,7 +21,9 @@ namespace {
 
 using Kind = ViolationKind;
 
-constexpr size_t kMaxNameWithSvc = 59;  // <job>-svc names a volume.
+constexpr size_t kMaxNameWithSvc = 59;  // <job>-svc and <job>-ssh name volumes.
+
+bool IsNameOfVolumes(std::string_view job) { return kube::IsDnsLabel(job) && job.size() <= kMaxNameWithSvc; }
 
 std::string FieldOf(std::string_view plugin) { return fmt::format("spec.plugins.{}", plugin); }
 
@@ -49,9 +51,16 @@ void CheckPluginNames(Checker& c) {
 
 void CheckNameForSvc(Checker& c) {
   // Whether it may begin with a digit, the API server knows: of versions before 1.36 it refuses the Service.
-  if (FindPlugin(c.spec, "svc") == nullptr || (kube::IsDnsLabel(c.name) && c.name.size() <= kMaxNameWithSvc)) return;
+  if (FindPlugin(c.spec, "svc") == nullptr || IsNameOfVolumes(c.name)) return;
   c.Add(Kind::kInvalid, "metadata.name",
         "names a Service, so with the svc plugin it must be a DNS label of at most 59 characters");
+}
+
+void CheckNameForSsh(Checker& c) {
+  // With svc that rule says as much.
+  if (FindPlugin(c.spec, "ssh") == nullptr || FindPlugin(c.spec, "svc") != nullptr || IsNameOfVolumes(c.name)) return;
+  c.Add(Kind::kInvalid, "metadata.name",
+        "names a volume, so with the ssh plugin it must be a DNS label of at most 59 characters");
 }
 
 void CheckNameForRay(Checker& c) {

@@ -50,10 +50,11 @@ void CheckEnums(Checker& checker);
 void CheckMountPaths(Checker& checker);
 void CheckNamespace(Checker& checker);
 
-// C2, C14, X3 (also of ray), X5; N4 and, which only warns, N2.
+// C2, C14, X3 (of svc, ssh and ray), X5; N4 and, which only warns, N2.
 void CheckMpiMaster(Checker& checker);
 void CheckPluginNames(Checker& checker);
 void CheckNameForSvc(Checker& checker);
+void CheckNameForSsh(Checker& checker);
 void CheckRayHead(Checker& checker);
 void CheckNameForRay(Checker& checker);
 // Names N4 and N2 itself.

@@ -308,6 +308,23 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"X3RayFits", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, "", std::string(54, 'j')},
         Row{"X3RayTooLong", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, "X3 INVALID metadata.name",
             std::string(55, 'j')},
+        Row{"X3SshDot", [](JobSpec& s) { AddPlugin(s, "ssh"); }, "X3 INVALID metadata.name", "j.k"},
+        Row{"X3SshFits", [](JobSpec& s) { AddPlugin(s, "ssh"); }, "", std::string(59, 'j')},
+        Row{"X3SshTooLong", [](JobSpec& s) { AddPlugin(s, "ssh"); },
+            "C7 INVALID spec.tasks[0].name X1 INVALID spec.tasks[0].name C7 INVALID spec.tasks[1].name X1 INVALID "
+            "spec.tasks[1].name X3 INVALID metadata.name",
+            std::string(60, 'j')},
+        Row{"X3SvcAndSshAreOneSentence",
+            [](JobSpec& s) {
+              AddPlugin(s, "ssh");
+              AddPlugin(s, "svc");
+            },
+            "X3 INVALID metadata.name", "j.k"},
+        Row{"N4OneNumberForTwoPorts",
+            [](JobSpec& s) {
+              AddPlugin(s, "ray", {"--head=b", "--port=8265"});
+            },
+            "N4 INVALID spec.plugins.ray"},
         Row{"N4VariableFits",
             [](JobSpec& s) {
               AddPlugin(s, "tensorflow", {"--worker=b"});
