@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "common/base/excerpt.h"
 #include "common/kube/name_rules.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/resources.h"
 #include "services/jobsvc/core/plugins/job_view.h"
+#include "services/jobsvc/core/plugins/ssh/ssh_plugin.h"
+#include "services/jobsvc/core/plugins/svc/svc_plugin.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/validate/validate_rules.h"
 
@@ -27,6 +31,18 @@ const json::array& ListOf(const json::value& holder, std::string_view name) {
   return found != nullptr && found->is_array() ? found->get_array() : kNone;
 }
 
+// Where plugins mount what they add to every container.
+std::vector<std::string> PathsOfPlugins(const kube::v1::JobSpec& spec) {
+  std::vector<std::string> paths;
+  if (FindPlugin(spec, "svc") != nullptr) paths.emplace_back(kSvcMountPath);
+  if (const kube::v1::JobPlugin* const wanted = FindPlugin(spec, "ssh"); wanted != nullptr) {
+    SshPlugin ssh;
+    ssh.Read(wanted->arguments());
+    paths.push_back(ssh.key_file_path());
+  }
+  return paths;
+}
+
 // One task's template, whose shape MakeJobView has accepted.
 class TemplateRules {
  public:
@@ -34,7 +50,8 @@ class TemplateRules {
       : checker_(checker),
         field_(TaskField(task, ".template")),
         template_(pod_template),
-        spec_(*Find(template_, "spec")) {}
+        spec_(*Find(template_, "spec")),
+        plugin_paths_(PathsOfPlugins(checker.spec)) {}
 
   void Run() {
     Metadata();
@@ -105,17 +122,18 @@ class TemplateRules {
   }
 
   void Volumes() {
+    for (const std::string_view plugin : {"svc", "ssh"}) {
+      if (FindPlugin(checker_.spec, plugin) != nullptr) volumes_.insert(fmt::format("{}-{}", checker_.name, plugin));
+    }
     const json::array& volumes = ListOf(spec_, "volumes");
     for (size_t i = 0; i < volumes.size(); ++i) {
       const std::string field = fmt::format("{}.spec.volumes[{}].name", field_, i);
       const std::string_view name = FindString(volumes[i], "name");
       if (!kube::IsDnsLabel(name)) Invalid(field, fmt::format("'{}' is no DNS label (a-z, 0-9, '-')", name));
       if (!volumes_.insert(std::string(name)).second) {
-        checker_.Add(ViolationKind::kDuplicate, field, fmt::format("'{}' names two volumes; rename one", name));
+        checker_.Add(ViolationKind::kDuplicate, field,
+                     fmt::format("'{}' names two volumes (those of plugins count); rename one", name));
       }
-    }
-    for (const std::string_view plugin : {"svc", "ssh"}) {
-      if (FindPlugin(checker_.spec, plugin) != nullptr) volumes_.insert(fmt::format("{}-{}", checker_.name, plugin));
     }
   }
 
@@ -163,7 +181,7 @@ class TemplateRules {
   }
 
   void Mounts(const json::value& container, const std::string& field, bool init) {
-    std::set<std::string_view> paths;
+    std::set<std::string_view> paths(plugin_paths_.begin(), plugin_paths_.end());
     if (!init) {
       for (const kube::v1::VolumeSpec& volume : checker_.spec.volumes()) paths.insert(volume.mount_path());
     }
@@ -179,8 +197,9 @@ class TemplateRules {
       if (path.empty()) {
         checker_.Add(ViolationKind::kRequired, at + ".mountPath", "is empty; give a path");
       } else if (!paths.insert(path).second) {
-        checker_.Add(ViolationKind::kDuplicate, at + ".mountPath",
-                     fmt::format("'{}' is mounted twice (the job's own volumes count); use another path", path));
+        checker_.Add(
+            ViolationKind::kDuplicate, at + ".mountPath",
+            fmt::format("'{}' is mounted twice (volumes of the job and of plugins count); use another path", path));
       }
     }
   }
@@ -215,6 +234,7 @@ class TemplateRules {
   const std::string field_;
   const json::value& template_;
   const json::value& spec_;
+  const std::vector<std::string> plugin_paths_;
   std::set<std::string> volumes_;
   std::set<std::string_view> containers_;
 };

@@ -84,6 +84,18 @@ INSTANTIATE_TEST_SUITE_P(
             "REQUIRED .spec.containers[0].volumeMounts[0].mountPath"},
         Row{"MountsOverTheJobsVolume", Container(R"("volumeMounts":[{"name":"j-svc","mountPath":"/data"}])"),
             "DUPLICATE .spec.containers[0].volumeMounts[0].mountPath"},
+        Row{"MountsOverAPlugin", Container(R"("volumeMounts":[{"name":"j-svc","mountPath":"/etc/volcano"}])"),
+            "DUPLICATE .spec.containers[0].volumeMounts[0].mountPath"},
+        Row{"MountsOverAPluginInAnInitContainer",
+            R"({"spec":{"containers":[{"name":"c","image":"i"}],"initContainers":[{"name":"i","image":"i",
+                "volumeMounts":[{"name":"j-svc","mountPath":"/etc/volcano"}]}]}})",
+            "DUPLICATE .spec.initContainers[0].volumeMounts[0].mountPath"},
+        Row{"VolumeOfAPlugin", R"({"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"j-svc"}]}})",
+            "DUPLICATE .spec.volumes[0].name"},
+        Row{"WhatNoPluginOfTheJobMounts",
+            R"({"spec":{"containers":[{"name":"c","image":"i","volumeMounts":[{"name":"j-ssh","mountPath":"/root/.ssh"}]}],
+                "volumes":[{"name":"j-ssh"}]}})",
+            ""},
         Row{"VolumeNames",
             R"({"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v"},{"name":"v"},{"name":"V"}]}})",
             "DUPLICATE .spec.volumes[1].name INVALID .spec.volumes[2].name"},
@@ -115,6 +127,22 @@ INSTANTIATE_TEST_SUITE_P(
                 "initContainers":[{"name":"i","image":"i"}]}})",
                         "INVALID .spec.initContainers[0].resources.requests.cpu", "restricted"}),
     [](const auto& row) { return row.param.name; });
+
+TEST(TemplateSshTest, TheFolderOfTheKeysIsTaken) {
+  const std::string pod_template = Container(
+      R"("volumeMounts":[{"name":"j-ssh","mountPath":"/root/.ssh"},{"name":"j-ssh","mountPath":"/home/me/.ssh"}])");
+  for (const int taken : {0, 1}) {
+    kube::v1::Job job = TestJob("j", {{"t", 1, pod_template}});
+    kube::v1::JobPlugin* const ssh = job.mutable_spec()->add_plugins();
+    ssh->set_name("ssh");
+    if (taken == 1) ssh->add_arguments("--ssh-key-file-path=/home/me/.ssh");
+    const Validation validation = ValidateJob(EffectiveSpec(job), "j", "ns");
+    ASSERT_EQ(validation.violations.size(), 1u) << taken;
+    EXPECT_EQ(validation.violations[0].rule, "C8");
+    EXPECT_EQ(validation.violations[0].field,
+              "spec.tasks[0].template.spec.containers[0].volumeMounts[" + std::to_string(taken) + "].mountPath");
+  }
+}
 
 // What users of upstream did not expect: the pods are in the group of the job.
 TEST(TemplateWarningTest, U19TheGroupThatATemplateNamesIsIgnored) {

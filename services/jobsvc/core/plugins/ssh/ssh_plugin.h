@@ -18,6 +18,8 @@ class SshPlugin : public Plugin {
   std::vector<WantedObject> Objects(const JobView& job) const override;
   absl::Status OnPod(PodEdit& pod) const override;
   std::vector<std::string> Doubts(const JobView& job) const override;
+  // The folder in which every container finds the keys.
+  const std::string& key_file_path() const { return key_file_path_; }
 
  protected:
   void Define(Arguments& arguments) override;

@@ -12,8 +12,6 @@
 namespace basalt::jobsvc {
 namespace {
 
-constexpr std::string_view kMountPath = "/etc/volcano";
-
 struct TaskKeys {
   std::string file;   // <t_>.host
   std::string hosts;  // VC_<T_>_HOSTS
@@ -138,7 +136,7 @@ absl::Status SvcPlugin::OnPod(PodEdit& pod) const {
   }
   const std::string volume = ConfigMapName(job);
   pod.AddVolume({{"name", volume}, {"configMap", {{"name", volume}}}});
-  pod.AddMount(PodEdit::Containers::kNormalAndInit, {{"name", volume}, {"mountPath", ToJson(kMountPath)}});
+  pod.AddMount(PodEdit::Containers::kNormalAndInit, {{"name", volume}, {"mountPath", ToJson(kSvcMountPath)}});
   return absl::OkStatus();
 }
 

@@ -5,6 +5,9 @@
 
 namespace basalt::jobsvc {
 
+// The folder in which every container finds the hosts of the tasks.
+inline constexpr std::string_view kSvcMountPath = "/etc/volcano";
+
 class SvcPlugin : public Plugin {
  public:
   std::string_view Name() const override { return "svc"; }
