@@ -117,7 +117,9 @@ class Stepping {
   QueueStep Close() const {
     if (facts_.name == kube::kRootQueue) return EndCommand(fmt::format("{}: root cannot be closed", Named()), true);
     // With that mark an open parent would open it again.
-    if (!IsClosed(state_) && mark_ == kTrue && !parent_is_closed_) return Unmark();
+    if (!IsClosed(state_) && mark_ == kTrue && !parent_is_closed_) {
+      return Mark(false, fmt::format("{}: to be closed without the mark of its parent", Named()));
+    }
     if (!IsClosed(state_)) return Become(QueueAction::kClose, Named());
     return EndCommand(fmt::format("{}: the queue is {}", Named(), facts_.queue->state()), false);
   }
@@ -127,7 +129,7 @@ class Stepping {
     if (facts_.parent == nullptr) return std::nullopt;
     const std::string& parent = facts_.parent->meta().name();
     if (parent_is_closed_ && !IsClosed(state_)) {
-      if (mark_ != kTrue) return Mark(parent);
+      if (mark_ != kTrue) return Mark(true, fmt::format("to be marked, and closed with its parent {}", parent));
       return Become(QueueAction::kClose, fmt::format("its parent {} is {}", parent, facts_.parent->state()));
     }
     if (mark_ != kTrue || ParseQueueState(facts_.parent->state()) != QueueState::kOpen) return std::nullopt;
@@ -136,15 +138,10 @@ class Stepping {
     return std::nullopt;
   }
 
-  QueueStep Unmark() const {
-    if (TakesWrites(state_)) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
-    return Become(QueueAction::kOpen, fmt::format("{}: to be unmarked, and closed", Named()));
-  }
-
-  // Of a queue that is closed with its parent.
-  QueueStep Mark(std::string_view parent) const {
-    if (TakesWrites(state_)) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = true};
-    return Become(QueueAction::kOpen, fmt::format("to be marked, and closed with its parent {}", parent));
+  // Before the queue is closed: by its parent, or by somebody. `cause`: of opening it, where it takes no mark as it is.
+  QueueStep Mark(bool closed_by_parent, std::string cause) const {
+    if (TakesWrites(state_)) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = closed_by_parent};
+    return Become(QueueAction::kOpen, std::move(cause));
   }
 
   QueueStep OfItself() const {
