@@ -159,6 +159,7 @@ QueueStep QueueController::NextStepOf(std::string_view name, const QueueEntry& e
                    .is_superseded = entry.OpenCommands() > 1,
                    .now_ms = absl::ToUnixMillis(context_.ApiNow()),
                    .is_made = IsMade(name) && !entry.is_awaited,
+                   .is_refused = entry.record.has_refused(),
                    .pod_groups = entry.pod_groups.total(),
                    .counts = options_.publish_counts ? &entry.pod_groups.counts() : nullptr});
 }

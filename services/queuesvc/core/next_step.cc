@@ -29,14 +29,14 @@ std::string NameOfCommand(const QueueFacts& facts) {
   return fmt::format("command {}/{}", facts.command->meta().namespace_(), facts.command->meta().name());
 }
 
-// Why no Command about the queue can be carried out, whatever its action; empty: Commands can.
-std::string WhyNoCommand(const kube::v1::Queue& queue, QueueState state) {
+// Why nothing is done with the queue; empty: something may be.
+std::string WhyNothing(const kube::v1::Queue& queue, QueueState state) {
   if (queue.meta().deletion_ms() != 0) return "the queue is being deleted";
   if (state != QueueState::kInvalid) return {};
   return fmt::format("'{}' in status.state is no state of a queue, and has to be mended first", queue.state());
 }
 
-// Volcano's webhook, which may be left on, refuses writes of spec and metadata in any other state (weakness Q9).
+// Whether Volcano's webhook, which may be left on, takes a write of the spec in that state (weakness Q9).
 bool TakesWrites(QueueState state) {
   return state == QueueState::kEmpty || state == QueueState::kOpen || state == QueueState::kClosed;
 }
@@ -71,12 +71,18 @@ class Stepping {
   }
 
  private:
+  static QueueStep Mark(bool closed_by_parent) {
+    return {.kind = Kind::kSetClosedByParent, .closed_by_parent = closed_by_parent};
+  }
   QueueStep Become(QueueAction action, std::string cause) const {
     return {.kind = Kind::kApplyStatus,
             .state = NextState(state_, action, facts_.pod_groups).next,
             .cause = std::move(cause)};
   }
   std::string Named() const { return NameOfCommand(facts_); }
+
+  // The command does not wait for a mark that is refused for long, and those behind the command neither.
+  bool IsMarkRefused() const { return facts_.is_refused && IsInVain(facts_); }
 
   // kNothing: the command waits.
   QueueStep OfCommand() const {
@@ -101,7 +107,7 @@ class Stepping {
 
   QueueStep Open() const {
     if (state_ == QueueState::kOpen) {
-      if (mark_ != kFalse) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
+      if (mark_ != kFalse && !IsMarkRefused()) return Mark(false);
       return EndCommand(fmt::format("{}: the queue is open", Named()), false);
     }
     if (parent_is_closed_) {
@@ -116,11 +122,9 @@ class Stepping {
 
   QueueStep Close() const {
     if (facts_.name == kube::kRootQueue) return EndCommand(fmt::format("{}: root cannot be closed", Named()), true);
-    // With that mark an open parent would open it again.
-    if (!IsClosed(state_) && mark_ == kTrue && !parent_is_closed_) {
-      return Mark(false, fmt::format("{}: to be closed without the mark of its parent", Named()));
-    }
     if (!IsClosed(state_)) return Become(QueueAction::kClose, Named());
+    // With that mark an open parent would open it again.
+    if (mark_ == kTrue && !parent_is_closed_ && !IsMarkRefused()) return Mark(false);
     return EndCommand(fmt::format("{}: the queue is {}", Named(), facts_.queue->state()), false);
   }
 
@@ -129,19 +133,13 @@ class Stepping {
     if (facts_.parent == nullptr) return std::nullopt;
     const std::string& parent = facts_.parent->meta().name();
     if (parent_is_closed_ && !IsClosed(state_)) {
-      if (mark_ != kTrue) return Mark(true, fmt::format("to be marked, and closed with its parent {}", parent));
+      if (mark_ != kTrue) return Mark(true);
       return Become(QueueAction::kClose, fmt::format("its parent {} is {}", parent, facts_.parent->state()));
     }
     if (mark_ != kTrue || ParseQueueState(facts_.parent->state()) != QueueState::kOpen) return std::nullopt;
     if (IsClosed(state_)) return Become(QueueAction::kOpen, fmt::format("its parent {} is open again", parent));
-    if (state_ == QueueState::kOpen) return QueueStep{.kind = Kind::kSetClosedByParent, .closed_by_parent = false};
+    if (state_ == QueueState::kOpen) return Mark(false);
     return std::nullopt;
-  }
-
-  // Before the queue is closed: by its parent, or by somebody. `cause`: of opening it, where it takes no mark as it is.
-  QueueStep Mark(bool closed_by_parent, std::string cause) const {
-    if (TakesWrites(state_)) return {.kind = Kind::kSetClosedByParent, .closed_by_parent = closed_by_parent};
-    return Become(QueueAction::kOpen, std::move(cause));
   }
 
   QueueStep OfItself() const {
@@ -171,8 +169,9 @@ QueueStep NextStep(const QueueFacts& facts) {
   }
   const kube::v1::Queue& queue = *facts.queue;
   const QueueState state = ParseQueueState(queue.state());
-  if (std::string why = WhyNoCommand(queue, state); !why.empty()) {
-    if (facts.command == nullptr) return {.kind = queue.meta().deletion_ms() != 0 ? Kind::kNothing : Kind::kInvalid};
+  if (const std::string why = WhyNothing(queue, state); !why.empty()) {
+    const bool is_deleted = queue.meta().deletion_ms() != 0;
+    if (facts.command == nullptr) return {.kind = is_deleted ? Kind::kNothing : Kind::kInvalid};
     if (facts.is_recorded) return EndCommand({}, false);
     return EndCommand(fmt::format("{}: {}", NameOfCommand(facts), why), true);
   }

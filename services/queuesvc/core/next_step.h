@@ -24,6 +24,7 @@ struct QueueFacts {
   bool is_superseded = false;                  // A newer command waits behind it.
   int64_t now_ms = 0;                          // The API server's clock.
   bool is_made = false;                        // One that is missing is made (queue spec 2.1).
+  bool is_refused = false;                     // The API server has refused the last write of the queue.
   int64_t pod_groups = 0;
   const queue::v1::PodGroupCounts* counts = nullptr;  // What the status is to say; null: nothing of counts.
 };

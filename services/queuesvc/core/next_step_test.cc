@@ -1,9 +1,11 @@
 #include "services/queuesvc/core/next_step.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace basalt::queuesvc {
 namespace {
@@ -94,7 +96,7 @@ TEST(NextStepTest, WhatFollowsFromTheParent) {
       {"Closed", "", "", 0, "mark true"},  // It is not opened first.
       {"Closed", "", "true", 0, "apply Closed"},
       {"Closed", "Unknown", "true", 0, "apply Closed"},
-      {"Closed", "Unknown", "", 0, "apply Open"},  // Volcano's webhook takes no mark in that state.
+      {"Closed", "Unknown", "", 0, "mark true"},
       {"Closed", "Closing", "true", 0, "apply Closed"},
       {"Closed", "Closed", "", 0, ""},  // Somebody had closed it before.
       {"Open", "Closed", "", 0, ""},
@@ -134,10 +136,11 @@ TEST(NextStepTest, WhatACommandAsksFor) {
       {"CloseQueue", "", "", "Open", 0, "apply Closed"},
       {"CloseQueue", "Unknown", "", "Open", 1, "apply Closing"},
       // What somebody closes is not opened with the parent.
-      {"CloseQueue", "Open", "true", "Open", 0, "mark false"},
-      {"CloseQueue", "Unknown", "true", "Open", 0, "apply Open"},
-      {"CloseQueue", "Open", "false", "Open", 0, "apply Closed"},
-      {"CloseQueue", "Open", "true", "Closed", 0, "apply Closed"},
+      {"CloseQueue", "Open", "true", "Open", 0, "apply Closed"},
+      {"CloseQueue", "Unknown", "true", "Open", 0, "apply Closed"},
+      {"CloseQueue", "Closed", "true", "Open", 0, "mark false"},
+      {"CloseQueue", "Closing", "true", "Unknown", 1, "mark false"},
+      {"CloseQueue", "Closed", "false", "Open", 0, "done: command ns/c: the queue is Closed"},
       {"CloseQueue", "Closed", "", "Open", 1, "done: command ns/c: the queue is Closed"},
       {"CloseQueue", "Closing", "", "Open", 1, "done: command ns/c: the queue is Closing"},
       {"OpenQueue", "Closed", "", "Open", 0, "apply Open"},
@@ -229,6 +232,27 @@ TEST(NextStepTest, ACommandWaitsForTheParentAWhileUnlessThereIsANewerOne) {
       << "nothing is tried for ever";
   parent.set_state("Open");
   EXPECT_EQ(TextOf(NextStep(facts)), "apply Open") << "commands that can be carried out are, in their order";
+}
+
+// A mark that cannot be written, as a policy may refuse it, does not hold up the Commands behind for ever.
+TEST(NextStepTest, ACommandIsDoneAfterAWhileThoughItsMarkIsRefused) {
+  kube::v1::Queue parent;
+  parent.set_state("Open");
+  kube::v1::Command command;
+  for (const auto& [action, state] : {std::pair("OpenQueue", "Open"), std::pair("CloseQueue", "Closed")}) {
+    kube::v1::Queue queue;
+    queue.set_parent("p");
+    queue.set_state(state);
+    SetMark("true", queue);
+    command.set_action(action);
+    QueueFacts facts{.name = "q", .queue = &queue, .parent = &parent, .command = &command, .now_ms = 30'000};
+    EXPECT_EQ(TextOf(NextStep(facts)), "mark false");
+    facts.is_refused = true;
+    facts.now_ms = 29'999;
+    EXPECT_EQ(TextOf(NextStep(facts)), "mark false");
+    facts.now_ms = 30'000;
+    EXPECT_THAT(TextOf(NextStep(facts)), ::testing::StartsWith("done: command /: the queue is"));
+  }
 }
 
 TEST(NextStepTest, RootIsNeitherClosedNorBelowAnything) {

@@ -57,7 +57,7 @@ class Model {
   // It is not opened with its parent.
   void CloseByHand(Queue& queue) const {
     if (queue.mark == "true" && !IsBelowClosed(queue)) queue.mark = "false";
-    Close(queue);
+    if (!IsClosed(queue)) Close(queue);
   }
   static void Open(Queue& queue) {
     queue.state = "Open";
@@ -293,7 +293,7 @@ class Hierarchy {
     for (uint64_t more = IsLeaf(name) ? 1 + random_.Uniform(3) : 1; more > 0; --more) {
       rig_.Command(fmt::format("c-{:05}", next_++), name, action);
       if (action == kOpenQueue && !model_.IsBelowClosed(queue)) Model::Open(queue);
-      if (action == kCloseQueue && name != "root" && !Model::IsClosed(queue)) model_.CloseByHand(queue);
+      if (action == kCloseQueue && name != "root") model_.CloseByHand(queue);
       text += fmt::format(" {}", action);
       action = random_.OneIn(2) ? kOpenQueue : kCloseQueue;
     }
