@@ -31,7 +31,7 @@ class GroupSync {
   }
   // What the spec wants of it may have changed.
   void CompareAnew() { is_compared_ = false; }
-  // The spec or the queue is another one, which what was refused may be for: nothing is waited for.
+  // The spec has changed, or the state of the queue: what was refused before is asked for again at once.
   void TryNow() { retry_.Succeed(); }
   const Retry& retry() const { return retry_; }
 

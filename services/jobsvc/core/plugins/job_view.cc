@@ -96,6 +96,16 @@ const TaskView* FindTask(const JobView& job, std::string_view name) {
   return found == job.tasks.end() ? nullptr : &*found;
 }
 
+const json::value* FindContainer(const TaskView& task, std::string_view list, std::string_view name) {
+  const json::value* const spec = task.pod_template.if_contains("spec");
+  const json::value* const containers = spec == nullptr ? nullptr : Find(*spec, list);
+  if (containers == nullptr || !containers->is_array()) return nullptr;
+  for (const json::value& container : containers->get_array()) {
+    if (FindString(container, "name") == name) return &container;
+  }
+  return nullptr;
+}
+
 int32_t ReplicasOf(const JobView& job, std::string_view task) {
   const TaskView* const found = FindTask(job, task);
   return found == nullptr ? 0 : found->replicas;

@@ -41,6 +41,9 @@ std::string PodName(std::string_view job, std::string_view task, int32_t index);
 // Null: there is none of that name.
 const TaskView* FindTask(const JobView& job, std::string_view name);
 
+// In the list of that name of the template's spec: containers or initContainers. Null: there is none.
+const json::value* FindContainer(const TaskView& task, std::string_view list, std::string_view name);
+
 // 0 where there is no such task.
 int32_t ReplicasOf(const JobView& job, std::string_view task);
 

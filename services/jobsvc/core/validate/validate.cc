@@ -125,6 +125,7 @@ void CheckJobActions(Checker& c) {
 // V1-V5: the first violation wins.
 void CheckVolumes(Checker& c) {
   std::set<std::string_view> paths;
+  const std::vector<std::string> of_plugins = PathsOfPlugins(c.spec);
   for (int i = 0; i < c.spec.volumes_size(); ++i) {
     const kube::v1::VolumeSpec& volume = c.spec.volumes(i);
     const auto fail = [&](std::string_view rule, Kind kind, std::string_view member, std::string_view what) {
@@ -138,6 +139,10 @@ void CheckVolumes(Checker& c) {
     if (!paths.insert(volume.mount_path()).second) {
       return fail("V2", Kind::kDuplicate, ".mountPath",
                   fmt::format("'{}' is a path of two volumes; use another path", volume.mount_path()));
+    }
+    if (std::find(of_plugins.begin(), of_plugins.end(), volume.mount_path()) != of_plugins.end()) {
+      return fail("V2", Kind::kDuplicate, ".mountPath",
+                  fmt::format("'{}' is the folder of a plugin; use another path", volume.mount_path()));
     }
     if (!has_claim && !has_name)
       return fail("V3", Kind::kRequired, "", "has no claim; give volumeClaim or volumeClaimName");

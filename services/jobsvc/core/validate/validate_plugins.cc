@@ -13,6 +13,8 @@
 #include "services/jobsvc/core/plugins/mpi/mpi_plugin.h"
 #include "services/jobsvc/core/plugins/ray/ray_plugin.h"
 #include "services/jobsvc/core/plugins/registry.h"
+#include "services/jobsvc/core/plugins/ssh/ssh_plugin.h"
+#include "services/jobsvc/core/plugins/svc/svc_plugin.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/validate/validate_rules.h"
 
@@ -38,6 +40,17 @@ void CheckMpiMaster(Checker& c) {
   c.Add(Kind::kNotFound, "spec.plugins.mpi",
         fmt::format("{}: mpi works on a task that does not exist; name one with --master=",
                     mpi.master().empty() ? "has an empty --master" : fmt::format("is for '{}'", mpi.master())));
+}
+
+std::vector<std::string> PathsOfPlugins(const kube::v1::JobSpec& spec) {
+  std::vector<std::string> paths;
+  if (FindPlugin(spec, "svc") != nullptr) paths.emplace_back(kSvcMountPath);
+  if (const kube::v1::JobPlugin* const wanted = FindPlugin(spec, "ssh"); wanted != nullptr) {
+    SshPlugin ssh;
+    ssh.Read(wanted->arguments());
+    paths.push_back(ssh.key_file_path());
+  }
+  return paths;
 }
 
 void CheckPluginNames(Checker& c) {

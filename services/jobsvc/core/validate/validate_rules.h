@@ -50,6 +50,9 @@ void CheckEnums(Checker& checker);
 void CheckMountPaths(Checker& checker);
 void CheckNamespace(Checker& checker);
 
+// Where plugins mount what they add to every container.
+std::vector<std::string> PathsOfPlugins(const kube::v1::JobSpec& spec);
+
 // C2, C14, X3 (of svc, ssh and ray), X5; N4 and, which only warns, N2.
 void CheckMpiMaster(Checker& checker);
 void CheckPluginNames(Checker& checker);

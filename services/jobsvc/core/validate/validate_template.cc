@@ -12,8 +12,6 @@
 #include "common/kube/names.h"
 #include "common/kube/resources/resources.h"
 #include "services/jobsvc/core/plugins/job_view.h"
-#include "services/jobsvc/core/plugins/ssh/ssh_plugin.h"
-#include "services/jobsvc/core/plugins/svc/svc_plugin.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/validate/validate_rules.h"
 
@@ -29,18 +27,6 @@ const json::array& ListOf(const json::value& holder, std::string_view name) {
   static const auto& kNone = *new json::array();
   const json::value* found = Find(holder, name);
   return found != nullptr && found->is_array() ? found->get_array() : kNone;
-}
-
-// Where plugins mount what they add to every container.
-std::vector<std::string> PathsOfPlugins(const kube::v1::JobSpec& spec) {
-  std::vector<std::string> paths;
-  if (FindPlugin(spec, "svc") != nullptr) paths.emplace_back(kSvcMountPath);
-  if (const kube::v1::JobPlugin* const wanted = FindPlugin(spec, "ssh"); wanted != nullptr) {
-    SshPlugin ssh;
-    ssh.Read(wanted->arguments());
-    paths.push_back(ssh.key_file_path());
-  }
-  return paths;
 }
 
 // One task's template, whose shape MakeJobView has accepted.

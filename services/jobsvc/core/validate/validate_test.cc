@@ -263,6 +263,20 @@ INSTANTIATE_TEST_SUITE_P(
               AddVolume(s, "/a", "d");
             },
             "V2 DUPLICATE spec.volumes[1].mountPath"},
+        Row{"V2OfSvc",
+            [](JobSpec& s) {
+              AddPlugin(s, "svc");
+              AddVolume(s, "/a", "c");
+              AddVolume(s, "/etc/volcano", "d");
+            },
+            "V2 DUPLICATE spec.volumes[1].mountPath"},
+        Row{"V2OfSsh",
+            [](JobSpec& s) {
+              AddPlugin(s, "svc");
+              AddPlugin(s, "ssh", {"--ssh-key-file-path=/keys"});
+              AddVolume(s, "/keys", "c");
+            },
+            "V2 DUPLICATE spec.volumes[0].mountPath"},
         Row{"V3", [](JobSpec& s) { AddVolume(s, "/a", ""); }, "V3 REQUIRED spec.volumes[0]"},
         Row{"V4", [](JobSpec& s) { AddVolume(s, "/a", "c", "{}"); }, "V4 CONFLICT spec.volumes[0]"},
         Row{"V5", [](JobSpec& s) { AddVolume(s, "/a", "C!"); }, "V5 INVALID spec.volumes[0].volumeClaimName"},

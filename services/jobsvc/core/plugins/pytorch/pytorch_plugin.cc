@@ -35,13 +35,6 @@ std::string WaitScript(std::string_view host, int64_t port, int64_t seconds) {
       host, port, seconds);
 }
 
-bool HasContainer(const json::value& spec, std::string_view list, std::string_view name) {
-  const json::value* const containers = Find(spec, list);
-  return containers != nullptr && containers->is_array() &&
-         std::any_of(containers->get_array().begin(), containers->get_array().end(),
-                     [name](const json::value& container) { return FindString(container, "name") == name; });
-}
-
 }  // namespace
 
 void PytorchPlugin::Define(Arguments& arguments) {
@@ -95,11 +88,8 @@ absl::Status PytorchPlugin::Check(const JobView& job) const {
   if (!waits_for_master_ || worker == nullptr || worker_ == master_ || FindTask(job, master_) == nullptr) {
     return absl::OkStatus();
   }
-  const json::value* const spec = worker->pod_template.if_contains("spec");
-  if (spec == nullptr || HasContainer(*spec, "initContainers", kWaitName) ||
-      !HasContainer(*spec, "containers", kWaitName)) {
-    return absl::OkStatus();
-  }
+  const bool waits_already = FindContainer(*worker, "initContainers", kWaitName) != nullptr;
+  if (waits_already || FindContainer(*worker, "containers", kWaitName) == nullptr) return absl::OkStatus();
   return Invalid(fmt::format(
       "adds the container '{}' to the pods of the task '{}', which have an ordinary container of that name: "
       "Kubernetes refuses such pods; give the container another name",

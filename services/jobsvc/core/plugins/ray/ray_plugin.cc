@@ -20,17 +20,6 @@ void SetCommand(json::object& container, std::string_view script) {
   container["command"] = json::array{"sh", "-c", ToJson(script)};
 }
 
-// Null: the task's pods have no container of that name.
-const json::value* FindContainer(const TaskView& task, std::string_view name) {
-  const json::value* const spec = task.pod_template.if_contains("spec");
-  const json::value* const containers = spec == nullptr ? nullptr : Find(*spec, "containers");
-  if (containers == nullptr || !containers->is_array()) return nullptr;
-  for (const json::value& container : containers->get_array()) {
-    if (FindString(container, "name") == name) return &container;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 void RayPlugin::Define(Arguments& arguments) {
@@ -100,7 +89,7 @@ absl::Status RayPlugin::Check(const JobView&) const {
 // and a name that the container has given to another port leads there.
 std::vector<std::string> RayPlugin::PortsOfOtherNames(const TaskView& head) const {
   std::vector<std::string> doubts;
-  const json::value* const container = FindContainer(head, head_container_);
+  const json::value* const container = FindContainer(head, "containers", head_container_);
   const json::value* const ports = container == nullptr ? nullptr : Find(*container, "ports");
   if (ports == nullptr || !ports->is_array()) return doubts;
   for (const auto& [name, port] : Ports()) {
@@ -127,7 +116,7 @@ std::vector<std::string> RayPlugin::Doubts(const JobView& job) const {
   std::vector<std::string> doubts;
   const TaskView* const head = FindTask(job, head_);
   if (head != nullptr) doubts = PortsOfOtherNames(*head);
-  if (head != nullptr && FindContainer(*head, head_container_) == nullptr) {
+  if (head != nullptr && FindContainer(*head, "containers", head_container_) == nullptr) {
     doubts.push_back(
         fmt::format("starts the head in the container '{}', which the task '{}' does not have: no head is "
                     "started; name one with --headContainer=",
@@ -145,7 +134,7 @@ std::vector<std::string> RayPlugin::Doubts(const JobView& job) const {
                       "head; name one with --worker=",
                       worker_));
     }
-  } else if (worker_ != head_ && FindContainer(*worker, worker_container_) == nullptr) {
+  } else if (worker_ != head_ && FindContainer(*worker, "containers", worker_container_) == nullptr) {
     doubts.push_back(
         fmt::format("starts a worker in the container '{}', which the task '{}' does not have: nobody "
                     "joins the head; name one with --workerContainer=",
