@@ -1,5 +1,5 @@
 // Volcano's own vcctl does to jobs and queues what its users expect, without a change. tests/e2e/vcctl/build.sh builds
-// it; BASALT_VCCTL names its folder. Without the program the cases are skipped.
+// the program; without it the cases are skipped.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ class VcctlTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* const script = BASALT_SOURCE_DIR "/tests/e2e/vcctl/build.sh";
-    program_ = world_.Run({script}, absl::Minutes(1)).out;
+    program_ = world_.Run({script, "path"}, absl::Minutes(1)).out;
     if (!program_.empty()) program_.pop_back();  // The end of the line.
-    if (access(program_.c_str(), X_OK) != 0) GTEST_SKIP() << "NOT TESTED: " << program_;
+    if (access(program_.c_str(), X_OK) != 0) GTEST_SKIP() << "NOT TESTED: there is no " << program_;
     ASSERT_TRUE(world_.ok());
   }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Builds Volcano's own vcctl from its public module, of the version in go.mod, and prints where it lies: below
 # ${XDG_CACHE_HOME:-~/.cache}/basalt-vcctl. What is there already is left as it is. Without Go, or where the module cannot be
-# had, it says so, and the tests that need vcctl are skipped.
+# had, it says so, and the tests that need vcctl are skipped. `build.sh path` builds nothing.
 set -uo pipefail
 cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "vcctl is not built: there is no Go"; exit 0; }
 key=$({ go env GOVERSION; cat go.mod go.sum; } | sha256sum)
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/basalt-vcctl/${key:0:12}
+[[ ${1:-} != path ]] || { printf '%s\n' "$folder/vcctl"; exit 0; }
 mkdir -p "$folder"
 exec 9>"$folder/lock"
 flock 9 # One at a time: who comes second finds it done.
