@@ -47,6 +47,8 @@ void ApplyPolicies(AdmissionServer& server) {
   ASSERT_TRUE(closing.ok()) << closing;
   soon([&] { return !server.Patch(closing.json, "?dryRun=All", R"({"spec":{"weight":3}})").ok(); });
   EXPECT_TRUE(server.Delete(closing.json).ok());
+  server.Make(Queue("root"));  // Or it is there.
+  soon([&] { return !server.Delete(Queue("root"), "?dryRun=All").ok(); });
 }
 
 void ExpectStored(const json::value& stored, const crds::Changes& wanted) {
@@ -152,7 +154,7 @@ TEST(AdmissionOfQueues, LeavesAloneWhatWasStoredBefore) {
     if (made.ok()) stored.push_back(std::move(made.json));
   }
   EXPECT_GE(stored.size(), 13u);
-  // Without a spec there is no parent either: queuesvc gives such a queue one, in whatever state the queue is.
+  // Without a spec there is no parent either: such a queue may be given root, in whatever state the queue is.
   json::value bare = Queue("bare");
   bare.get_object().erase("spec");
   ASSERT_TRUE(server->Make(bare).ok());

@@ -66,7 +66,9 @@ Answer AdmissionServer::Replace(const json::value& object) {
   return Send("PUT", PathOf(object) + "?dryRun=All", object);
 }
 
-Answer AdmissionServer::Delete(const json::value& object) { return Send("DELETE", PathOf(object), nullptr); }
+Answer AdmissionServer::Delete(const json::value& object, std::string_view query) {
+  return Send("DELETE", fmt::format("{}{}", PathOf(object), query), nullptr);
+}
 
 Answer AdmissionServer::Patch(const json::value& object, std::string_view subresource, std::string_view change) {
   return Send("PATCH", fmt::format("{}{}", PathOf(object), subresource), *ParseJson(change),

@@ -29,7 +29,7 @@ class AdmissionServer {
   // Changes nothing, and answers what it would make of the manifest.
   conformance::Answer Create(const json::value& manifest);
   conformance::Answer Replace(const json::value& object);
-  conformance::Answer Delete(const json::value& object);
+  conformance::Answer Delete(const json::value& object, std::string_view query = "");
   // A merge patch; `subresource` is empty or begins with a slash.
   conformance::Answer Patch(const json::value& object, std::string_view subresource, std::string_view change);
   // To the manifest of the case; of an update, which is tried alone, the object is made before and deleted afterwards.

@@ -21,9 +21,9 @@ namespace basalt::queuesvc {
 
 using QueueWorkers = runtime::Workers<QueueController>;
 
-// The part of a manifest that queuesvc checks before the API server gets the manifest.
-// What the manifest says of the queue that the rules look at: name, annotations, parent and resources. INVALID_ARGUMENT
-// names the field: the manifest is none of a queue that has a name, or breaks a rule of CheckQueueSpec.
+// What a manifest says of the queue that the rules look at, before the API server gets the manifest: name, annotations,
+// parent and resources. INVALID_ARGUMENT names the field: the manifest is none of a queue that has a name, or breaks a
+// rule of CheckQueueSpec.
 absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRequest& request);
 
 class QueueApi {

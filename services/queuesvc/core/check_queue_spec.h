@@ -1,8 +1,8 @@
 #pragma once
 
 // What a queue says of itself that no scheduler can use, whatever other queues there are (queue spec 10.2-1 and the
-// first rule of 10.2-2). The definition and the policies of deploy/admission refuse the same; a server may have
-// neither. Pure.
+// first rule of 10.2-2). The definition and the policies of deploy/admission refuse the same, and weights
+// such as 1e3, too; a server may have neither. Pure.
 #include <string>
 #include <vector>
 

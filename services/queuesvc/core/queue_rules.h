@@ -22,8 +22,8 @@ using FindQueue = std::function<const kube::v1::Queue*(std::string_view name)>;
 
 inline constexpr int kMostLevels = 5;  // Below root, as upstream's --max-queue-depth has it by default.
 
-// What is wrong with the parent of a queue that is to be made; empty: nothing. A queue that holds pod groups of its
-// own, as its status tells, and has nobody below it takes nobody.
+// What is wrong with the parent of a queue, which is there or is to be made; empty: nothing. A queue that holds pod
+// groups of its own, as its status tells, and has nobody below it takes nobody.
 std::string CheckParent(std::string_view parent, const FindQueue& find, const QueueChildren& children);
 
 struct QueueProblem {

@@ -11,7 +11,7 @@ using basalt::testing::Fate;
 
 // A finalizer keeps the queue while it is being deleted: nothing more is done with the queue, and nothing is tried on
 // and on.
-TEST(QueueRigTest, ACommandForAQueueThatIsBeingDeletedIsRefused) {
+TEST(QueueCommandsTest, ACommandForAQueueThatIsBeingDeletedIsRefused) {
   QueueRig rig;
   rig.Start();
   rig.MakeQueue("held", "root");
@@ -28,7 +28,7 @@ TEST(QueueRigTest, ACommandForAQueueThatIsBeingDeletedIsRefused) {
 }
 
 // Times of Kubernetes are whole seconds; two Commands of one second are carried out as they came, whatever their names.
-TEST(QueueRigTest, CommandsOfOneSecondAreCarriedOutAsTheyCame) {
+TEST(QueueCommandsTest, CommandsOfOneSecondAreCarriedOutAsTheyCame) {
   QueueRig rig;
   rig.Start();
   rig.MakeQueue("q", "root");
@@ -43,7 +43,7 @@ TEST(QueueRigTest, CommandsOfOneSecondAreCarriedOutAsTheyCame) {
 }
 
 // A status is applied by name, and the server looks at no UID there.
-TEST(QueueRigTest, WhatWasDecidedOfAQueueIsNotWrittenToItsSuccessor) {
+TEST(QueueCommandsTest, WhatWasDecidedOfAQueueIsNotWrittenToItsSuccessor) {
   QueueRig rig;
   rig.Start();
   rig.MakeQueue("q", "root");
@@ -60,6 +60,35 @@ TEST(QueueRigTest, WhatWasDecidedOfAQueueIsNotWrittenToItsSuccessor) {
   rig.Run(absl::Minutes(1));
   EXPECT_GT(replaced, 0);
   EXPECT_EQ(rig.StateOf("q"), "Open") << "nobody has closed the new one";
+}
+
+// The scheduler writes into the same status; one of its writes in between costs another try.
+TEST(QueueCommandsTest, AQueueIsClosedBesideASchedulerThatWritesItsStatus) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("q", "root");
+  rig.MakeGroup("g", "q", "Running");
+  rig.Run(absl::Minutes(1));
+  int conflicts = 0;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.name() == "q" && request.subresource() == "status" && conflicts < 3) {
+      rig.server().Merge(kube::kQueues, "", "q",
+                         json::object{{"status", json::object{{"allocated", json::object{{"cpu", ++conflicts}}}}}},
+                         "status");
+    }
+    return Fate::kNormal;
+  };
+  rig.Command("close", "q", kCloseQueue);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(conflicts, 3);
+  EXPECT_EQ(rig.StateOf("q"), "Closing");
+  conflicts = 0;
+  rig.server().Delete(kube::kPodGroups, "default", "g");
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(conflicts, 3);
+  EXPECT_EQ(rig.StateOf("q"), "Closed");
+  EXPECT_EQ(FindInt(*Find(rig.MemberOf("q", "status"), "allocated"), "cpu"), 3) << "what is the scheduler's stays";
+  rig.ExpectNothingIsWrittenAgain();
 }
 
 }  // namespace
