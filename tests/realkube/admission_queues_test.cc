@@ -47,8 +47,8 @@ void ApplyPolicies(AdmissionServer& server) {
   ASSERT_TRUE(closing.ok()) << closing;
   soon([&] { return !server.Patch(closing.json, "?dryRun=All", R"({"spec":{"weight":3}})").ok(); });
   EXPECT_TRUE(server.Delete(closing.json).ok());
-  server.Make(Queue("root"));  // Or it is there.
-  soon([&] { return !server.Delete(Queue("root"), "?dryRun=All").ok(); });
+  ASSERT_TRUE(server.Make(Queue("default")).ok());
+  soon([&] { return !server.Delete(Queue("default"), "?dryRun=All").ok(); });
 }
 
 void ExpectStored(const json::value& stored, const crds::Changes& wanted) {
