@@ -201,7 +201,7 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
   auto bad = MakeJob("bad", 1, 2);
   bad.mutable_spec()->mutable_tasks(0)->set_replicas(1'000'000'000);
   rig.kube().PutJob(bad);
-  // What svc says of each of its pods would not have room in memory.
+  // The hosts that svc lists, one for each pod, would not have room in memory.
   auto huge = MakeJob("huge", 1, 2);
   huge.mutable_spec()->mutable_tasks(0)->set_replicas(2'147'483'647);
   huge.mutable_spec()->add_plugins()->set_name("svc");

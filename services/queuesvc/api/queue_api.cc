@@ -172,10 +172,8 @@ void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1
         const std::string& name = queue.meta().name();
         if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
         const FindQueue find = [&controller](std::string_view of) { return controller.queues().Find(of); };
-        const std::string problem = CheckParent(queue.parent(), find, controller.children());
-        if (!problem.empty()) return (*shared)(rpc::InvalidField("spec.parent", problem));
-        const QueueProblem unfit = CheckResources(queue, find, controller.children());
-        if (!unfit.field.empty()) return (*shared)(rpc::InvalidField(unfit.field, unfit.rule));
+        const QueueProblem problem = CheckAmongOthers(queue, find, controller.children());
+        if (!problem.field.empty()) return (*shared)(rpc::InvalidField(problem.field, problem.rule));
         controller.context().WriteForCaller(name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
                                             [name, shared](runtime::WriteOutcome outcome) {
                                               if (runtime::IsNameTaken(outcome)) {

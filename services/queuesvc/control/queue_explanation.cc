@@ -49,12 +49,8 @@ absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string
   std::vector<QueueProblem> problems = CheckQueueSpec(queue);
   if (parent != nullptr) {
     const FindQueue find = [this](std::string_view of) { return queues_.Find(of); };
-    std::string lies_wrong = CheckParent(queue.parent(), find, children_);
-    if (!lies_wrong.empty()) {
-      problems.push_back({"spec.parent", std::move(lies_wrong)});
-    } else if (QueueProblem unfit = CheckResources(queue, find, children_); !unfit.field.empty()) {
-      problems.push_back(std::move(unfit));
-    }
+    QueueProblem problem = CheckAmongOthers(queue, find, children_);
+    if (!problem.field.empty()) problems.push_back(std::move(problem));
   }
   queue::v1::QueueExplanation explanation =
       ExplainQueue({.queue = queue,

@@ -135,7 +135,7 @@ TEST(NextStepTest, WhatACommandAsksFor) {
       {"CloseQueue", "Open", "", "Open", 3, "apply Closing"},
       {"CloseQueue", "", "", "Open", 0, "apply Closed"},
       {"CloseQueue", "Unknown", "", "Open", 1, "apply Closing"},
-      // What somebody closes is not opened with the parent.
+      // A queue that somebody closes is not opened with its parent.
       {"CloseQueue", "Open", "true", "Open", 0, "apply Closed"},
       {"CloseQueue", "Unknown", "true", "Open", 0, "apply Closed"},
       {"CloseQueue", "Closed", "true", "Open", 0, "mark false"},

@@ -30,7 +30,7 @@ const kube::v1::Queue* LimitAbove(std::string_view name, std::string_view resour
   return nullptr;
 }
 
-// Of the queue and all others below its parent; empty: it fits.
+// Whether the amounts of the queue and of those beside it fit in the amounts of the parent; empty: they do.
 std::string CheckSum(const kube::v1::Queue& queue, const kube::v1::Queue& parent, const FindQueue& find,
                      const QueueChildren& children, const Amounts& (kube::v1::Queue::*amounts)() const) {
   for (const kube::v1::KeyValue& own : (queue.*amounts)()) {
@@ -91,6 +91,12 @@ QueueProblem CheckResources(const kube::v1::Queue& queue, const FindQueue& find,
   problem = CheckSum(queue, *above, find, children, &kube::v1::Queue::deserved);
   if (!problem.empty()) return {"spec.deserved", std::move(problem)};
   return {};
+}
+
+QueueProblem CheckAmongOthers(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
+  std::string problem = CheckParent(queue.parent(), find, children);
+  if (!problem.empty()) return {"spec.parent", std::move(problem)};
+  return CheckResources(queue, find, children);
 }
 
 std::string CheckDeletion(std::string_view name, const QueueChildren& children) {

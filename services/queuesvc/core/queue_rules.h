@@ -34,6 +34,8 @@ struct QueueProblem {
 // queue their parent. Looks at each queue beside it for each resource that it guarantees or deserves. Requires:
 // CheckParent has nothing to say.
 QueueProblem CheckResources(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children);
+// Both: the parent of the queue, and if nothing is wrong with the parent, the resources.
+QueueProblem CheckAmongOthers(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children);
 
 // Why the queue may not be deleted; empty: it may.
 std::string CheckDeletion(std::string_view name, const QueueChildren& children);

@@ -91,7 +91,7 @@ class Scheduler {
     if (answer.status == 200) accepted_ = std::to_string(cpus);
     (answer.status == 200 ? written_ : refused_) += 1;
   }
-  // What the last one that was accepted has said is there.
+  // The status says what the last write that was accepted has said.
   void ExpectKept() {
     const json::value status = rig_.MemberOf("q", "status");
     const json::value* const allocated = Find(status, "allocated");

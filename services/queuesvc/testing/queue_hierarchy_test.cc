@@ -54,7 +54,7 @@ class Model {
 
   static bool IsClosed(const Queue& queue) { return queue.state == "Closed" || queue.state == "Closing"; }
   static void Close(Queue& queue) { queue.state = "Closing"; }
-  // It is not opened with its parent.
+  // A queue that somebody closes is not opened with its parent.
   void CloseByHand(Queue& queue) const {
     if (queue.mark == "true" && !IsBelowClosed(queue)) queue.mark = "false";
     if (!IsClosed(queue)) Close(queue);

@@ -82,7 +82,7 @@ bool IsTrue(const std::vector<bool>& of_tasks, int task) {
   return static_cast<size_t>(task) < of_tasks.size() && of_tasks[task];
 }
 
-// What decides how much is asked for while tasks wait for others.
+// The numbers of pods from which minMember follows while tasks wait for others.
 struct Stage {
   int64_t least = 0;  // The minimums of the tasks that do not wait.
   int64_t given = 0;  // Pods that the tasks that wait can have.
