@@ -7,6 +7,7 @@
 
 #include "common/base/slots.h"
 #include "common/kube/names.h"
+#include "common/testing/controller_rig/kill_points.h"
 #include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
@@ -195,23 +196,23 @@ TEST_F(ClaimsTest, TheInterestGoesWithTheSlot) {
 }
 
 TEST_F(ClaimsTest, WhereverTheProcessIsKilledTheClaimEndsTheWait) {
-  for (int point = 1; point < 30; ++point) {
-    SCOPED_TRACE(point);
+  const auto life = [this](basalt::testing::KillPoint& kill) {
     JobRig rig;
     rig.Start();
-    rig.KillAt(point);
+    kill.Arm(rig);
     rig.kube().PutJob(JobWithData());
     rig.Run(absl::Minutes(1));
-    if (!rig.alive()) rig.Start();
-    rig.Run(absl::Minutes(1));
+    kill.Restart(rig);
     rig.KillAt(0);
+    rig.Run(absl::Minutes(1));
     EXPECT_EQ(rig.Interests(), kData);
     gateway::v1::WriteRequest request = Claim("data");
     request.mutable_create()->set_body(R"({"metadata":{}})");
     ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
     rig.Run(kAtOnce);
     EXPECT_EQ(rig.kube().pods().size(), 2u);
-  }
+  };
+  basalt::testing::KillAtEachPoint(4, life, {false});
 }
 
 TEST_F(ClaimsTest, AClaimThatGoesAfterItWasFoundIsTheSchedulersMatter) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/slots.h"
+#include "common/testing/controller_rig/kill_points.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/rig/job_rig.h"
 
@@ -210,8 +211,7 @@ TEST_F(DeadlineRecordsTest, ThoseThatFollowFromPodsHaveNone) {
 
 // Each of two pods is restarted once, by one deadline, and whatever is written goes together.
 TEST_F(DeadlineRecordsTest, NoneIsLostOrDoubledWhereverTheProcessIsKilled) {
-  for (int point = 1; point < 60; ++point) {
-    SCOPED_TRACE(point);
+  const auto life = [this](basalt::testing::KillPoint& kill) {
     rig_ = std::make_unique<JobRig>();
     kube::v1::Job job = MakeJob("j", 1, 3);
     job.mutable_spec()->set_max_retry(20);
@@ -221,17 +221,11 @@ TEST_F(DeadlineRecordsTest, NoneIsLostOrDoubledWhereverTheProcessIsKilled) {
     rig_->kube().SetAllPods(kPodRunning);
     rig_->Run(absl::Seconds(10));
     const std::string stays = rig_->kube().pods().at("default/j-t0-2").uid();
-    rig_->KillAt(point);
+    kill.Arm(*rig_);
     for (const char* pod : {"default/j-t0-0", "default/j-t0-1"}) rig_->kube().SetPodPhase(pod, kPodFailed, 3);
-    bool killed = false;
     for (int i = 0; i < 90; ++i) {
       rig_->Run(absl::Seconds(2));
-      if (!rig_->alive()) {
-        killed = true;
-        rig_->Start();
-        rig_->Run(absl::Milliseconds(1));
-      }
-      if (!rig_->alive()) continue;
+      if (kill.Restart(*rig_)) rig_->Run(absl::Milliseconds(1));
       EXPECT_EQ(OnDisk(), InMemory());
     }
     rig_->KillAt(0);
@@ -241,10 +235,8 @@ TEST_F(DeadlineRecordsTest, NoneIsLostOrDoubledWhereverTheProcessIsKilled) {
     EXPECT_EQ(rig_->kube().Count("create", "pods"), 3 + 2);
     EXPECT_EQ(rig_->kube().pods().at("default/j-t0-2").uid(), stays);
     EXPECT_EQ(OnDisk(), "");
-    if (killed) continue;
-    EXPECT_GT(point, 10) << "it was hardly ever killed";
-    break;
-  }
+  };
+  basalt::testing::KillAtEachPoint(10, life, {false});
 }
 
 }  // namespace

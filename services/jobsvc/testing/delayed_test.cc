@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/slots.h"
+#include "common/testing/controller_rig/kill_points.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/rig/job_rig.h"
 
@@ -377,34 +378,24 @@ TEST_F(DelayedTest, AStatusHoldsABoundedNumberAndTheDiskAllOfThem) {
 
 // The process may end at any point; the action is carried out once.
 TEST_F(DelayedTest, ItIsCarriedOutOnceWhereverTheProcessIsKilled) {
-  for (const bool lose_disk : {false, true}) {
-    for (int point = 1; point < 40; ++point) {
-      SCOPED_TRACE(point);
-      rig_ = std::make_unique<JobRig>();
-      Begin(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartJob", absl::Minutes(1)));
-      rig_->KillAt(point);
-      rig_->kube().RemovePod("default/j-t0-1");
-      bool killed = false;
-      for (int i = 0; i < 90; ++i) {
-        rig_->Run(absl::Seconds(2));
-        if (rig_->alive()) continue;
-        killed = true;
-        if (lose_disk) rig_->LoseDisk();
-        rig_->Start();
-      }
-      rig_->KillAt(0);
-      rig_->kube().SetAllPods(kPodRunning);
-      rig_->Run(absl::Minutes(5));
-      // With the disk an eviction may be lost that nobody has written down yet.
-      EXPECT_LE(Status().version(), 1);
-      EXPECT_GE(Status().version(), lose_disk && killed ? 0 : 1);
-      EXPECT_EQ(Status().retry_count(), Status().version());
-      EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
-      if (killed) continue;
-      EXPECT_GT(point, 10) << "it was hardly ever killed";
-      break;
+  basalt::testing::KillAtEachPoint(10, [this](basalt::testing::KillPoint& kill) {
+    rig_ = std::make_unique<JobRig>();
+    Begin(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartJob", absl::Minutes(1)));
+    kill.Arm(*rig_);
+    rig_->kube().RemovePod("default/j-t0-1");
+    for (int i = 0; i < 90; ++i) {
+      rig_->Run(absl::Seconds(2));
+      kill.Restart(*rig_);
     }
-  }
+    rig_->KillAt(0);
+    rig_->kube().SetAllPods(kPodRunning);
+    rig_->Run(absl::Minutes(5));
+    // With the disk an eviction may be lost that nobody has written down yet.
+    EXPECT_LE(Status().version(), 1);
+    EXPECT_GE(Status().version(), kill.was_killed() && kill.loses_disk() ? 0 : 1);
+    EXPECT_EQ(Status().retry_count(), Status().version());
+    EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
+  });
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/json.h"
+#include "common/testing/controller_rig/kill_points.h"
 #include "services/jobsvc/testing/rig/job_rig.h"
 
 namespace basalt::jobsvc::testing {
@@ -164,21 +165,16 @@ TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
 }
 
 TEST_F(RestartsTogetherTest, WhereverTheProcessDiesEachPodIsRestartedOnce) {
-  for (const bool lose_disk : {false, true}) {
-    for (int point = 1; point <= 16; ++point) {
-      SCOPED_TRACE(fmt::format("point {}{}", point, lose_disk ? ", empty disk" : ""));
-      BeginRunning(WithPolicy(MakeJob("j", 1, 10), "PodFailed", "RestartPod"));
-      rig_->KillAt(point);
-      FailAll();
-      rig_->Run(absl::Seconds(5));
-      if (!rig_->alive()) {
-        if (lose_disk) rig_->LoseDisk();
-        rig_->Start();
-      }
-      rig_->Run(absl::Seconds(30));
-      ExpectEachRestartedOnce();
-    }
-  }
+  basalt::testing::KillAtEachPoint(15, [this](basalt::testing::KillPoint& kill) {
+    BeginRunning(WithPolicy(MakeJob("j", 1, 10), "PodFailed", "RestartPod"));
+    kill.Arm(*rig_);
+    FailAll();
+    rig_->Run(absl::Seconds(5));
+    kill.Restart(*rig_);
+    rig_->KillAt(0);
+    rig_->Run(absl::Seconds(30));
+    ExpectEachRestartedOnce();
+  });
 }
 
 // By a disk that knows nothing of it: the status names those whose end was answered.

@@ -15,6 +15,7 @@
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
 #include "common/testing/controller_rig/controller_rig.h"
+#include "common/testing/controller_rig/kill_points.h"
 #include "common/testing/controller_rig/lost_writes.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 
@@ -224,22 +225,19 @@ inline void Settle(NamespaceRig& rig, const Life& life) {
 
 template <class Rig = NamespaceRig>
 void WhateverHappens(const Life& life) {
-  bool was_killed = true;
-  int point = 0;
-  while (was_killed) {
-    SCOPED_TRACE(fmt::format("killed at point {}", ++point));
-    Rig rig;
-    rig.Start();
-    if (life.prepare) life.prepare(rig);
-    rig.KillAt(point);
-    life.act(rig);
-    rig.Run(absl::Seconds(5));
-    was_killed = !rig.alive();
-    if (was_killed) rig.Start();
-    rig.KillAt(0);
-    Settle(rig, life);
-  }
-  EXPECT_GT(point, 4) << "it has written something";
+  basalt::testing::KillAtEachPoint(4,
+                                   [&life](basalt::testing::KillPoint& kill) {
+                                     Rig rig;
+                                     rig.Start();
+                                     if (life.prepare) life.prepare(rig);
+                                     kill.Arm(rig);
+                                     life.act(rig);
+                                     rig.Run(absl::Seconds(5));
+                                     kill.Restart(rig);
+                                     rig.KillAt(0);
+                                     Settle(rig, life);
+                                   },
+                                   {false});
   basalt::testing::LoseEachWrite<Rig>(life.prepare, life.act, [&life](Rig& rig, bool) { Settle(rig, life); });
 }
 

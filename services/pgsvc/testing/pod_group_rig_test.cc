@@ -15,6 +15,7 @@
 #include "common/kube/object_key.h"
 #include "common/runtime/testing/shown_records.h"
 #include "common/testing/controller_rig/controller_rig.h"
+#include "common/testing/controller_rig/kill_points.h"
 #include "common/testing/controller_rig/lost_writes.h"
 #include "services/pgsvc/control/pod_group_controller.h"
 
@@ -185,28 +186,18 @@ void Check(const Life& life, PodGroupRig& rig, bool undisturbed) {
 
 // Kills the process at each point of `act` in turn; the next one starts over its disk, or over an empty one.
 void KillAnywhere(const Life& life) {
-  for (const bool loses_disk : {false, true}) {
-    bool was_killed = true;
-    int point = 0;
-    while (was_killed) {
-      SCOPED_TRACE(fmt::format("killed at point {}{}", ++point, loses_disk ? ", disk lost" : ""));
-      PodGroupRig rig;
-      rig.Start();
-      if (life.prepare) life.prepare(rig);
-      rig.KillAt(point);
-      life.act(rig);
-      rig.Run(absl::Seconds(5));
-      was_killed = !rig.alive();
-      if (was_killed) {
-        if (loses_disk) rig.LoseDisk();
-        rig.Start();
-      }
-      rig.KillAt(0);
-      rig.Run(absl::Seconds(5));
-      Check(life, rig, !was_killed);
-    }
-    EXPECT_GT(point, 4) << "it has written and recorded something";
-  }
+  basalt::testing::KillAtEachPoint(4, [&life](basalt::testing::KillPoint& kill) {
+    PodGroupRig rig;
+    rig.Start();
+    if (life.prepare) life.prepare(rig);
+    kill.Arm(rig);
+    life.act(rig);
+    rig.Run(absl::Seconds(5));
+    kill.Restart(rig);
+    rig.KillAt(0);
+    rig.Run(absl::Seconds(5));
+    Check(life, rig, !kill.was_killed());
+  });
 }
 
 // Each write of `act` in turn does not arrive, or its answer does not.

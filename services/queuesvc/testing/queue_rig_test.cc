@@ -9,39 +9,33 @@
 #include <string>
 #include <vector>
 
+#include "common/testing/controller_rig/kill_points.h"
+
 namespace basalt::queuesvc::testing {
 namespace {
 
 using basalt::testing::Fate;
+using basalt::testing::KillAtEachPoint;
+using basalt::testing::KillPoint;
 
 TEST(QueueRigTest, WhereverTheProcessIsKilledQueuesAreThereAndTheirCountsAreRight) {
-  for (const bool loses_disk : {false, true}) {
-    bool was_killed = true;
-    int point = 0;
-    while (was_killed) {
-      SCOPED_TRACE(fmt::format("killed at point {}{}", ++point, loses_disk ? ", disk lost" : ""));
-      QueueRig rig;
-      rig.KillAt(point);
-      rig.Start();
-      rig.MakeObjects();
-      rig.Run(absl::Seconds(10));
-      was_killed = !rig.alive();
-      if (was_killed) {
-        if (loses_disk) rig.LoseDisk();
-        rig.Start();
-      }
-      rig.KillAt(0);
-      rig.Run(absl::Seconds(10));
-      rig.ExpectAllThere();
-      rig.ExpectNothingIsWrittenAgain();
-      rig.ExpectShownIsRecorded();
-      for (const char* made : {"root", "default"}) {
-        EXPECT_LE(rig.TimesMade(made), 1) << made;
-        EXPECT_TRUE(was_killed || rig.TimesMade(made) == 1) << made;
-      }
+  KillAtEachPoint(8, [](KillPoint& kill) {
+    QueueRig rig;
+    kill.Arm(rig);
+    rig.Start();
+    rig.MakeObjects();
+    rig.Run(absl::Seconds(10));
+    kill.Restart(rig);
+    rig.KillAt(0);
+    rig.Run(absl::Seconds(10));
+    rig.ExpectAllThere();
+    rig.ExpectNothingIsWrittenAgain();
+    rig.ExpectShownIsRecorded();
+    for (const char* made : {"root", "default"}) {
+      EXPECT_LE(rig.TimesMade(made), 1) << made;
+      EXPECT_TRUE(kill.was_killed() || rig.TimesMade(made) == 1) << made;
     }
-    EXPECT_GT(point, 8) << "it has made two queues, and recorded it";
-  }
+  });
 }
 
 // A tree that is closed and opened by two commands.
@@ -82,41 +76,28 @@ class Cascade {
 };
 
 TEST(QueueRigTest, WhereverTheProcessIsKilledATreeIsClosedAndOpened) {
-  for (const bool loses_disk : {false, true}) {
-    bool was_killed = true;
-    int point = 0;
-    while (was_killed) {
-      SCOPED_TRACE(fmt::format("killed at point {}{}", ++point, loses_disk ? ", disk lost" : ""));
-      QueueRig rig;
-      Cascade cascade(rig);
-      rig.Start();
-      cascade.Make();
-      rig.KillAt(point);
-      was_killed = false;
-      const auto settle = [&] {
-        rig.Run(absl::Minutes(1));
-        if (!rig.alive()) {
-          was_killed = true;
-          if (loses_disk) rig.LoseDisk();
-          rig.Start();
-          rig.KillAt(0);
-          rig.Run(absl::Minutes(1));
-        }
-      };
-      rig.Command("close-b", "b", kCloseQueue);
-      settle();
-      rig.Command("close", "p", kCloseQueue);
-      settle();
-      cascade.ExpectClosed();
-      rig.Command("open", "p", kOpenQueue);
-      settle();
-      cascade.ExpectOpen();
-      cascade.ExpectNoCommands();
-      rig.ExpectNothingIsWrittenAgain();
-      rig.ExpectShownIsRecorded();
-    }
-    EXPECT_GT(point, 30);
-  }
+  KillAtEachPoint(30, [](KillPoint& kill) {
+    QueueRig rig;
+    Cascade cascade(rig);
+    rig.Start();
+    cascade.Make();
+    kill.Arm(rig);
+    const auto settle = [&] {
+      rig.Run(absl::Minutes(1));
+      if (kill.Restart(rig)) rig.Run(absl::Minutes(1));
+    };
+    rig.Command("close-b", "b", kCloseQueue);
+    settle();
+    rig.Command("close", "p", kCloseQueue);
+    settle();
+    cascade.ExpectClosed();
+    rig.Command("open", "p", kOpenQueue);
+    settle();
+    cascade.ExpectOpen();
+    cascade.ExpectNoCommands();
+    rig.ExpectNothingIsWrittenAgain();
+    rig.ExpectShownIsRecorded();
+  });
 }
 
 TEST(QueueRigTest, WhicheverWriteIsLostATreeIsClosedAndOpened) {

@@ -1,35 +1,26 @@
 // Commands, and actions that meet problem or a phase of their own.
 #include <string>
 
+#include "common/testing/controller_rig/kill_points.h"
 #include "services/jobsvc/testing/conformance/conformance.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
 TEST_F(ConformanceTest, ACommandIsCarriedOutOnceWhereverTheProcessIsKilled) {
-  for (const bool lose_disk : {false, true}) {
-    for (int point = 1;; ++point) {
-      SCOPED_TRACE(point);
-      Fresh();
-      BeginRunning(MakeJob("j", 1, 2));
-      rig().KillAt(point);
-      Command("stop", "AbortJob");
-      bool killed = false;
-      for (int i = 0; i < 20; ++i) {
-        rig().Run(absl::Seconds(1));
-        if (rig().alive()) continue;
-        killed = true;
-        if (lose_disk) rig().LoseDisk();
-        rig().Start();
-      }
-      EXPECT_EQ(Phase(), kAborted);
-      EXPECT_EQ(Status().version(), 1);
-      EXPECT_TRUE(kube().commands().empty());
-      if (killed) continue;
-      EXPECT_GT(point, 10) << "it was hardly ever killed";
-      break;
+  basalt::testing::KillAtEachPoint(10, [this](basalt::testing::KillPoint& kill) {
+    Fresh();
+    BeginRunning(MakeJob("j", 1, 2));
+    kill.Arm(rig());
+    Command("stop", "AbortJob");
+    for (int i = 0; i < 20; ++i) {
+      rig().Run(absl::Seconds(1));
+      kill.Restart(rig());
     }
-  }
+    EXPECT_EQ(Phase(), kAborted);
+    EXPECT_EQ(Status().version(), 1);
+    EXPECT_TRUE(kube().commands().empty());
+  });
 }
 
 TEST_F(ConformanceTest, ACommandForAJobThatIsGoneIsNotForItsSuccessor) {

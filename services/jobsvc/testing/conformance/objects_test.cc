@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "common/testing/controller_rig/kill_points.h"
 #include "services/jobsvc/testing/conformance/conformance.h"
 
 namespace basalt::jobsvc::testing {
@@ -52,33 +53,28 @@ TEST_F(ConformanceTest, ItsGroupIsNamedAfterItAndItsUidAndHasItsLabelsAndAnnotat
 }
 
 TEST_F(ConformanceTest, OneClaimWhereverTheProcessIsKilled) {
-  for (int point = 1;; ++point) {
-    SCOPED_TRACE(point);
+  const auto life = [this](basalt::testing::KillPoint& kill) {
     Fresh();
     rig().Start();
-    rig().KillAt(point);
+    kill.Arm(rig());
     auto job = MakeJob("j", 1, 1);
     job.mutable_spec()->add_volumes()->set_mount_path("/data");
     job.mutable_spec()->mutable_volumes(0)->set_volume_claim_json(kClaimSpec);
     kube().PutJob(job);
-    bool killed = false;
     for (int i = 0; i < 20; ++i) {
       rig().Run(absl::Seconds(1));
-      if (rig().alive()) continue;
-      killed = true;
-      rig().LoseDisk();
-      kube().EditJob("default/j",
-                     [](kube::v1::Job& edited) { edited.mutable_spec()->set_priority_class_name("high"); });
-      rig().Start();
+      if (!rig().alive()) {
+        kube().EditJob("default/j",
+                       [](kube::v1::Job& edited) { edited.mutable_spec()->set_priority_class_name("high"); });
+      }
+      kill.Restart(rig());
     }
     EXPECT_EQ(kube().pods().size(), 1u);
     const auto objects = UidsOfObjects(kube());
     ASSERT_EQ(objects.size(), 1u);
     EXPECT_TRUE(objects.begin()->first.starts_with("persistentvolumeclaims/")) << objects.begin()->first;
-    if (killed) continue;
-    EXPECT_GT(point, 10) << "it was hardly ever killed";
-    break;
-  }
+  };
+  basalt::testing::KillAtEachPoint(10, life, {true});
 }
 
 TEST_F(ConformanceTest, ScalingAJobThatWaitsRefreshesItsHosts) {

@@ -1,0 +1,57 @@
+#pragma once
+
+// One life of a rig after the other, in which the process is killed at each point in turn.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <initializer_list>
+
+#include "common/testing/controller_rig/controller_rig.h"
+
+namespace basalt::testing {
+
+// Where the process of one life is killed, and whether its disk is lost with it.
+class KillPoint {
+ public:
+  KillPoint(int point, bool loses_disk) : point_(point), loses_disk_(loses_disk) {}
+
+  // The points of `rig` are counted from here on.
+  void Arm(ControllerRig& rig) const { rig.KillAt(point_); }
+  // Starts the next process if the first one has been killed, and returns whether it has.
+  bool Restart(ControllerRig& rig) {
+    if (rig.alive()) return false;
+    was_killed_ = true;
+    if (loses_disk_) rig.LoseDisk();
+    rig.Start();
+    return true;
+  }
+
+  bool loses_disk() const { return loses_disk_; }
+  bool was_killed() const { return was_killed_; }
+
+ private:
+  const int point_;
+  const bool loses_disk_;
+  bool was_killed_ = false;
+};
+
+// Calls `life` for the first point, the second, …, until a life ends before its process is killed: `life` makes a rig,
+// arms the point, and restarts the process. Each life must have more than `points` of them. `loses_disk`: with each
+// value once.
+inline void KillAtEachPoint(int points, const std::function<void(KillPoint& kill)>& life,
+                            std::initializer_list<bool> loses_disk = {false, true}) {
+  for (const bool loses : loses_disk) {
+    int point = 0;
+    bool was_killed = true;
+    while (was_killed) {
+      SCOPED_TRACE(fmt::format("killed at point {}{}", ++point, loses ? ", disk lost" : ""));
+      KillPoint kill(point, loses);
+      life(kill);
+      was_killed = kill.was_killed();
+    }
+    EXPECT_GT(point, points) << "it was hardly ever killed";
+  }
+}
+
+}  // namespace basalt::testing
