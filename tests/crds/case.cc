@@ -185,6 +185,14 @@ std::vector<Case> LoadExamples(const std::string& folder) {
   return cases;
 }
 
+std::vector<Case> LoadCasesAndExamples() {
+  std::vector<Case> cases = LoadCases();
+  for (const std::string& folder : {ExamplesFolder(), LiveExamplesFolder()}) {
+    for (Case& one : LoadExamples(folder)) cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
 std::string ExamplesFolder() { return BASALT_SOURCE_DIR "/examples"; }
 std::string LiveExamplesFolder() { return BASALT_SOURCE_DIR "/../shared/data/examples/volcano"; }
 std::string LiveDefinitions() { return BASALT_SOURCE_DIR "/../shared/data/crds"; }

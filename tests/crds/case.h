@@ -51,6 +51,8 @@ std::string NameOf(const ::testing::TestParamInfo<Case>& info);
 std::vector<Case> LoadCases();
 // The manifests of our kinds in a folder, as cases that are accepted; none where there is no such folder.
 std::vector<Case> LoadExamples(const std::string& folder);
+// Both, our examples and those of users.
+std::vector<Case> LoadCasesAndExamples();
 std::string ExamplesFolder();      // Ours.
 std::string LiveExamplesFolder();  // Those that users run, beside the checkout.
 std::string LiveDefinitions();     // Definitions of live clusters, beside the checkout.

@@ -25,12 +25,8 @@ constexpr std::string_view kPlurals[] = {"jobs.batch.volcano.sh", "commands.bus.
 
 // The accepted manifests, each with a name of its own: what a case is about becomes its name.
 std::map<std::string, json::value> Manifests() {
-  std::vector<Case> cases = LoadCases();
-  for (const std::string& folder : {ExamplesFolder(), LiveExamplesFolder()}) {
-    for (Case& one : LoadExamples(folder)) cases.push_back(std::move(one));
-  }
   std::map<std::string, json::value> manifests;
-  for (const Case& one : cases) {
+  for (const Case& one : LoadCasesAndExamples()) {
     if (one.update || !one.refused.empty()) continue;
     json::value manifest = one.Changed(one.base);
     const std::string name = fmt::format("m{}", manifests.size());

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -37,20 +36,17 @@ void ApplyPolicies(AdmissionServer& server) {
       json::object{{"labels", json::object{{"a", "b/c"}}}};
   advice.at("spec").get_object()["policies"] = json::array{json::object{{"exitCode", 3}}};
   gang.at("spec").get_object()["minAvailable"] = 2;
-  const auto soon = [](const std::function<bool()>& holds) {
-    EXPECT_TRUE(conformance::Eventually(holds, absl::Seconds(60)));
-  };
-  soon([&] { return !server.Create(circle).ok(); });
-  soon([&] { return !server.Create(pod).ok(); });
-  soon([&] { return !server.Create(gang).ok(); });
-  soon([&] { return !server.Create(advice).AllHeaders("warning").empty(); });
-  soon([&] { return server.Create(probe).json.at("spec").get_object().contains("schedulerName"); });
+  ExpectSoon([&] { return !server.Create(circle).ok(); });
+  ExpectSoon([&] { return !server.Create(pod).ok(); });
+  ExpectSoon([&] { return !server.Create(gang).ok(); });
+  ExpectSoon([&] { return !server.Create(advice).AllHeaders("warning").empty(); });
+  ExpectSoon([&] { return server.Create(probe).json.at("spec").get_object().contains("schedulerName"); });
   const Answer made = server.Make(probe);
   ASSERT_TRUE(made.ok()) << made;
   json::value changed = made.json;
   changed.at("spec").at("tasks").at(0).at("template").get_object()["metadata"] =
       json::object{{"labels", json::object{{"a", "b"}}}};
-  soon([&] { return !server.Replace(changed).ok(); });
+  ExpectSoon([&] { return !server.Replace(changed).ok(); });
   server.Delete(made.json);
 }
 
@@ -70,12 +66,8 @@ const std::set<std::string_view> kRefusedTwice = {"MayScaleToZero", "U2_ScaledBe
 std::string Warnings(const Answer& answer) { return fmt::format("{}", fmt::join(answer.AllHeaders("warning"), "\n")); }
 
 void ExpectTheTable(AdmissionServer& server) {
-  std::vector<Case> cases = crds::LoadCases();
-  for (const std::string& folder : {crds::ExamplesFolder(), crds::LiveExamplesFolder()}) {
-    for (Case& one : crds::LoadExamples(folder)) cases.push_back(std::move(one));
-  }
   size_t refused = 0, warned = 0;
-  for (const Case& one : cases) {
+  for (const Case& one : crds::LoadCasesAndExamples()) {
     if (!IsJob(one) && !(IsGroup(one) && !one.update)) continue;
     SCOPED_TRACE(one.name);
     const Answer answer = server.AnswerTo(one);

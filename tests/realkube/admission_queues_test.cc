@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,21 +33,18 @@ bool IsQueue(const Case& one) { return FindString(one.base, "kind") == "Queue"; 
 // The policies of queues, all of which are in force then.
 void ApplyPolicies(AdmissionServer& server) {
   server.Apply("/deploy/admission");
-  const auto soon = [](const std::function<bool()>& holds) {
-    EXPECT_TRUE(conformance::Eventually(holds, absl::Seconds(60)));
-  };
-  soon([&] { return server.Create(Queue("p", R"({"weight":0})")).ok(); });
-  soon([&] { return !server.Create(Queue("p", R"({"capability":{"cpu":-1}})")).ok(); });
-  soon([&] { return !server.Create(Queue("p", "{}", R"({"volcano.sh/hierarchy":"a/b"})")).ok(); });
+  ExpectSoon([&] { return server.Create(Queue("p", R"({"weight":0})")).ok(); });
+  ExpectSoon([&] { return !server.Create(Queue("p", R"({"capability":{"cpu":-1}})")).ok(); });
+  ExpectSoon([&] { return !server.Create(Queue("p", "{}", R"({"volcano.sh/hierarchy":"a/b"})")).ok(); });
   const json::value bent = Queue("p", "{}", R"({"volcano.sh/hierarchy":"a","volcano.sh/hierarchy-weights":"1"})");
-  soon([&] { return server.Create(bent).At({"metadata", "annotations", "volcano.sh/hierarchy"}) == "root/a"; });
+  ExpectSoon([&] { return server.Create(bent).At({"metadata", "annotations", "volcano.sh/hierarchy"}) == "root/a"; });
   ASSERT_TRUE(server.Make(Queue("closing")).ok());
   const Answer closing = server.Patch(Queue("closing"), "/status", R"({"status":{"state":"Closing"}})");
   ASSERT_TRUE(closing.ok()) << closing;
-  soon([&] { return !server.Patch(closing.json, "?dryRun=All", R"({"spec":{"weight":3}})").ok(); });
+  ExpectSoon([&] { return !server.Patch(closing.json, "?dryRun=All", R"({"spec":{"weight":3}})").ok(); });
   EXPECT_TRUE(server.Delete(closing.json).ok());
   ASSERT_TRUE(server.Make(Queue("default")).ok());
-  soon([&] { return !server.Delete(Queue("default"), "?dryRun=All").ok(); });
+  ExpectSoon([&] { return !server.Delete(Queue("default"), "?dryRun=All").ok(); });
 }
 
 void ExpectStored(const json::value& stored, const crds::Changes& wanted) {
@@ -60,12 +56,8 @@ void ExpectStored(const json::value& stored, const crds::Changes& wanted) {
 }
 
 void ExpectTheTable(AdmissionServer& server) {
-  std::vector<Case> cases = crds::LoadCases();
-  for (const std::string& folder : {crds::ExamplesFolder(), crds::LiveExamplesFolder()}) {
-    for (Case& one : crds::LoadExamples(folder)) cases.push_back(std::move(one));
-  }
   size_t refused = 0, completed = 0;
-  for (const Case& one : cases) {
+  for (const Case& one : crds::LoadCasesAndExamples()) {
     if (!IsQueue(one)) continue;
     SCOPED_TRACE(one.name);
     const Answer answer = server.AnswerTo(one);

@@ -97,6 +97,8 @@ std::string AdmissionServer::WriteFile(const std::string& text) const {
   return file;
 }
 
+void ExpectSoon(const std::function<bool()>& holds) { EXPECT_TRUE(conformance::Eventually(holds, absl::Seconds(60))); }
+
 bool Names(std::string_view text, std::string_view field) {
   for (const std::string_view root : {"spec", "metadata", "status"}) {
     for (size_t at = text.find(root); at != std::string_view::npos; at = text.find(root, at + 1)) {

@@ -4,6 +4,7 @@
 // suite runs.
 //
 // One thread. What the server does not answer is a failed expectation.
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +46,9 @@ class AdmissionServer {
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<conformance::Connection> connection_;
 };
+
+// Of a policy that was just made.
+void ExpectSoon(const std::function<bool()>& holds);
 
 // Whether a sentence names the field, or what it lies in.
 bool Names(std::string_view text, std::string_view field);
