@@ -303,13 +303,17 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   };
   CLI::App* create = queue.Add("create", "Make a queue, or those of a manifest", Create);
   create->add_option("name", flags.name, "Name of the queue");
-  create->add_option("--parent", flags.parent, "The queue above; else root");
-  create->add_option("--weight", flags.weight, "Share where resources are divided by weight, from 1");
+  CLI::Option* const file =
+      create->add_option("-f,--filename", flags.file, "Manifest, YAML or JSON; - reads standard input")
+          ->type_name("FILE");
+  create->add_option("--parent", flags.parent, "The queue above; else root")->excludes(file);
+  create->add_option("--weight", flags.weight, "Share where resources are divided by weight, from 1")->excludes(file);
   create->add_option("--capability", flags.capability, "The most that it may take: RESOURCE=AMOUNT, comma separated")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->excludes(file);
   create->add_option("--deserved", flags.deserved, "What it deserves: RESOURCE=AMOUNT, comma separated")
-      ->delimiter(',');
-  create->add_option("-f,--filename", flags.file, "Manifest, YAML or JSON; - reads standard input")->type_name("FILE");
+      ->delimiter(',')
+      ->excludes(file);
   create->add_flag("--dry-run", flags.dry_run, "Check only");
   CLI::App* remove = queue.Add("delete", "Delete a queue that no other queue is below", Delete);
   remove->add_option("name", flags.name, "Name of the queue")->required();

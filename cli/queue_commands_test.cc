@@ -198,6 +198,11 @@ TEST_F(QueueCommandsTest, AQueueIsMadeOfFlagsOrOfAManifestAndDeleted) {
               HasSubstr("--capability: 'cpu' is not RESOURCE=AMOUNT, like cpu=8"));
   EXPECT_EQ(Run({"create"}).exit_code, kExitBadInput);
   EXPECT_EQ(Run({"create", "nlp", "-f", "nlp.yaml"}).exit_code, kExitBadInput) << "one or the other";
+  for (const char* flag : {"--parent", "--weight", "--capability", "--deserved"}) {
+    const Ran both = Run({"create", "-f", "nlp.yaml", flag, "1"});
+    EXPECT_EQ(both.exit_code, kExitBadInput) << flag;
+    EXPECT_THAT(both.err, HasSubstr(flag)) << "the manifest says it";
+  }
   EXPECT_EQ(Run({"delete", "research"}).out, "queue research deleted\n");
   EXPECT_THAT(Run({"delete", "none"}).err, HasSubstr("queue none does not exist; basaltctl queue list"));
 }

@@ -22,7 +22,7 @@ using queue::v1::Queue;
 
 // By the same form of name as QueueNameOf; empty: none.
 std::string ParentNameOf(const Queue& queue) {
-  if (!queue.has_kai()) return queue.object().parent();
+  if (!queue.has_kai()) return queue.object().meta().name() == kube::kRootQueue ? "" : queue.object().parent();
   const std::string& parent = queue.kai().object().parent();
   return parent.empty() ? "" : kube::KaiQueueKey(parent);
 }
@@ -80,12 +80,20 @@ class Tree {
       Add(*queue, "", "", parent.empty() ? "" : fmt::format("parent {} does not exist", parent));
     }
     for (const auto& [name, queue] : by_name_) {
-      if (!drawn_.contains(name)) Add(*queue, "", "", "below itself");
+      if (!drawn_.contains(name)) Add(InCircleAbove(*queue), "", "", "below itself");
     }
     return std::move(rows_);
   }
 
  private:
+  // Requires: everybody above the queue has a parent that is there.
+  const Queue& InCircleAbove(const Queue& queue) const {
+    std::set<const Queue*> seen;
+    const Queue* above = &queue;
+    while (seen.insert(above).second) above = by_name_.find(ParentNameOf(*above))->second;
+    return *above;
+  }
+
   // `branch`: what stands in front of its name; `below`: in front of what is below it.
   void Add(const Queue& queue, const std::string& branch, const std::string& below, const std::string& remark) {
     const std::string name = QueueNameOf(queue);

@@ -75,6 +75,15 @@ TEST(QueueTreeTest, QueuesThatHaveNobodyAboveThemAreDrawnToo) {
             "self     Open    1        0         0         0         0         0                       below itself\n");
 }
 
+TEST(QueueTreeTest, ACircleStandsAboveWhatIsBelowIt) {
+  queue::v1::ListQueuesResponse queues;
+  Add(queues, "a", "y", "Open");
+  Add(queues, "y", "z", "Open");
+  Add(queues, "z", "y", "Open");
+  const std::string tree = FormatQueueTree(queues, "");
+  EXPECT_THAT(tree, ContainsRegex("\ny .* below itself\n├─ a [^\n]*\n└─ z "));
+}
+
 queue::v1::KaiQueue& AddKai(queue::v1::ListQueuesResponse& queues, const std::string& name, const std::string& parent,
                             int64_t pod_groups) {
   queue::v1::KaiQueue& queue = *queues.add_queues()->mutable_kai();

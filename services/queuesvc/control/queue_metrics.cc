@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -25,6 +26,13 @@ constexpr std::array<std::string_view, 4> kStates = {"Open", "Closing", "Closed"
 constexpr char kState[] = "basalt_queue_state";
 constexpr char kInUse[] = "basalt_queue_capability_in_use_ratio";
 constexpr char kKaiPodGroups[] = "basalt_kai_queue_pod_groups";
+
+// In thousandths, unless those do not fit in a number.
+double ToDouble(const kube::Quantity& amount) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
+  if (amount >= kube::Quantity::OfInt(kMost)) return static_cast<double>(amount.Value());
+  return static_cast<double>(amount.MilliValue()) / 1000;
+}
 
 std::string NameOf(const Phase& phase) { return fmt::format("volcano_queue_pod_group_{}_count", phase.name); }
 
@@ -71,7 +79,7 @@ void QueueSeries::ShowUse(const kube::v1::Queue& queue) {
                                    : &metrics_.GetGauge(kInUse, "Allocated by the capability of the queue.",
                                                         LabelsOf(queue_, "resource", pair.key()));
     const kube::Quantity allocated = AmountOf(queue.allocated(), pair.key());
-    gauge->Set(static_cast<double>(allocated.MilliValue()) / static_cast<double>(most.MilliValue()));
+    gauge->Set(ToDouble(allocated) / ToDouble(most));
   }
   for (const auto& [resource, gauge] : in_use_) {
     if (!shown.contains(resource)) metrics_.Remove(kInUse, LabelsOf(queue_, "resource", resource));

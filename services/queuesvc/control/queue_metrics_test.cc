@@ -24,9 +24,11 @@ TEST(QueueMetricsTest, AQueueShowsItsStateAndTheShareOfItsCapabilityThatIsInUse)
   queue.mutable_meta()->set_resource_version(1);
   queue.set_state("Closing");
   SetAmount(*queue.mutable_capability(), "cpu", "8");
+  SetAmount(*queue.mutable_capability(), "example.com/bytes", "16Pi");
   SetAmount(*queue.mutable_capability(), "memory", "1Gi");
   SetAmount(*queue.mutable_capability(), "nvidia.com/gpu", "0");
   SetAmount(*queue.mutable_allocated(), "cpu", "2");
+  SetAmount(*queue.mutable_allocated(), "example.com/bytes", "4Pi");
   SetAmount(*queue.mutable_allocated(), "pods", "3");
   queue::v1::PodGroupCounts counts;
   counts.set_pending(4);
@@ -39,6 +41,7 @@ TEST(QueueMetricsTest, AQueueShowsItsStateAndTheShareOfItsCapabilityThatIsInUse)
     EXPECT_THAT(text, HasSubstr(R"(basalt_queue_state{queue_name="research",state="Open"} 0)"));
     EXPECT_THAT(text, HasSubstr(R"(in_use_ratio{queue_name="research",resource="cpu"} 0.25)"));
     EXPECT_THAT(text, HasSubstr(R"(in_use_ratio{queue_name="research",resource="memory"} 0)"));
+    EXPECT_THAT(text, HasSubstr(R"(in_use_ratio{queue_name="research",resource="example.com/bytes"} 0.25)"));
     EXPECT_THAT(text, Not(HasSubstr(R"(resource="nvidia.com/gpu")"))) << "there is no share of nothing";
     EXPECT_THAT(text, Not(HasSubstr(R"(resource="pods")"))) << "unlimited";
 
