@@ -98,9 +98,11 @@ TEST_F(KaiGroupsTest, QueuesOfKaisAreToldWithTheirGroups) {
   EXPECT_THAT(tree, HasSubstr("1 pod groups"));
   EXPECT_THAT(tree, HasSubstr("0 pod groups, 1 with those below; quotas below: cpu 3 of 2"));
   EXPECT_THAT(world_.Ctl({"queue", "list"}).out, AllOf(HasSubstr("KAI QUEUE"), HasSubstr("kai/department")));
-  const Ran refused = world_.Ctl({"queue", "close", "kai/labs"});
-  EXPECT_NE(refused.exit_code, 0);
-  EXPECT_THAT(refused.err, HasSubstr("it is read here, and nothing else"));
+  for (const char* command : {"close", "explain", "watch"}) {
+    const Ran refused = world_.Ctl({"queue", command, "kai/labs"});
+    EXPECT_EQ(refused.exit_code, 1) << command;
+    EXPECT_THAT(refused.err, HasSubstr("it is read here, and nothing else")) << command;
+  }
 }
 
 // The kind comes after somebody has asked for it.

@@ -146,9 +146,10 @@ TEST_F(QueuesTest, ATreeIsClosedAndOpenedAndSaysWhy) {
   EXPECT_TRUE(Eventually(absl::Seconds(30), [&] {
     return world_.Ctl({"queue", "tree", "team"}).out.find("nlp      Closed by parent") != std::string::npos;
   })) << world_.Ctl({"queue", "tree"}).out;
-  EXPECT_THAT(world_.Ctl({"queue", "explain", "nlp"}).out,
-              AllOf(HasSubstr("queue nlp is Closed: no job is admitted"), HasSubstr("its parent team is Closed"),
-                    HasSubstr("basaltctl queue open team; queues that were closed with it are opened with it")));
+  EXPECT_THAT(
+      world_.Ctl({"queue", "explain", "nlp"}).out,
+      AllOf(HasSubstr("queue nlp is Closed: no job is admitted"), HasSubstr("its parent team is Closed"),
+            HasSubstr("basaltctl queue open team; queues that were closed with their parent are opened with it")));
   EXPECT_TRUE(Eventually(absl::Seconds(30), [&] {
     return EventsOf("team").find("CloseQueue: state Open -> Closed: command default/team-") != std::string::npos;
   })) << EventsOf("team");

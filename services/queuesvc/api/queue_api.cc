@@ -50,13 +50,6 @@ absl::Status NotFound(const std::string& name) {
   return OfQueue(absl::StatusCode::kNotFound, name, fmt::format("queue {} does not exist", name));
 }
 
-// FAILED_PRECONDITION: the name is that of a queue of KAI's scheduler. queuesvc reads such queues and writes none.
-absl::Status CheckIsOurs(const std::string& name) {
-  if (!kube::IsKaiQueueKey(name)) return absl::OkStatus();
-  return OfQueue(absl::StatusCode::kFailedPrecondition, name,
-                 fmt::format("queue {} is of KAI's scheduler: it is read here, and nothing else", name));
-}
-
 // The queue of that name, and of that UID where one is given.
 absl::StatusOr<const kube::v1::Queue*> FindQueueOf(QueueController& controller, const std::string& name,
                                                    std::string_view uid) {
@@ -103,6 +96,12 @@ absl::Status ReadAmounts(const json::value* value, std::string_view field, Pairs
 
 }  // namespace
 
+absl::Status CheckIsOurs(const std::string& name) {
+  if (!kube::IsKaiQueueKey(name)) return absl::OkStatus();
+  return OfQueue(absl::StatusCode::kFailedPrecondition, name,
+                 fmt::format("queue {} is of KAI's scheduler: it is read here, and nothing else", name));
+}
+
 absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRequest& request) {
   const absl::StatusOr<json::value> manifest = ParseJson(request.manifest_json());
   if (!manifest.ok() || !manifest->is_object()) return rpc::InvalidField("manifest_json", "is no object in JSON");
@@ -125,6 +124,7 @@ absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRe
   }
   if (const json::value* const spec = Find(*manifest, "spec"); spec != nullptr) {
     queue.set_parent(std::string(FindString(*spec, "parent")));
+    queue.set_weight(static_cast<int32_t>(FindInt(*spec, "weight", 1)));
     const json::value* const guarantee = Find(*spec, "guarantee");
     const json::value* const reserved = guarantee == nullptr ? nullptr : Find(*guarantee, "resource");
     BASALT_RETURN_IF_ERROR(ReadAmounts(Find(*spec, "capability"), "spec.capability", *queue.mutable_capability()));
@@ -171,21 +171,24 @@ void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1
       slot, [queue = *std::move(read), request = std::move(request), shared](QueueController& controller) {
         const std::string& name = queue.meta().name();
         if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
-        const FindQueue find = [&controller](std::string_view of) { return controller.queues().Find(of); };
-        const QueueProblem problem = CheckAmongOthers(queue, find, controller.children());
+        // Of one that exists the API server says so.
+        const bool exists = controller.queues().Find(name) != nullptr;
+        const QueueProblem problem = exists ? QueueProblem() : controller.HoldAgainstOthers(queue);
         if (!problem.field.empty()) return (*shared)(rpc::InvalidField(problem.field, problem.rule));
-        controller.context().WriteForCaller(name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
-                                            [name, shared](runtime::WriteOutcome outcome) {
-                                              if (runtime::IsNameTaken(outcome)) {
-                                                return (*shared)(OfQueue(absl::StatusCode::kAlreadyExists, name,
-                                                                         fmt::format("queue {} exists already", name)));
-                                              }
-                                              if (const absl::Status status = runtime::StatusOf(outcome); !status.ok())
-                                                return (*shared)(status);
-                                              queue::v1::Queue made;
-                                              *made.mutable_object() = std::move(*outcome.object.mutable_queue());
-                                              (*shared)(std::move(made));
-                                            });
+        // A dry run is answered without an object: the queue that was read is what would be made, but for defaults.
+        queue::v1::Queue answer;
+        if (request.dry_run()) *answer.mutable_object() = queue;
+        controller.context().WriteForCaller(
+            name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
+            [name, shared, made = std::move(answer)](runtime::WriteOutcome outcome) mutable {
+              if (runtime::IsNameTaken(outcome)) {
+                return (*shared)(
+                    OfQueue(absl::StatusCode::kAlreadyExists, name, fmt::format("queue {} exists already", name)));
+              }
+              if (const absl::Status status = runtime::StatusOf(outcome); !status.ok()) return (*shared)(status);
+              if (outcome.object.has_queue()) *made.mutable_object() = std::move(*outcome.object.mutable_queue());
+              (*shared)(std::move(made));
+            });
       });
 }
 

@@ -26,6 +26,9 @@ using QueueWorkers = runtime::Workers<QueueController>;
 // rule of CheckQueueSpec.
 absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRequest& request);
 
+// FAILED_PRECONDITION: the name is that of a queue of KAI's scheduler. queuesvc reads such queues and writes none.
+absl::Status CheckIsOurs(const std::string& name);
+
 class QueueApi {
  public:
   // The workers outlive the API.

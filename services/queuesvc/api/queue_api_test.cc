@@ -189,7 +189,8 @@ TEST_F(QueueApiTest, AQueueBelowClosedOnesIsExplainedWithTheHighestOfThemAndItsP
   ASSERT_EQ(explanation->causes_size(), 3);
   EXPECT_EQ(explanation->causes(0).message(), "state Open -> Closing: somebody else wrote it");
   EXPECT_EQ(explanation->causes(1).subject(), "queue team");
-  EXPECT_THAT(explanation->causes(1).advice(), HasSubstr("basaltctl queue open root;"));
+  EXPECT_THAT(explanation->causes(1).advice(), HasSubstr("basaltctl queue open root, then basaltctl queue open team, "
+                                                         "then basaltctl queue open research;"));
   EXPECT_EQ(explanation->causes(2).kind(), queue::v1::QueueCause::KIND_POD_GROUPS);
 }
 
@@ -228,10 +229,11 @@ TEST_F(QueueApiTest, AStoredQueueIsHeldAgainstTheRulesForOneToBeMade) {
 
 TEST_F(QueueApiTest, AQueueIsMadeBelowAParentThatIsThere) {
   std::optional<absl::StatusOr<queue::v1::Queue>> made;
-  const auto create = [&](const std::string& manifest) {
+  const auto create = [&](const std::string& manifest, bool dry_run = false) {
     made.reset();
     queue::v1::CreateQueueRequest request;
     request.set_manifest_json(manifest);
+    request.set_dry_run(dry_run);
     api().Create(request, [&](auto got) { made = std::move(got); });
   };
   const auto manifest = [](const std::string& name, const std::string& parent) {
@@ -247,6 +249,12 @@ TEST_F(QueueApiTest, AQueueIsMadeBelowAParentThatIsThere) {
   context_.Answer(Done(object), controller_);
   ASSERT_TRUE(made && made->ok());
   EXPECT_EQ((*made)->object().meta().name(), "vision");
+  create(manifest("speech", "team"), /*dry_run=*/true);
+  EXPECT_TRUE(context_.writes.front().request.dry_run());
+  context_.Answer(Done(), controller_);
+  ASSERT_TRUE(made && made->ok());
+  EXPECT_EQ((*made)->object().meta().name(), "speech") << "a dry run is answered without an object";
+  EXPECT_EQ((*made)->object().parent(), "team");
   create(manifest("research", "team"));
   context_.Answer(Refused(409, "AlreadyExists"), controller_);
   EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kAlreadyExists));

@@ -46,22 +46,24 @@ QueueHistoryEntry ToMessage(const QueueHistoryRecord& record) {
 
 absl::StatusOr<queue::v1::QueueHistory> HistoryOf(QueueRecords& records, const storage::v1::QueueRecord* present,
                                                   const queue::v1::GetQueueHistoryRequest& request) {
+  // The index moves with its slot behind the record, so that it may not be here yet.
+  const bool is_present = present != nullptr && (request.uid().empty() || request.uid() == present->uid());
   BASALT_ASSIGN_OR_RETURN(const auto queues, records.QueuesOf(request.name()));
-  const auto queue = std::find_if(queues.rbegin(), queues.rend(), [&](const auto& record) {
-    return request.uid().empty() || record.uid() == request.uid();
-  });
-  if (queue == queues.rend()) {
+  const std::string& wanted = is_present ? present->uid() : request.uid();
+  const auto queue = std::find_if(queues.rbegin(), queues.rend(),
+                                  [&](const auto& record) { return wanted.empty() || record.uid() == wanted; });
+  if (queue == queues.rend() && !is_present) {
     return rpc::WithResource(
         MakeStatus(absl::StatusCode::kNotFound, fmt::format("there is no history of a queue {}{}{}", request.name(),
                                                             request.uid().empty() ? "" : " with UID ", request.uid())),
         kube::kQueues, request.name());
   }
   queue::v1::QueueHistory history;
-  history.set_uid(queue->uid());
-  history.set_allocated_gone_time(kube::ToTimestamp(queue->gone_ms()).release());
-  BASALT_ASSIGN_OR_RETURN(const auto entries, records.EntriesOf(request.name(), queue->uid()));
+  history.set_uid(is_present ? present->uid() : queue->uid());
+  if (queue != queues.rend()) history.set_allocated_gone_time(kube::ToTimestamp(queue->gone_ms()).release());
+  BASALT_ASSIGN_OR_RETURN(const auto entries, records.EntriesOf(request.name(), history.uid()));
   for (const QueueHistoryRecord& entry : entries) *history.add_entries() = ToMessage(entry);
-  if (present == nullptr || present->uid() != queue->uid()) return history;
+  if (!is_present) return history;
   if (present->has_pending()) *history.add_entries() = ToMessage(present->pending());
   std::sort(history.mutable_entries()->begin(), history.mutable_entries()->end(),
             [](const auto& a, const auto& b) { return a.sequence() < b.sequence(); });

@@ -79,7 +79,21 @@ TEST_F(QueueHistoryTest, WhatIsDecidedAndNotSeenYetStandsInItsPlaceAndIsNotCommi
   EXPECT_EQ(history->counts().running(), 2);
   EXPECT_EQ(kube::ToMs(history->counts_time()), 40);
   present_.set_uid("another");
-  EXPECT_EQ(Ask()->entries_size(), 2) << "that is another queue's";
+  EXPECT_EQ(Ask("u")->entries_size(), 2) << "that is another queue's";
+}
+
+// The index moves with its slot behind the record.
+TEST_F(QueueHistoryTest, WhatIsThereIsToldBeforeItsIndexIs) {
+  Begin("old", 1);
+  present_.set_uid("u");
+  Put("u", Entry(10));
+  const auto history = Ask();
+  ASSERT_THAT(history, IsOk());
+  EXPECT_EQ(history->uid(), "u");
+  EXPECT_FALSE(history->has_gone_time());
+  EXPECT_EQ(history->entries_size(), 1);
+  EXPECT_EQ(Ask("old")->uid(), "old");
+  EXPECT_THAT(Ask("v"), StatusIs(absl::StatusCode::kNotFound));
 }
 
 TEST_F(QueueHistoryTest, AnEntryIsToldWithAllThatItHas) {

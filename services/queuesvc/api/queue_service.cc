@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,8 +11,10 @@
 #include "basalt/queue/v1/queue.grpc.pb.h"
 #include "basalt/queue/v1/queue_part.grpc.pb.h"
 #include "common/base/slots.h"
+#include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/serve.h"
+#include "common/runtime/watch/watch_part.h"
 #include "services/queuesvc/api/queue_api.h"
 #include "services/queuesvc/api/queue_list.h"
 #include "services/queuesvc/api/queue_watch.h"
@@ -121,6 +125,11 @@ class Service final : public QueueService::CallbackService {
 
   grpc::ServerWriteReactor<WatchQueuesResponse>* WatchQueues(grpc::CallbackServerContext*,
                                                              const WatchQueuesRequest* request) override {
+    if (const absl::Status status = CheckIsOurs(request->name()); !status.ok()) {
+      return new rpc::FeedReactor<WatchQueuesResponse>(core_->loop, [status](const std::function<void()>&) {
+        return std::make_unique<runtime::RefusedPart<WatchQueuesResponse>>(status);
+      });
+    }
     return rpc::ServeWatch<WatchedQueues>(core_, *core_->members, core_->parts, request);
   }
 

@@ -1,6 +1,7 @@
 // What QueueController hears of queues and their pod groups, and its passes.
 #include "services/queuesvc/control/queue_controller.h"
 
+#include <algorithm>
 #include <bit>
 #include <set>
 #include <utility>
@@ -14,6 +15,15 @@
 #include "services/queuesvc/core/queue_event.h"
 
 namespace basalt::queuesvc {
+namespace {
+
+// Root has nobody above it, whatever its spec says. Empty: no parent.
+const std::string& ParentNameOf(const kube::v1::Queue& queue) {
+  static const std::string kNobody;
+  return queue.meta().name() == kube::kRootQueue ? kNobody : queue.parent();
+}
+
+}  // namespace
 
 QueueController::QueueController(runtime::Context& context, obs::Metrics* metrics, QueueControllerOptions options)
     : context_(context),
@@ -58,7 +68,7 @@ void QueueController::OnState(std::string_view routing_key, const std::string&, 
     const std::string group_name = kube::ObjectKey(group.meta().namespace_(), group.meta().name());
     entries_.FindOrMake(routing_key).pod_groups.Set(group.meta().uid(), group_name, group.phase());
   } else if (object.has_command()) {
-    entries_.FindOrMake(routing_key).See(std::move(*object.mutable_command()));
+    entries_.FindOrMake(routing_key).commands.See(std::move(*object.mutable_command()));
   } else if (object.has_queue()) {
     const QueueEntry* const entry = entries_.Find(routing_key);
     if (entry != nullptr && entry->gone_uid == object.queue().meta().uid()) return;
@@ -71,7 +81,7 @@ void QueueController::OnGone(std::string_view routing_key, const runtime::Gone& 
   QueueEntry* const entry = entries_.Find(routing_key);
   if (entry == nullptr) return;
   entry->pod_groups.Erase(gone.uid);
-  std::erase_if(entry->commands, [&gone](const auto& held) { return held.first.uid == gone.uid; });
+  entry->commands.Forget(gone.uid);
   if (gone.uid == entry->shown_uid) entry->is_awaited = false;
 }
 
@@ -86,18 +96,18 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
   if (entry != nullptr && gone) entry->gone_uid = queue.meta().uid();
   if (!gone) {
     if (known != nullptr && known->meta().resource_version() > queue.meta().resource_version()) return;
-    const std::string before = known == nullptr ? "" : known->parent();
+    const std::string before = known == nullptr ? "" : ParentNameOf(*known);
     const bool is_other = known == nullptr || known->state() != queue.state();
     queues_.FindOrMake(name) = queue;
-    children_.Move(name, before, queue.parent());
-    if (before != queue.parent()) {
+    children_.Move(name, before, ParentNameOf(queue));
+    if (before != ParentNameOf(queue)) {
       WakeAllBelow(name);
     } else if (is_other) {
       WakeChildren(name);
     }
   } else if (known != nullptr && known->meta().uid() == queue.meta().uid()) {
     // Whatever its version: an answer to a write of ours may be newer than the last state that watches have told.
-    children_.Move(name, known->parent(), "");
+    children_.Move(name, ParentNameOf(*known), "");
     queues_.Erase(name);
     WakeAllBelow(name);
     if (entry != nullptr) entry->series.reset();
@@ -132,11 +142,11 @@ void QueueController::WakeAllBelow(std::string_view name) {
 }
 
 const kube::v1::Queue* QueueController::ParentOf(const kube::v1::Queue& queue) const {
-  const kube::v1::Queue* const parent = queues_.Find(queue.parent());
+  const kube::v1::Queue* const parent = queues_.Find(ParentNameOf(queue));
   // Those above may be below themselves without the queue being among them: `seen` is one of them then, in the end.
   const kube::v1::Queue* seen = nullptr;
   uint64_t height = 0;
-  for (const kube::v1::Queue* above = parent; above != nullptr; above = queues_.Find(above->parent())) {
+  for (const kube::v1::Queue* above = parent; above != nullptr; above = queues_.Find(ParentNameOf(*above))) {
     if (above->meta().name() == queue.meta().name()) return nullptr;
     if (above == seen) break;
     if (std::has_single_bit(++height)) seen = above;
@@ -155,20 +165,22 @@ QueueStep QueueController::NextStepOf(std::string_view name, const QueueEntry& e
                    .queue = queue,
                    .parent = queue == nullptr ? nullptr : ParentOf(*queue),
                    .command = command,
+                   .command_tried_ms = entry.command_tried_ms,
                    .is_recorded = command != nullptr && QueueAccount::IsEnded(entry.record, *command),
-                   .is_superseded = entry.OpenCommands() > 1,
+                   .is_superseded = entry.commands.HaveSeveralOpen(entry.record),
                    .now_ms = absl::ToUnixMillis(context_.ApiNow()),
                    .is_made = IsMade(name) && !entry.is_awaited,
                    .is_refused = entry.record.has_refused(),
+                   .parent_waits = entry.parent_retry.Blocks(context_.ApiNow()),
                    .pod_groups = entry.pod_groups.total(),
                    .counts = options_.publish_counts ? &entry.pod_groups.counts() : nullptr});
 }
 
-std::optional<absl::Time> QueueController::HeldUntil(const QueueEntry& entry) const {
+std::optional<absl::Time> QueueController::HeldUntil(QueueEntry& entry) const {
   const absl::Time now = context_.ApiNow();
-  const Retry& retry = entry.step.kind == QueueStep::Kind::kEndCommand ? entry.deletion_retry : entry.retry;
+  const Retry& retry = entry.RetryOf(entry.step.kind);
   if (retry.Blocks(now)) return retry.until();
-  const bool waits = entry.step.kind == QueueStep::Kind::kApplyStatus && StillWaits(now, entry.next_publish);
+  const bool waits = IsOfStatus(entry.step.kind) && StillWaits(now, entry.next_publish);
   return waits ? std::optional(entry.next_publish) : std::nullopt;
 }
 
@@ -176,12 +188,16 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   if (kube::IsKaiQueueKey(key)) return;  // Never written.
   QueueEntry& entry = entries_.FindOrMake(key);
   entry.command = entry.NextCommand(context_.ApiNow());
+  if (entry.command != nullptr) {
+    const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
+    entry.command_tried_ms = entry.commands.NoteTried(entry.command->meta().uid(), now_ms);
+  }
   entry.step = NextStepOf(key, entry);
+  if (entry.step.kind == QueueStep::Kind::kNothing) entry.ForgetFailures();
   entry.held_until = HeldUntil(entry);
   entry.is_sent = !entry.write_in_flight && !entry.held_until;
   if (!entry.is_awaited) {
-    const absl::Status recorded =
-        records_.Update(std::string(key), queues_.Find(key), options_.publish_counts, context_.ApiNow(), entry, batch);
+    const absl::Status recorded = records_.Update(std::string(key), queues_.Find(key), context_.ApiNow(), entry, batch);
     if (!recorded.ok()) context_.Fail(recorded);
   }
   PublishState(std::string(key), entry, batch);
@@ -206,11 +222,18 @@ void QueueController::Act(std::string_view key) {
     if (event) recorder_.Record(name, entry.events, *std::move(event));
   }
   if (entry.write_in_flight) return;
-  if (entry.step.kind == QueueStep::Kind::kNothing && entry.command != nullptr) {
-    context_.WakeAt(name, absl::FromUnixMillis(entry.command->meta().creation_ms() + kCommandWaitsMs));
+  const bool waits = entry.step.kind == QueueStep::Kind::kNothing || entry.step.kind == QueueStep::Kind::kApplyCounts;
+  if (waits && entry.command != nullptr) {
+    const int64_t since_ms = std::max(entry.command->meta().creation_ms(), entry.command_tried_ms);
+    context_.WakeAt(name, absl::FromUnixMillis(since_ms + kCommandWaitsMs));
   }
   if (entry.is_sent) return SendStep(name, entry);
-  if (entry.held_until) context_.WakeAt(name, *entry.held_until);
+  if (!entry.held_until) return;
+  context_.WakeAt(name, *entry.held_until);
+  // The Command has ended, as is recorded, and is not to be deleted yet: nothing else waits for that.
+  const bool goes_on =
+      entry.step.kind == QueueStep::Kind::kEndCommand && QueueAccount::IsEnded(entry.record, *entry.command);
+  if (goes_on) context_.Wake(name);
 }
 
 const storage::v1::QueueRecord* QueueController::RecordOf(std::string_view name) const {

@@ -23,6 +23,7 @@
 #include "services/queuesvc/control/queue_records.h"
 #include "services/queuesvc/core/next_step.h"
 #include "services/queuesvc/core/queue_children.h"
+#include "services/queuesvc/core/queue_rules.h"
 
 namespace basalt::queuesvc {
 
@@ -59,6 +60,8 @@ class QueueController : public runtime::Controller {
   absl::StatusOr<queue::v1::QueueExplanation> Explain(std::string_view name);
   // Those that Find tells of are seen.
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
+  // What is wrong with a queue, which is there or is to be made, among the others.
+  QueueProblem HoldAgainstOthers(const kube::v1::Queue& queue) const;
   // What is recorded of the queue; null: nothing is.
   const storage::v1::QueueRecord* RecordOf(std::string_view name) const;
   QueueRecords& records() { return records_; }
@@ -72,11 +75,11 @@ class QueueController : public runtime::Controller {
   // Whether root or the default queue, which are made, is meant.
   bool IsMade(std::string_view name) const;
   QueueStep NextStepOf(std::string_view name, const QueueEntry& entry) const;
-  // Null: there is none, or the queue is below itself.
+  // Null: there is none, or the queue is root or below itself.
   const kube::v1::Queue* ParentOf(const kube::v1::Queue& queue) const;
   // -- queue_explanation.cc --
   // As of ExplainFacts.
-  std::string HighestClosedAbove(const kube::v1::Queue& queue) const;
+  std::vector<std::string> ToOpen(const kube::v1::Queue& queue) const;
   // Null: the queue of that UID is gone.
   runtime::ObjectEvents* EventsOf(const std::string& name, const std::string& uid);
   // Those that are owned: what is above them has changed.
@@ -87,7 +90,7 @@ class QueueController : public runtime::Controller {
   queue::v1::Queue MessageOf(std::string_view name, const kube::v1::Queue& queue) const;
 
   // Until when the step of the entry has to wait; nullopt: it need not.
-  std::optional<absl::Time> HeldUntil(const QueueEntry& entry) const;
+  std::optional<absl::Time> HeldUntil(QueueEntry& entry) const;
 
   // -- age_history.cc --
   void AgeHistoryLater();
@@ -104,7 +107,9 @@ class QueueController : public runtime::Controller {
   // The Command of that UID was to be deleted.
   void OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
                         const runtime::WriteOutcome& outcome);
-  void OnWritten(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, runtime::WriteOutcome outcome);
+  // `counts`: as they were when the step was sent.
+  void OnWritten(const std::string& name, QueueEntry& entry, const QueueStep& sent,
+                 const queue::v1::PodGroupCounts& counts, runtime::WriteOutcome outcome);
 
   runtime::Context& context_;
   obs::Metrics* const metrics_;

@@ -135,6 +135,58 @@ TEST_F(QueueControllerTest, AQueueWhoseWritesAreRefusedHoldsUpNoOther) {
   EXPECT_EQ(context_.writes.back().request.name(), kOther);
 }
 
+// A definition of before, or a policy, may refuse the parent, or drop it without a word.
+TEST_F(QueueControllerTest, AParentThatIsNotTakenIsTriedLaterAndHoldsUpNothing) {
+  struct Row {
+    const char* what;
+    bool is_dropped = false;
+    bool are_counts_refused = false;
+  };
+  for (const Row& row : {Row{"refused"}, Row{"dropped", true}, Row{"refused, and counts too", false, true}}) {
+    SCOPED_TRACE(row.what);
+    runtime::testing::ScriptedContext context;
+    QueueController controller(context, nullptr, {.publish_interval = absl::ZeroDuration()});
+    Open(controller);
+    kube::v1::Object object;
+    object.mutable_queue()->mutable_meta()->set_name(kQueue);
+    object.mutable_queue()->mutable_meta()->set_uid("queue-uid");
+    object.mutable_queue()->set_state("Open");
+    controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+    context.RunPasses(controller);
+    int tries = 0;
+    int counts = 0;
+    for (int second = 0; second < 60; ++second) {
+      kube::v1::Object group;
+      group.mutable_pod_group()->mutable_meta()->set_uid(std::to_string(second));
+      group.mutable_pod_group()->set_phase("Running");
+      controller.OnState(kQueue, std::string(kube::kWatchPodGroups), std::move(group));
+      context.Wake(kQueue);
+      context.RunPasses(controller);
+      for (context.DropEvents(); !context.writes.empty(); context.DropEvents()) {
+        const bool is_parent = context.writes.front().request.subresource().empty();
+        ++(is_parent ? tries : counts);
+        ASSERT_LE(tries + counts, 200) << "it is written again and again";
+        if (is_parent ? !row.is_dropped : row.are_counts_refused) {
+          context.Answer(is_parent ? Refused(422, "Invalid", "no parent") : Refused(500, "", "no counts"), controller);
+          continue;
+        }
+        if (!is_parent) object.mutable_queue()->set_running(second + 1);
+        if (!is_parent) controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+        context.Answer(Done(object), controller);
+      }
+      context.Advance(absl::Seconds(1), controller);
+    }
+    EXPECT_GE(tries, 4);
+    EXPECT_LE(tries, 12);
+    EXPECT_GE(counts, row.are_counts_refused ? 4 : 59) << "of each second, unless they are refused";
+    const auto history = controller.records().EntriesOf(kQueue, "queue-uid");
+    ASSERT_TRUE(history.ok());
+    int refusals = 0;
+    for (const auto& entry : *history) refusals += entry.has_refusal() ? 1 : 0;
+    EXPECT_EQ(refusals, 1) << "it is told once";
+  }
+}
+
 TEST_F(QueueControllerTest, ClosingASlotForgetsItsQueuesAloneAndOpeningItKnowsThem) {
   QueueController controller(context_, metrics_.get(), {});
   Open(controller);

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <compare>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +15,7 @@
 #include "common/reconcile/retry.h"
 #include "common/runtime/events/object_events.h"
 #include "common/runtime/watch/publisher.h"
+#include "services/queuesvc/control/held_commands.h"
 #include "services/queuesvc/control/queue_metrics.h"
 #include "services/queuesvc/core/next_step.h"
 #include "services/queuesvc/core/pod_group_counter.h"
@@ -34,31 +32,22 @@ struct QueueAnswer {
 
 // What a worker knows of one queue of its slots beside the queue itself, which may not be there.
 struct QueueEntry {
-  // The older one comes first. Times of Kubernetes are whole seconds: among those of one second the version tells.
-  struct CommandAge {
-    int64_t creation_ms = 0;
-    int64_t resource_version = 0;  // As it was first seen.
-    std::string uid;
-    auto operator<=>(const CommandAge&) const = default;
-  };
-
-  struct HeldCommand {
-    kube::v1::Command command;
-    bool is_deleted = false;  // By us: its watch has not told yet.
-  };
-
   PodGroupCounter pod_groups;
-  std::map<CommandAge, HeldCommand> commands;
+  HeldCommands commands;
 
   // ---- what is being done ----
   QueueStep step;                              // Of the last pass.
   const kube::v1::Command* command = nullptr;  // That the step is about, until the pass is over.
+  int64_t command_tried_ms = 0;                // When a pass first looked at the command.
   std::optional<absl::Time> held_until;        // The step.
   bool is_sent = false;  // In that pass: neither time nor a write that is under way holds it back.
   bool write_in_flight = false;
   std::string gone_uid;  // Of the last queue that has gone: an answer that comes late does not bring it back.
   Retry retry;
-  Retry deletion_retry;  // Of Commands.
+  Retry parent_retry;
+  Retry counts_retry;
+  Retry deletion_retry;            // Of Commands.
+  const Retry* refused = nullptr;  // Of these, that of the refusal which is recorded; null: it is not known.
   absl::Time next_publish = absl::InfinitePast();
 
   // ---- what is recorded (store/queue_store.h) ----
@@ -78,29 +67,33 @@ struct QueueEntry {
   std::string shown_uid;
   bool is_awaited = false;  // It was shown before the slot was opened, and was neither seen since nor is it gone.
 
-  // A Command as it is now.
-  void See(kube::v1::Command seen) {
-    const kube::v1::ObjectMeta& meta = seen.meta();
-    const auto known =
-        std::find_if(commands.begin(), commands.end(), [&](const auto& held) { return held.first.uid == meta.uid(); });
-    HeldCommand& held = known != commands.end()
-                            ? known->second
-                            : commands[CommandAge{meta.creation_ms(), meta.resource_version(), meta.uid()}];
-    held.command = std::move(seen);
-  }
-  // The oldest Command that is to be carried out, or to be deleted now; null: there is none.
+  // The next Command that a pass looks at; null: there is none.
   const kube::v1::Command* NextCommand(absl::Time now) const {
-    for (const auto& [age, held] : commands) {
-      const bool waits = deletion_retry.Blocks(now) && QueueAccount::IsEnded(record, held.command);
-      if (!held.is_deleted && !waits) return &held.command;
-    }
-    return nullptr;
+    return commands.Next(record, /*deletes=*/!deletion_retry.Blocks(now));
   }
-  // How many Commands have not come to an end.
-  int64_t OpenCommands() const {
-    return std::count_if(commands.begin(), commands.end(), [this](const auto& held) {
-      return !held.second.is_deleted && !QueueAccount::IsEnded(record, held.second.command);
-    });
+  // What holds back steps of that kind after one that failed: a parent or counts that are refused hold back nothing
+  // else.
+  Retry& RetryOf(QueueStep::Kind kind) {
+    switch (kind) {
+      case QueueStep::Kind::kEndCommand:
+        return deletion_retry;
+      case QueueStep::Kind::kSetParent:
+        return parent_retry;
+      case QueueStep::Kind::kApplyCounts:
+        return counts_retry;
+      case QueueStep::Kind::kNothing:
+      case QueueStep::Kind::kInvalid:
+      case QueueStep::Kind::kCreate:
+      case QueueStep::Kind::kApplyState:
+      case QueueStep::Kind::kSetClosedByParent:
+        break;
+    }
+    return retry;
+  }
+  // Nothing but the end of a Command is to be done: what failed before is needed no more.
+  void ForgetFailures() {
+    retry = parent_retry = counts_retry = Retry();
+    refused = nullptr;
   }
 };
 

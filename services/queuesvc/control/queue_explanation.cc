@@ -28,12 +28,29 @@ bool TellsOfState(const storage::v1::QueueHistoryRecord& entry, std::string_view
 
 }  // namespace
 
-std::string QueueController::HighestClosedAbove(const kube::v1::Queue& queue) const {
-  std::string highest;
+std::vector<std::string> QueueController::ToOpen(const kube::v1::Queue& queue) const {
+  std::vector<std::string> names;  // The lowest first.
+  const auto add_unless_opened_by_parent = [&names](const kube::v1::Queue& closed) {
+    if (ClosedByParent(closed) != "true") names.push_back(closed.meta().name());
+  };
+  const kube::v1::Queue* highest = nullptr;
+  if (IsClosed(queue)) add_unless_opened_by_parent(queue);
   for (const kube::v1::Queue* above = ParentOf(queue); above != nullptr && IsClosed(*above); above = ParentOf(*above)) {
-    highest = above->meta().name();
+    if (highest != nullptr) add_unless_opened_by_parent(*highest);
+    highest = above;
   }
-  return highest;
+  if (highest == nullptr) return {};
+  names.push_back(highest->meta().name());
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+QueueProblem QueueController::HoldAgainstOthers(const kube::v1::Queue& queue) const {
+  const auto find = [this](std::string_view name) { return queues_.Find(name); };
+  const auto each = [this](const std::function<void(const kube::v1::Queue&)>& visit) {
+    for (const auto& [name, other] : queues_) visit(*other);
+  };
+  return CheckAmongOthers(queue, find, children_, each);
 }
 
 absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string_view name) {
@@ -44,19 +61,17 @@ absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string
   BASALT_ASSIGN_OR_RETURN(const auto history, records_.EntriesOf(name, queue.meta().uid()));
   const auto entered_by = std::find_if(history.rbegin(), history.rend(),
                                        [&](const auto& told) { return TellsOfState(told, queue.state()); });
-  const std::string highest_closed = HighestClosedAbove(queue);
   const kube::v1::Queue* const parent = ParentOf(queue);
   std::vector<QueueProblem> problems = CheckQueueSpec(queue);
   if (parent != nullptr) {
-    const FindQueue find = [this](std::string_view of) { return queues_.Find(of); };
-    QueueProblem problem = CheckAmongOthers(queue, find, children_);
+    QueueProblem problem = HoldAgainstOthers(queue);
     if (!problem.field.empty()) problems.push_back(std::move(problem));
   }
   queue::v1::QueueExplanation explanation =
       ExplainQueue({.queue = queue,
                     .parent = parent,
                     .is_below_itself = parent == nullptr && queues_.Find(queue.parent()) != nullptr,
-                    .highest_closed = highest_closed,
+                    .to_open = ToOpen(queue),
                     .step = known.step,
                     .command = known.NextCommand(context_.ApiNow()),
                     .problems = std::move(problems),

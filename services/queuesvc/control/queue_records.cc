@@ -9,6 +9,15 @@
 #include "services/queuesvc/core/queue_account.h"
 
 namespace basalt::queuesvc {
+namespace {
+
+// From here on the history of the queue is found by its name.
+void Index(const kube::v1::ObjectMeta& queue, int64_t now_ms, kv::WriteBatch& batch) {
+  QueueHistories::Begin(SlotOf(queue.name()), queue.name(), queue.uid(),
+                        queue.creation_ms() != 0 ? queue.creation_ms() : now_ms, batch);
+}
+
+}  // namespace
 
 absl::Status QueueRecords::Load(uint32_t slot, const Visit& visit) {
   kv::Damage damage;
@@ -16,8 +25,8 @@ absl::Status QueueRecords::Load(uint32_t slot, const Visit& visit) {
   return runtime::DropDamaged(store_, damage, metrics_);
 }
 
-absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue* queue, bool writes_counts,
-                                  absl::Time now, QueueEntry& entry, kv::WriteBatch& batch) {
+absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue* queue, absl::Time now,
+                                  QueueEntry& entry, kv::WriteBatch& batch) {
   const int64_t now_ms = absl::ToUnixMillis(now);
   const uint32_t slot = SlotOf(name);
   storage::v1::QueueRecord& record = entry.record;
@@ -33,7 +42,7 @@ absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue
   if (is_new) {
     record.set_uid(meta.uid());
     record.set_state(queue->state());
-    QueueHistories::Begin(slot, name, meta.uid(), meta.creation_ms() != 0 ? meta.creation_ms() : now_ms, batch);
+    Index(meta, now_ms, batch);
   }
   QueueAccount account(record, entry.pod_groups.counts(), now_ms);
   if (answer.created_uid == meta.uid()) account.NoteCreated();
@@ -44,24 +53,23 @@ absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue
   }
   account.See(*queue);
   if (!entry.write_in_flight) {
-    account.Decide(entry.step, writes_counts, entry.is_sent);
+    account.Decide(entry.step, entry.is_sent);
     if (entry.step.kind == QueueStep::Kind::kEndCommand) account.EndCommand(entry.step, *entry.command);
   }
-  if (!record.ended_commands().empty()) {
-    std::set<std::string, std::less<>> commands;
-    for (const auto& [age, held] : entry.commands) commands.insert(held.command.meta().uid());
-    account.KeepEndedOf(commands);
-  }
-  for (const auto& added : account.entries()) BASALT_RETURN_IF_ERROR(PutEntry(slot, added, entry, batch));
+  account.KeepEndedOf([&entry](const std::string& uid) { return entry.commands.Has(uid); });
+  for (const auto& added : account.entries()) BASALT_RETURN_IF_ERROR(PutEntry(*queue, added, entry, batch));
   for (const auto& known : account.replaced()) QueueHistories::Put(slot, record.uid(), known, batch);
   entry.to_tell = account.entries();
   if (is_new || account.changed()) PutQueue(slot, name, record, batch);
   return absl::OkStatus();
 }
 
-absl::Status QueueRecords::PutEntry(uint32_t slot, const storage::v1::QueueHistoryRecord& added, QueueEntry& entry,
-                                    kv::WriteBatch& batch) {
+absl::Status QueueRecords::PutEntry(const kube::v1::Queue& queue, const storage::v1::QueueHistoryRecord& added,
+                                    QueueEntry& entry, kv::WriteBatch& batch) {
+  const uint32_t slot = SlotOf(queue.meta().name());
   QueueHistories::Put(slot, entry.record.uid(), added, batch);
+  // The index moves with the slot behind the record, and may have been lost on the way.
+  if (!entry.history_count) Index(queue.meta(), added.time_ms(), batch);
   kv::Damage damage;
   BASALT_RETURN_IF_ERROR(history_.Trim(slot, entry.record.uid(), entry.history_count, batch, damage));
   return runtime::DropDamaged(store_, damage, metrics_);

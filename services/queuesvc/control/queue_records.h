@@ -32,9 +32,9 @@ class QueueRecords {
   absl::Status Load(uint32_t slot, const Visit& visit);
   void Close(uint32_t slot) { history_.retention().Close(slot); }
 
-  // Of the pass of one queue; null: it is not there. `writes_counts`: of steps that say the status.
-  absl::Status Update(const std::string& name, const kube::v1::Queue* queue, bool writes_counts, absl::Time now,
-                      QueueEntry& entry, kv::WriteBatch& batch);
+  // Of the pass of one queue; null: it is not there.
+  absl::Status Update(const std::string& name, const kube::v1::Queue* queue, absl::Time now, QueueEntry& entry,
+                      kv::WriteBatch& batch);
 
   // The turn of a slot in which some of the history of what is gone is dropped. `present`: UIDs of queues that are not.
   absl::Status Age(uint32_t slot, const std::set<std::string>& present, absl::Time now);
@@ -46,7 +46,7 @@ class QueueRecords {
 
  private:
   absl::Status End(const std::string& name, int64_t now_ms, QueueEntry& entry, kv::WriteBatch& batch);
-  absl::Status PutEntry(uint32_t slot, const storage::v1::QueueHistoryRecord& added, QueueEntry& entry,
+  absl::Status PutEntry(const kube::v1::Queue& queue, const storage::v1::QueueHistoryRecord& added, QueueEntry& entry,
                         kv::WriteBatch& batch);
 
   kv::KvStore& store_;

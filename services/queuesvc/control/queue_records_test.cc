@@ -256,6 +256,36 @@ TEST_F(QueueRecordsTest, ACommandThatCannotBeDeletedHoldsUpNothing) {
   EXPECT_THAT(controller_->RecordOf(kQueue)->ended_commands(), IsEmpty());
 }
 
+// The second Command has ended as well, and what else there is to be done goes on at once.
+TEST_F(QueueRecordsTest, CommandsThatAreNotDeletedYetHoldUpNoCounts) {
+  OpenQueue();
+  TellCommand("c-1", "SyncQueue", 1000);
+  Answer(Refused(403, "Forbidden", "no deletion"));
+  TellGroup("g");
+  Tell("Open");
+  Answer(Done());
+  HearCommand("c-2", "SyncQueue", 2000);
+  TellGroup("h");
+  context_->DropEvents();
+  ASSERT_EQ(context_->writes.size(), 1U);
+  EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("running":2)"));
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "COMMAND_DONE", "COMMAND_DONE"));
+}
+
+TEST_F(QueueRecordsTest, AStateThatIsRefusedIsToldInThePlaceOfCountsThatAre) {
+  OpenQueue();
+  TellGroup("g");
+  for (int i = 0; i < 24; ++i) {
+    if (i == 8) HearCommand("c", "CloseQueue");
+    context_->DropEvents();
+    ASSERT_FALSE(context_->writes.empty());
+    const bool is_state = context_->writes.front().request.patch().resource_version() != 0;
+    Answer(is_state ? Refused(403, "Forbidden", "not you") : Refused(500, "InternalError", "no counts"));
+    context_->Advance(absl::Minutes(1), *controller_);
+  }
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "REFUSED no counts over", "REFUSED Open>Closing not you"));
+}
+
 TEST_F(QueueRecordsTest, TwoCommandsAreCarriedOutInTheirOrder) {
   OpenQueue();
   HearCommand("c-2", "OpenQueue", 2000);
@@ -379,6 +409,23 @@ TEST_F(QueueRecordsTest, ARecordThatCannotBeReadIsDroppedAndTheQueueBeginsAnew) 
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open")) << "what was told stays";
   Tell("Open");
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_SEEN Closed>Open"));
+  EXPECT_THAT(Uids(), ElementsAre("u"));
+}
+
+// The index moves with its slot behind the record, and is lost where the owner before ends meanwhile.
+TEST_F(QueueRecordsTest, AQueueWhoseIndexWasLostIsFoundAgainOnceThereIsSomethingToTell) {
+  OpenQueue();
+  kv::WriteBatch batch;
+  const auto drop = [&batch](std::string_view key, std::string_view) {
+    batch.Delete(kv::Family::kHistoryIndex, key);
+    return true;
+  };
+  ASSERT_THAT(context_->store().Scan(kv::Family::kHistoryIndex, "", "", drop), IsOk());
+  ASSERT_THAT(context_->store().Write(batch), IsOk());
+  Start();
+  Tell("Open");
+  EXPECT_THAT(Uids(), IsEmpty());
+  Tell("Closed");
   EXPECT_THAT(Uids(), ElementsAre("u"));
 }
 

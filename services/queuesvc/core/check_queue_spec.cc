@@ -16,7 +16,6 @@ namespace {
 
 using Amounts = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
 
-constexpr std::string_view kHierarchy = "volcano.sh/hierarchy";
 constexpr std::string_view kHierarchyWeights = "volcano.sh/hierarchy-weights";
 
 // Whether there is no half of it, as Kubernetes has it for quotas.
@@ -111,12 +110,12 @@ class Checking {
     std::string_view path;
     std::string_view weights;
     for (const kube::v1::KeyValue& annotation : queue_.meta().annotations()) {
-      if (annotation.key() == kHierarchy) path = annotation.value();
+      if (annotation.key() == kHierarchyKey) path = annotation.value();
       if (annotation.key() == kHierarchyWeights) weights = annotation.value();
     }
     if (path.empty() && weights.empty()) return;
     if (PartsOf(path) != PartsOf(weights)) {
-      return Add("metadata.annotations", fmt::format("{} \"{}\" and {} \"{}\" must have as many parts", kHierarchy,
+      return Add("metadata.annotations", fmt::format("{} \"{}\" and {} \"{}\" must have as many parts", kHierarchyKey,
                                                      path, kHierarchyWeights, weights));
     }
     for (std::string_view rest = weights;;) {

@@ -70,7 +70,7 @@ class Explaining {
   void AddEntered() {
     if (facts_.entered_by == nullptr) return;
     const storage::v1::QueueHistoryRecord& entry = *facts_.entered_by;
-    const bool needs_hand = IsClosed(state_) && facts_.highest_closed.empty();
+    const bool needs_hand = IsClosed(state_) && facts_.to_open.empty();
     QueueCause& cause = Add(QueueCause::KIND_STATE, {},
                             fmt::format("state {} -> {}: {}", entry.from_state().empty() ? "-" : entry.from_state(),
                                         entry.to_state(), entry.cause()),
@@ -87,16 +87,20 @@ class Explaining {
     } else if (facts_.parent == nullptr) {
       Add(QueueCause::KIND_PARENT, std::move(subject), "its parent does not exist: it is closed and opened by itself",
           "make the parent, or name another one in spec.parent");
-    } else if (!facts_.highest_closed.empty()) {
+    } else if (!facts_.to_open.empty()) {
+      std::string advice;
+      for (const std::string& queue : facts_.to_open) advice += (advice.empty() ? "" : ", then ") + OpenIt(queue);
       Add(QueueCause::KIND_PARENT, std::move(subject), fmt::format("its parent is {}", facts_.parent->state()),
-          fmt::format("{}; queues that were closed with it are opened with it", OpenIt(facts_.highest_closed)));
+          fmt::format("{}; queues that were closed with their parent are opened with it", advice));
     }
   }
 
   void AddCommand() {
     if (facts_.command == nullptr) return;
     const kube::v1::Command& command = *facts_.command;
-    const bool waits = facts_.step.kind == QueueStep::Kind::kNothing && !facts_.step.cause.empty();
+    using Kind = QueueStep::Kind;
+    const bool waits =
+        (facts_.step.kind == Kind::kNothing || facts_.step.kind == Kind::kApplyCounts) && !facts_.step.cause.empty();
     Add(QueueCause::KIND_COMMAND,
         fmt::format("command {}", kube::ObjectKey(command.meta().namespace_(), command.meta().name())),
         fmt::format("{} {}", command.action(), waits ? "waits until the parent is open" : "is being carried out"))

@@ -18,8 +18,10 @@ struct ExplainFacts {
   const kube::v1::Queue& queue;
   const kube::v1::Queue* parent = nullptr;  // As of QueueFacts.
   bool is_below_itself = false;
-  // The highest of the closed queues above it that are closed one below the other; empty: the parent is not closed.
-  std::string_view highest_closed;
+  // What somebody has to open, in this order, so that the queue is open: the highest of the closed queues above it, and
+  // of those below that one, down to the queue itself, each that is not opened with its parent. Empty: the parent is
+  // not closed.
+  std::vector<std::string> to_open;
   const QueueStep& step;                       // Of the last pass.
   const kube::v1::Command* command = nullptr;  // The oldest.
   std::vector<QueueProblem> problems;          // Of its spec.

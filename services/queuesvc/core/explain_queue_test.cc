@@ -93,11 +93,14 @@ TEST_F(ExplainQueueTest, WhereThoseAboveAreClosedTheHighestOfThemIsToBeOpened) {
   queue_.set_state("Closed");
   queue_.set_parent("team");
   facts_.parent = &parent;
-  facts_.highest_closed = "company";
+  facts_.to_open = {"company"};
   EnteredBy("Open", "Closed", "its parent team is Closed");
   EXPECT_THAT(Causes(), ElementsAre("STATE: state Open -> Closed: its parent team is Closed",
                                     "PARENT queue team: its parent is Closed -> basaltctl queue open company; queues "
-                                    "that were closed with it are opened with it"));
+                                    "that were closed with their parent are opened with it"));
+  facts_.to_open = {"company", "research"};
+  EXPECT_THAT(Causes().back(), HasSubstr("-> basaltctl queue open company, then basaltctl queue open research; "))
+      << "it was closed before its parent";
 }
 
 TEST_F(ExplainQueueTest, AParentThatIsNoneIsSaid) {
@@ -121,7 +124,7 @@ TEST_F(ExplainQueueTest, ACommandThatWaitsAndOneThatIsCarriedOut) {
   facts_.command = &command;
   step_.cause = "command default/c: parent p is Closed";
   EXPECT_THAT(Causes(), ElementsAre("COMMAND command default/c: OpenQueue waits until the parent is open"));
-  step_ = {.kind = QueueStep::Kind::kApplyStatus, .cause = "command default/c"};
+  step_ = {.kind = QueueStep::Kind::kApplyState, .cause = "command default/c"};
   EXPECT_THAT(Causes(), ElementsAre("COMMAND command default/c: OpenQueue is being carried out"));
 }
 

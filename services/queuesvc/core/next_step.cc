@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "common/kube/names.h"
@@ -11,6 +12,10 @@ namespace {
 
 using Kind = QueueStep::Kind;
 
+// Values of the annotation volcano.sh/closed-by-parent.
+constexpr std::string_view kTrue = "true";
+constexpr std::string_view kFalse = "false";
+
 bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& counts) {
   return queue.pending() != counts.pending() || queue.inqueue() != counts.inqueue() ||
          queue.running() != counts.running() || queue.unknown() != counts.unknown() ||
@@ -18,7 +23,9 @@ bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& count
 }
 
 // The command has waited long enough. Requires: there is one.
-bool IsInVain(const QueueFacts& facts) { return facts.now_ms - facts.command->meta().creation_ms() >= kCommandWaitsMs; }
+bool IsInVain(const QueueFacts& facts) {
+  return facts.now_ms - std::max(facts.command->meta().creation_ms(), facts.command_tried_ms) >= kCommandWaitsMs;
+}
 
 QueueStep EndCommand(std::string cause, bool is_refused) {
   return {.kind = Kind::kEndCommand, .cause = std::move(cause), .is_refused = is_refused};
@@ -41,20 +48,13 @@ bool TakesWrites(QueueState state) {
   return state == QueueState::kEmpty || state == QueueState::kOpen || state == QueueState::kClosed;
 }
 
-// Empty: the annotation is not there.
-std::string_view ClosedByParent(const kube::v1::Queue& queue) {
-  for (const kube::v1::KeyValue& annotation : queue.meta().annotations()) {
-    if (annotation.key() == kube::kClosedByParentKey) return annotation.value();
-  }
-  return {};
-}
-
 // The queue is there and is not being deleted, and its state is one that there is.
 class Stepping {
  public:
-  Stepping(const QueueFacts& facts, QueueState state)
+  Stepping(const QueueFacts& facts, QueueState state, bool needs_parent)
       : facts_(facts),
         state_(state),
+        needs_parent_(needs_parent),
         mark_(ClosedByParent(*facts.queue)),
         parent_is_closed_(facts.parent != nullptr && IsClosed(ParseQueueState(facts.parent->state()))) {}
 
@@ -66,7 +66,7 @@ class Stepping {
       waits = std::move(step.cause);
     }
     QueueStep step = OfHierarchy().value_or(OfItself());
-    if (step.kind == Kind::kNothing) step.cause = std::move(waits);
+    if (step.kind == Kind::kNothing || step.kind == Kind::kApplyCounts) step.cause = std::move(waits);
     return step;
   }
 
@@ -75,7 +75,7 @@ class Stepping {
     return {.kind = Kind::kSetClosedByParent, .closed_by_parent = closed_by_parent};
   }
   QueueStep Become(QueueAction action, std::string cause) const {
-    return {.kind = Kind::kApplyStatus,
+    return {.kind = Kind::kApplyState,
             .state = NextState(state_, action, facts_.pod_groups).next,
             .cause = std::move(cause)};
   }
@@ -143,23 +143,32 @@ class Stepping {
   }
 
   QueueStep OfItself() const {
+    // A parent that is refused holds up nothing else.
+    if (needs_parent_ && !facts_.parent_waits) return {.kind = Kind::kSetParent};
     const QueueState next = NextState(state_, QueueAction::kSync, facts_.pod_groups).next;
-    const bool says_all = next == state_ && (facts_.counts == nullptr || !Differ(*facts_.queue, *facts_.counts));
-    if (says_all) return {};
-    return Become(QueueAction::kSync,
-                  next == QueueState::kOpen ? "a new queue is opened" : "its last pod group is gone");
+    if (next != state_) {
+      return Become(QueueAction::kSync,
+                    next == QueueState::kOpen ? "a new queue is opened" : "its last pod group is gone");
+    }
+    if (facts_.counts != nullptr && Differ(*facts_.queue, *facts_.counts)) return {.kind = Kind::kApplyCounts};
+    return {.kind = needs_parent_ ? Kind::kSetParent : Kind::kNothing};
   }
-
-  static constexpr std::string_view kTrue = "true";
-  static constexpr std::string_view kFalse = "false";
 
   const QueueFacts& facts_;
   const QueueState state_;
+  const bool needs_parent_;
   const std::string_view mark_;
   const bool parent_is_closed_;
 };
 
 }  // namespace
+
+std::string_view ClosedByParent(const kube::v1::Queue& queue) {
+  for (const kube::v1::KeyValue& annotation : queue.meta().annotations()) {
+    if (annotation.key() == kube::kClosedByParentKey) return annotation.value();
+  }
+  return {};
+}
 
 QueueStep NextStep(const QueueFacts& facts) {
   if (facts.queue == nullptr) {
@@ -176,8 +185,45 @@ QueueStep NextStep(const QueueFacts& facts) {
     return EndCommand(fmt::format("{}: {}", NameOfCommand(facts), why), true);
   }
   const bool needs_parent = facts.name != kube::kRootQueue && queue.parent().empty();
-  if (needs_parent && TakesWrites(state)) return {.kind = Kind::kSetParent};
-  return Stepping(facts, state).Next();
+  return Stepping(facts, state, needs_parent && TakesWrites(state)).Next();
+}
+
+bool IsKept(const QueueStep& step, const queue::v1::PodGroupCounts& counts, const kube::v1::Queue& answer) {
+  switch (step.kind) {
+    case Kind::kSetParent:
+      return !answer.parent().empty();
+    case Kind::kApplyState:
+      return ParseQueueState(answer.state()) == step.state;
+    case Kind::kApplyCounts:
+      return !Differ(answer, counts);
+    case Kind::kSetClosedByParent:
+      return ClosedByParent(answer) == (step.closed_by_parent ? kTrue : kFalse);
+    case Kind::kNothing:
+    case Kind::kInvalid:
+    case Kind::kCreate:
+    case Kind::kEndCommand:
+      break;
+  }
+  return true;
+}
+
+std::string_view WrittenBy(const QueueStep& step) {
+  switch (step.kind) {
+    case Kind::kSetParent:
+      return "spec.parent";
+    case Kind::kApplyState:
+      return "status.state";
+    case Kind::kApplyCounts:
+      return "status: the counts of pod groups";
+    case Kind::kSetClosedByParent:
+      return "metadata.annotations: volcano.sh/closed-by-parent";
+    case Kind::kNothing:
+    case Kind::kInvalid:
+    case Kind::kCreate:
+    case Kind::kEndCommand:
+      break;
+  }
+  return "";
 }
 
 }  // namespace basalt::queuesvc

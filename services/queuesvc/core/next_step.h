@@ -18,13 +18,15 @@ namespace basalt::queuesvc {
 struct QueueFacts {
   std::string_view name;
   const kube::v1::Queue* queue = nullptr;      // Null: there is none of that name.
-  const kube::v1::Queue* parent = nullptr;     // Null: there is none, or it is below the queue itself.
+  const kube::v1::Queue* parent = nullptr;     // Null: there is none, or it is below the queue itself; of root.
   const kube::v1::Command* command = nullptr;  // The oldest; null: there is none.
+  int64_t command_tried_ms = 0;                // When somebody first looked at what is to be done of it.
   bool is_recorded = false;                    // What became of the command is.
   bool is_superseded = false;                  // A newer command waits behind it.
   int64_t now_ms = 0;                          // The API server's clock.
   bool is_made = false;                        // One that is missing is made (queue spec 2.1).
-  bool is_refused = false;                     // The API server has refused the last write of the queue.
+  bool is_refused = false;                     // The API server refuses something that is to be written of the queue.
+  bool parent_waits = false;                   // A parent was refused, and is not to be tried again yet.
   int64_t pod_groups = 0;
   const queue::v1::PodGroupCounts* counts = nullptr;  // What the status is to say; null: nothing of counts.
 };
@@ -35,22 +37,38 @@ struct QueueStep {
     kInvalid,  // Nothing: the state is none that there is (queue spec 4.2).
     kCreate,
     kSetParent,
-    kApplyStatus,
+    kApplyState,
+    kApplyCounts,        // Whoever changes the state meanwhile is not in the way.
     kSetClosedByParent,  // The annotation volcano.sh/closed-by-parent (queue spec 6.5).
     kEndCommand,         // What became of the Command is recorded, and the Command deleted.
   };
   Kind kind = Kind::kNothing;
-  QueueState state = QueueState::kEmpty;  // Of kApplyStatus: what the status is to say.
+  QueueState state = QueueState::kEmpty;  // Of kApplyState: what the status is to say.
   bool closed_by_parent = false;          // Of kSetClosedByParent.
-  // For people: why the state changes, what became of the Command, or, of kNothing, what the Command waits for.
+  // For people: why the state changes, what became of the Command, or, of kNothing and kApplyCounts, what the Command
+  // waits for.
   std::string cause = {};
   bool is_refused = false;  // Of kEndCommand: it cannot be carried out.
 };
 
-// For so long after it was made a command waits for a queue that is not there (the watches of both are not one), or for
-// a parent that is closed; then it is refused.
+// For so long after somebody first looked at it a command waits for a queue that is not there (the watches of both are
+// not one), or for a parent that is closed; then it is refused.
 inline constexpr int64_t kCommandWaitsMs = 30'000;
 
 QueueStep NextStep(const QueueFacts& facts);
+
+// The annotation volcano.sh/closed-by-parent; empty: it is not there.
+std::string_view ClosedByParent(const kube::v1::Queue& queue);
+
+// Whether such a step writes the status.
+inline bool IsOfStatus(QueueStep::Kind kind) {
+  return kind == QueueStep::Kind::kApplyState || kind == QueueStep::Kind::kApplyCounts;
+}
+
+// Whether `answer`, which the API server gave to the write of the step, has what was asked for. A definition that does
+// not know a field drops it without a word, and so may a policy. `counts`: those that were written, if any.
+bool IsKept(const QueueStep& step, const queue::v1::PodGroupCounts& counts, const kube::v1::Queue& answer);
+// What of a queue the step writes, for people.
+std::string_view WrittenBy(const QueueStep& step);
 
 }  // namespace basalt::queuesvc

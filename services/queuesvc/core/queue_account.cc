@@ -1,6 +1,7 @@
 #include "services/queuesvc/core/queue_account.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -23,7 +24,7 @@ std::optional<Meaning> MeaningOf(const QueueStep& step, std::string_view state) 
   switch (step.kind) {
     case QueueStep::Kind::kSetParent:
       return Meaning{Entry::KIND_PARENT_SET, std::string(state), "it had no parent"};
-    case QueueStep::Kind::kApplyStatus: {
+    case QueueStep::Kind::kApplyState: {
       std::string next(FormatQueueState(step.state));
       if (next == state) return std::nullopt;
       return Meaning{Entry::KIND_STATE_CHANGED, std::move(next), step.cause};
@@ -31,6 +32,7 @@ std::optional<Meaning> MeaningOf(const QueueStep& step, std::string_view state) 
     case QueueStep::Kind::kNothing:
     case QueueStep::Kind::kInvalid:
     case QueueStep::Kind::kCreate:
+    case QueueStep::Kind::kApplyCounts:
     case QueueStep::Kind::kSetClosedByParent:
     case QueueStep::Kind::kEndCommand:
       break;
@@ -140,26 +142,27 @@ void QueueAccount::EndCommand(const QueueStep& step, const kube::v1::Command& co
   record_.add_ended_commands(command.meta().uid());
 }
 
-void QueueAccount::KeepEndedOf(const std::set<std::string, std::less<>>& commands) {
+void QueueAccount::KeepEndedOf(const std::function<bool(const std::string& uid)>& is_there) {
   auto& ended = *record_.mutable_ended_commands();
-  const auto gone = std::remove_if(ended.begin(), ended.end(),
-                                   [&commands](const std::string& uid) { return !commands.contains(uid); });
+  const auto gone = std::remove_if(ended.begin(), ended.end(), std::not_fn(is_there));
   if (gone == ended.end()) return;
   ended.erase(gone, ended.end());
   changed_ = true;
 }
 
-void QueueAccount::Decide(const QueueStep& step, bool writes_counts, bool is_sent) {
+void QueueAccount::Decide(const QueueStep& step, bool is_sent) {
   const bool is_idle = step.kind == QueueStep::Kind::kNothing || step.kind == QueueStep::Kind::kInvalid;
   if (is_idle) EndRefusal();
   if (const std::optional<Meaning> meaning = MeaningOf(step, record_.state()); !meaning) {
-    DropPending();
+    // Counts are written beside a parent that waits for its next try.
+    const bool waits = step.kind == QueueStep::Kind::kApplyCounts && record_.pending().kind() == Entry::KIND_PARENT_SET;
+    if (!waits) DropPending();
   } else if (record_.pending().kind() != meaning->kind || record_.pending().to_state() != meaning->to_state) {
     Entry entry = MakeEntry(meaning->kind, meaning->cause);
     entry.set_to_state(meaning->to_state);
     *record_.mutable_pending() = std::move(entry);
   }
-  const bool says_counts = step.kind == QueueStep::Kind::kApplyStatus && writes_counts && is_sent;
+  const bool says_counts = step.kind == QueueStep::Kind::kApplyCounts && is_sent;
   if (!says_counts || (record_.counts_ms() != 0 && AreSame(record_.counts(), counts_))) return;
   *record_.mutable_counts() = counts_;
   record_.set_counts_ms(now_ms_);

@@ -6,7 +6,6 @@
 // it is repeated. Pure.
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,14 +38,14 @@ class QueueAccount {
   void See(const kube::v1::Queue& queue);
   // What is to be done next; not while a write is under way, which may still take effect. `is_sent`: now, so that the
   // counts that it says are the last.
-  void Decide(const QueueStep& step, bool writes_counts, bool is_sent);
+  void Decide(const QueueStep& step, bool is_sent);
 
   // The Command is done, or refused, which is told once. It is to be deleted after that: a Command that was seen to
   // end is not carried out again.
   void EndCommand(const QueueStep& step, const kube::v1::Command& command);
   static bool IsEnded(const storage::v1::QueueRecord& record, const kube::v1::Command& command);
-  // What is remembered of Commands that are not there any more goes. `commands`: UIDs of those that are.
-  void KeepEndedOf(const std::set<std::string, std::less<>>& commands);
+  // What is remembered of Commands that are not there any more goes. `is_there` is asked about UIDs.
+  void KeepEndedOf(const std::function<bool(const std::string& uid)>& is_there);
 
   // Whether the record has changed.
   bool changed() const { return changed_; }

@@ -16,9 +16,10 @@ using Entry = QueueAccount::Entry;
 
 const QueueStep kNothing;
 const QueueStep kOpen{
-    .kind = QueueStep::Kind::kApplyStatus, .state = QueueState::kOpen, .cause = "a new queue is opened"};
-const QueueStep kClosed{.kind = QueueStep::Kind::kApplyStatus, .state = QueueState::kClosed};
-const QueueStep kClosing{.kind = QueueStep::Kind::kApplyStatus, .state = QueueState::kClosing};
+    .kind = QueueStep::Kind::kApplyState, .state = QueueState::kOpen, .cause = "a new queue is opened"};
+const QueueStep kClosed{.kind = QueueStep::Kind::kApplyState, .state = QueueState::kClosed};
+const QueueStep kCounts{.kind = QueueStep::Kind::kApplyCounts};
+const QueueStep kClosing{.kind = QueueStep::Kind::kApplyState, .state = QueueState::kClosing};
 const QueueStep kSetParent{.kind = QueueStep::Kind::kSetParent};
 
 std::string TextOf(const Entry& entry) {
@@ -54,14 +55,14 @@ class QueueAccountTest : public ::testing::Test {
     QueueAccount account(record_, counts_, ++now_ms_);
     queue_.set_state(state);
     account.See(queue_);
-    account.Decide(step, /*writes_counts=*/true, is_sent);
+    account.Decide(step, is_sent);
     return account;
   }
   QueueAccount Refuse(const std::string& message, const QueueStep& step) {
     QueueAccount account(record_, counts_, ++now_ms_);
     account.NoteRefused(Refusal(message));
     account.See(queue_);
-    account.Decide(step, /*writes_counts=*/true, /*is_sent=*/false);
+    account.Decide(step, /*is_sent=*/false);
     return account;
   }
 
@@ -123,23 +124,33 @@ TEST_F(QueueAccountTest, ADecisionThatIsTakenBackIsNotTold) {
   record_.set_state("Closing");
   Look("Closing", kClosed);
   EXPECT_TRUE(record_.has_pending());
-  EXPECT_THAT(Look("Closing", kClosing).entries(), IsEmpty()) << "a group came: counts alone are written";
+  EXPECT_THAT(Look("Closing", kCounts).entries(), IsEmpty()) << "a group came: counts alone are written";
   EXPECT_FALSE(record_.has_pending());
+}
+
+TEST_F(QueueAccountTest, AParentThatIsDecidedStaysSoWhileCountsAreWrittenBesideIt) {
+  record_.set_state("Open");
+  queue_.clear_parent();
+  Look("Open", kSetParent);
+  const int64_t decided = record_.pending().sequence();
+  Look("Open", kCounts);
+  Look("Open", kSetParent);
+  EXPECT_EQ(record_.pending().sequence(), decided);
 }
 
 TEST_F(QueueAccountTest, OfCountsTheLastThatWereWrittenAreKeptAndNoEntryIsMade) {
   record_.set_state("Open");
   for (int running = 1; running <= 3; ++running) {
     counts_.set_running(running);
-    const QueueAccount account = Look("Open", kOpen);
+    const QueueAccount account = Look("Open", kCounts);
     EXPECT_TRUE(account.changed());
     EXPECT_THAT(account.entries(), IsEmpty());
     EXPECT_EQ(record_.counts().running(), running);
     EXPECT_EQ(record_.counts_ms(), now_ms_);
-    EXPECT_FALSE(Look("Open", kOpen).changed()) << "the same again";
+    EXPECT_FALSE(Look("Open", kCounts).changed()) << "the same again";
   }
   counts_.set_running(4);
-  EXPECT_FALSE(Look("Open", kOpen, /*is_sent=*/false).changed()) << "they wait for their time";
+  EXPECT_FALSE(Look("Open", kCounts, /*is_sent=*/false).changed()) << "they wait for their time";
   EXPECT_EQ(record_.counts().running(), 3);
 }
 
@@ -180,7 +191,7 @@ TEST_F(QueueAccountTest, WhatBecameOfACommandIsToldOnceAndRememberedForAsLongAsT
   const auto look = [&](bool is_refused) {
     QueueAccount account(record_, counts_, ++now_ms_);
     account.EndCommand({.kind = QueueStep::Kind::kEndCommand, .cause = "why", .is_refused = is_refused}, command);
-    account.KeepEndedOf({"another", "c"});
+    account.KeepEndedOf([](const std::string& uid) { return uid == "another" || uid == "c"; });
     return account;
   };
   EXPECT_FALSE(QueueAccount::IsEnded(record_, command));
@@ -193,7 +204,7 @@ TEST_F(QueueAccountTest, WhatBecameOfACommandIsToldOnceAndRememberedForAsLongAsT
   EXPECT_THAT(again.entries(), IsEmpty());
   EXPECT_FALSE(again.changed());
   QueueAccount later(record_, counts_, ++now_ms_);
-  later.KeepEndedOf({});
+  later.KeepEndedOf([](const std::string&) { return false; });
   EXPECT_TRUE(later.changed());
   EXPECT_FALSE(QueueAccount::IsEnded(record_, command));
   EXPECT_THAT(TextsOf(look(/*is_refused=*/false).entries()), ElementsAre("COMMAND_DONE"));

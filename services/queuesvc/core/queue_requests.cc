@@ -20,6 +20,20 @@ json::object BodyOf(std::string_view name) {
   return body;
 }
 
+// `status`: all members that the manager has.
+gateway::v1::WriteRequest MakeApply(std::string_view queue, std::string_view manager, json::object status) {
+  json::object body = BodyOf(queue);
+  body["status"] = std::move(status);
+  gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", queue);
+  request.set_subresource("status");
+  gateway::v1::Patch& patch = *request.mutable_patch();
+  patch.set_type(gateway::v1::Patch::TYPE_APPLY);
+  patch.set_field_manager(std::string(manager));
+  patch.set_force(true);  // State and counts have one rightful owner (weakness Q8).
+  patch.set_body(ToText(body));
+  return request;
+}
+
 }  // namespace
 
 gateway::v1::WriteRequest MakeCreateRequest(std::string_view name) {
@@ -80,30 +94,22 @@ gateway::v1::WriteRequest MakeCommandDeletion(const kube::v1::ObjectMeta& comman
   return request;
 }
 
-gateway::v1::WriteRequest MakeStatusRequest(const kube::v1::Queue& queue, QueueState state,
-                                            const queue::v1::PodGroupCounts* counts) {
-  const std::string& name = queue.meta().name();
+gateway::v1::WriteRequest MakeStateRequest(const kube::v1::Queue& queue, QueueState state) {
   json::object status;
   status["state"] = json::string(FormatQueueState(state));
-  if (counts != nullptr) {
-    status["pending"] = counts->pending();
-    status["inqueue"] = counts->inqueue();
-    status["running"] = counts->running();
-    status["unknown"] = counts->unknown();
-    status["completed"] = counts->completed();
-  }
-  json::object body = BodyOf(name);
-  body["status"] = std::move(status);
-  gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", name);
-  request.set_subresource("status");
-  gateway::v1::Patch& patch = *request.mutable_patch();
-  patch.set_type(gateway::v1::Patch::TYPE_APPLY);
-  patch.set_field_manager("basalt-queue");
-  patch.set_force(true);  // The state has one rightful owner (weakness Q8).
-  patch.set_body(ToText(body));
-  const bool stays_open = state == QueueState::kOpen && ParseQueueState(queue.state()) == state;
-  if (!stays_open) patch.set_resource_version(queue.meta().resource_version());
+  gateway::v1::WriteRequest request = MakeApply(queue.meta().name(), "basalt-queue", std::move(status));
+  request.mutable_patch()->set_resource_version(queue.meta().resource_version());
   return request;
+}
+
+gateway::v1::WriteRequest MakeCountsRequest(std::string_view queue, const queue::v1::PodGroupCounts& counts) {
+  json::object status;
+  status["pending"] = counts.pending();
+  status["inqueue"] = counts.inqueue();
+  status["running"] = counts.running();
+  status["unknown"] = counts.unknown();
+  status["completed"] = counts.completed();
+  return MakeApply(queue, "basalt-queue-counts", std::move(status));
 }
 
 }  // namespace basalt::queuesvc

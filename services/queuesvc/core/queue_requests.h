@@ -33,10 +33,12 @@ gateway::v1::WriteRequest MakeCommandCreation(const kube::v1::ObjectMeta& queue,
 // Deletes the Command of that UID.
 gateway::v1::WriteRequest MakeCommandDeletion(const kube::v1::ObjectMeta& command);
 
-// The server-side apply that publishes state and counts (queue spec 6.1-6, decision 2 of the spec README). Null: no
-// counts. Where it says more than that an open queue stays open, it is for this version of the queue alone: the API
+// The server-side apply that publishes the state (queue spec 6.1-6), for this version of the queue alone: the API
 // server looks at no UID in the status of a custom resource, and the next queue of that name is another one.
-gateway::v1::WriteRequest MakeStatusRequest(const kube::v1::Queue& queue, QueueState state,
-                                            const queue::v1::PodGroupCounts* counts);
+gateway::v1::WriteRequest MakeStateRequest(const kube::v1::Queue& queue, QueueState state);
+
+// The server-side apply that publishes the counts (decision 2 of the spec README), for whatever version there is: the
+// state is in the hands of another field manager, and stays as somebody may have edited it meanwhile.
+gateway::v1::WriteRequest MakeCountsRequest(std::string_view queue, const queue::v1::PodGroupCounts& counts);
 
 }  // namespace basalt::queuesvc

@@ -73,38 +73,36 @@ TEST(QueueRequestsTest, TheVeryCommandThatWasSeenIsDeleted) {
   EXPECT_EQ(request.delete_().uid(), "u");
 }
 
-TEST(QueueRequestsTest, TheStatusIsAppliedByForceWithCountsOrWithout) {
+TEST(QueueRequestsTest, TheStateIsAppliedByForceAndNothingElseIs) {
   kube::v1::Queue queue;
   queue.mutable_meta()->set_name("q");
   queue.mutable_meta()->set_resource_version(7);
   queue.set_state("Open");
-  const gateway::v1::WriteRequest plain = MakeStatusRequest(queue, QueueState::kOpen, nullptr);
+  const gateway::v1::WriteRequest plain = MakeStateRequest(queue, QueueState::kOpen);
   EXPECT_EQ(plain.subresource(), "status");
   EXPECT_EQ(plain.patch().type(), gateway::v1::Patch::TYPE_APPLY);
   EXPECT_EQ(plain.patch().field_manager(), "basalt-queue");
   EXPECT_TRUE(plain.patch().force());
+  EXPECT_EQ(plain.patch().resource_version(), 7) << "the next queue of that name is another one";
   EXPECT_EQ(plain.patch().body(),
             R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"q"},)"
             R"("status":{"state":"Open"}})");
-  queue::v1::PodGroupCounts counts;
-  counts.set_running(2);
-  EXPECT_EQ(MakeStatusRequest(queue, QueueState::kClosing, &counts).patch().body(),
-            R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"q"},)"
-            R"("status":{"state":"Closing","pending":0,"inqueue":0,"running":2,"unknown":0,"completed":0}})");
 }
 
-TEST(QueueRequestsTest, AStatusThatIsMoreThanTheCountsOfAnOpenQueueIsForOneVersion) {
-  kube::v1::Queue queue;
-  queue.mutable_meta()->set_resource_version(7);
-  const auto version = [&](const std::string& from, QueueState to) {
-    queue.set_state(from);
-    return MakeStatusRequest(queue, to, nullptr).patch().resource_version();
-  };
-  EXPECT_EQ(version("Open", QueueState::kOpen), 0) << "the scheduler, which writes the same status, is no conflict";
-  EXPECT_EQ(version("", QueueState::kOpen), 7);
-  EXPECT_EQ(version("Closed", QueueState::kOpen), 7);
-  EXPECT_EQ(version("Open", QueueState::kClosed), 7);
-  EXPECT_EQ(version("Closed", QueueState::kClosed), 7);
+// The scheduler, which writes the same status, is no conflict, nor does a state go that somebody has edited meanwhile.
+TEST(QueueRequestsTest, CountsAloneSayNothingOfTheStateAndAreForAnyVersion) {
+  queue::v1::PodGroupCounts counts;
+  counts.set_running(2);
+  const gateway::v1::WriteRequest request = MakeCountsRequest("q", counts);
+  EXPECT_EQ(request.name(), "q");
+  EXPECT_EQ(request.subresource(), "status");
+  EXPECT_EQ(request.patch().type(), gateway::v1::Patch::TYPE_APPLY);
+  EXPECT_EQ(request.patch().field_manager(), "basalt-queue-counts") << "a manager's apply has all of its fields";
+  EXPECT_TRUE(request.patch().force());
+  EXPECT_EQ(request.patch().resource_version(), 0);
+  EXPECT_EQ(request.patch().body(),
+            R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"q"},)"
+            R"("status":{"pending":0,"inqueue":0,"running":2,"unknown":0,"completed":0}})");
 }
 
 }  // namespace

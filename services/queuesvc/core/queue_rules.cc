@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "common/kube/names.h"
@@ -30,22 +32,117 @@ const kube::v1::Queue* LimitAbove(std::string_view name, std::string_view resour
   return nullptr;
 }
 
-// Whether the amounts of the queue and of those beside it fit in the amounts of the parent; empty: they do.
-std::string CheckSum(const kube::v1::Queue& queue, const kube::v1::Queue& parent, const FindQueue& find,
-                     const QueueChildren& children, const Amounts& (kube::v1::Queue::*amounts)() const) {
-  for (const kube::v1::KeyValue& own : (queue.*amounts)()) {
-    const std::string& resource = own.key();
-    kube::Quantity sum = AmountOf((queue.*amounts)(), resource);
-    for (const std::string& name : children.Of(parent.meta().name())) {
-      const kube::v1::Queue* const beside = name == queue.meta().name() ? nullptr : find(name);
-      if (beside != nullptr) sum += AmountOf((beside->*amounts)(), resource);
+// Of the queues below that one, those that may take most of the resource; one that limits it hides those further below.
+// Null: none limits it.
+const kube::v1::Queue* LargestBelow(std::string_view name, std::string_view resource, const FindQueue& find,
+                                    const QueueChildren& children, int level = 1) {
+  const kube::v1::Queue* largest = nullptr;
+  if (level > kMostLevels) return largest;
+  for (const std::string& child : children.Of(name)) {
+    const kube::v1::Queue* found = find(child);
+    if (found == nullptr) continue;
+    const bool is_limited = AmountOf(found->capability(), resource) > kube::Quantity();
+    if (!is_limited) found = LargestBelow(child, resource, find, children, level + 1);
+    if (found == nullptr) continue;
+    const bool is_larger =
+        largest == nullptr || AmountOf(found->capability(), resource) > AmountOf(largest->capability(), resource);
+    if (is_larger) largest = found;
+  }
+  return largest;
+}
+
+using AmountsOf = const Amounts& (kube::v1::Queue::*)() const;
+
+// Whether the amounts of the queues below `above` fit in its own, `one` of them as is given here; empty: they do. Null:
+// all as they are. What `one` does not name is not looked at.
+std::string CheckSum(const kube::v1::Queue& above, const kube::v1::Queue* one, const FindQueue& find,
+                     const QueueChildren& children, AmountsOf amounts) {
+  std::map<std::string, kube::Quantity> sums;
+  const auto add = [&](const kube::v1::Queue& below) {
+    for (const kube::v1::KeyValue& pair : (below.*amounts)()) {
+      sums[pair.key()] += kube::Quantity::Parse(pair.value()).value_or(kube::Quantity());
     }
-    const kube::Quantity most = AmountOf((parent.*amounts)(), resource);
+  };
+  if (one != nullptr) add(*one);
+  for (const std::string& name : children.Of(above.meta().name())) {
+    const bool is_given = one != nullptr && name == one->meta().name();
+    const kube::v1::Queue* const below = is_given ? nullptr : find(name);
+    if (below != nullptr) add(*below);
+  }
+  for (const auto& [resource, sum] : sums) {
+    const auto is_it = [&resource = resource](const auto& pair) { return pair.key() == resource; };
+    if (one != nullptr && std::none_of((one->*amounts)().begin(), (one->*amounts)().end(), is_it)) continue;
+    const kube::Quantity most = AmountOf((above.*amounts)(), resource);
     if (sum <= most) continue;
-    return fmt::format("{}: the queues below {} would have {} together, and it has {}", resource, parent.meta().name(),
+    return fmt::format("{}: the queues below {} would have {} together, and it has {}", resource, above.meta().name(),
                        sum.Text(), most.Text());
   }
   return {};
+}
+
+// The queue beside those above it.
+QueueProblem CheckUpwards(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
+  const std::string& parent = queue.parent();
+  const kube::v1::Queue* const above = parent.empty() || parent == kube::kRootQueue ? nullptr : find(parent);
+  if (above == nullptr) return {};
+  for (const kube::v1::KeyValue& own : queue.capability()) {
+    const std::string& resource = own.key();
+    const kube::v1::Queue* const limit = LimitAbove(parent, resource, find);
+    const kube::Quantity amount = AmountOf(queue.capability(), resource);
+    if (limit == nullptr || amount <= AmountOf(limit->capability(), resource)) continue;
+    return {"spec.capability", fmt::format("{}: {} is more than queue {} above may take, {}", resource, amount.Text(),
+                                           limit->meta().name(), AmountOf(limit->capability(), resource).Text())};
+  }
+  std::string problem = CheckSum(*above, &queue, find, children, &kube::v1::Queue::guarantee);
+  if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
+  problem = CheckSum(*above, &queue, find, children, &kube::v1::Queue::deserved);
+  if (!problem.empty()) return {"spec.deserved", std::move(problem)};
+  return {};
+}
+
+// The queue beside those below it, which may have been there before it.
+QueueProblem CheckDownwards(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
+  const std::string& name = queue.meta().name();
+  if (children.Of(name).empty()) return {};
+  for (const kube::v1::KeyValue& own : queue.capability()) {
+    const std::string& resource = own.key();
+    const kube::Quantity amount = AmountOf(queue.capability(), resource);
+    const kube::v1::Queue* const largest = LargestBelow(name, resource, find, children);
+    if (amount.IsZero() || largest == nullptr || amount >= AmountOf(largest->capability(), resource)) continue;
+    return {"spec.capability", fmt::format("{}: {} is less than queue {} below may take, {}", resource, amount.Text(),
+                                           largest->meta().name(), AmountOf(largest->capability(), resource).Text())};
+  }
+  std::string problem = CheckSum(queue, nullptr, find, children, &kube::v1::Queue::guarantee);
+  if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
+  problem = CheckSum(queue, nullptr, find, children, &kube::v1::Queue::deserved);
+  if (!problem.empty()) return {"spec.deserved", std::move(problem)};
+  return {};
+}
+
+// Without root, which may be put in front of it. Empty: there is none.
+std::string_view HierarchyOf(const kube::v1::Queue& queue) {
+  for (const kube::v1::KeyValue& annotation : queue.meta().annotations()) {
+    if (annotation.key() != kHierarchyKey) continue;
+    std::string_view path = annotation.value();
+    if (path.starts_with("root/")) path.remove_prefix(5);
+    return path;
+  }
+  return {};
+}
+
+// Only the lowest queues have a path.
+QueueProblem CheckHierarchy(const kube::v1::Queue& queue, const EachQueue& each) {
+  const std::string_view path = HierarchyOf(queue);
+  if (path.empty()) return {};
+  std::string problem;
+  each([&](const kube::v1::Queue& other) {
+    const std::string_view below = HierarchyOf(other);
+    const bool is_below = below.size() > path.size() && below.starts_with(path) && below[path.size()] == '/';
+    if (!problem.empty() || !is_below || other.meta().name() == queue.meta().name()) return;
+    problem = fmt::format("{} \"{}\" is above that of queue {}, \"{}\": only the lowest queues have one", kHierarchyKey,
+                          path, other.meta().name(), below);
+  });
+  return problem.empty() ? QueueProblem() : QueueProblem{"metadata.annotations", std::move(problem)};
 }
 
 }  // namespace
@@ -75,28 +172,17 @@ std::string CheckParent(std::string_view parent, const FindQueue& find, const Qu
 }
 
 QueueProblem CheckResources(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
-  const std::string& parent = queue.parent();
-  const kube::v1::Queue* const above = parent.empty() || parent == kube::kRootQueue ? nullptr : find(parent);
-  if (above == nullptr) return {};
-  for (const kube::v1::KeyValue& own : queue.capability()) {
-    const std::string& resource = own.key();
-    const kube::v1::Queue* const limit = LimitAbove(parent, resource, find);
-    const kube::Quantity amount = AmountOf(queue.capability(), resource);
-    if (limit == nullptr || amount <= AmountOf(limit->capability(), resource)) continue;
-    return {"spec.capability", fmt::format("{}: {} is more than queue {} above may take, {}", resource, amount.Text(),
-                                           limit->meta().name(), AmountOf(limit->capability(), resource).Text())};
-  }
-  std::string problem = CheckSum(queue, *above, find, children, &kube::v1::Queue::guarantee);
-  if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
-  problem = CheckSum(queue, *above, find, children, &kube::v1::Queue::deserved);
-  if (!problem.empty()) return {"spec.deserved", std::move(problem)};
-  return {};
+  if (queue.meta().name() == kube::kRootQueue) return {};
+  QueueProblem problem = CheckUpwards(queue, find, children);
+  return problem.field.empty() ? CheckDownwards(queue, find, children) : problem;
 }
 
-QueueProblem CheckAmongOthers(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
-  std::string problem = CheckParent(queue.parent(), find, children);
-  if (!problem.empty()) return {"spec.parent", std::move(problem)};
-  return CheckResources(queue, find, children);
+QueueProblem CheckAmongOthers(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children,
+                              const EachQueue& each) {
+  std::string parent = CheckParent(queue.parent(), find, children);
+  if (!parent.empty()) return {"spec.parent", std::move(parent)};
+  QueueProblem problem = CheckResources(queue, find, children);
+  return problem.field.empty() ? CheckHierarchy(queue, each) : problem;
 }
 
 std::string CheckDeletion(std::string_view name, const QueueChildren& children) {

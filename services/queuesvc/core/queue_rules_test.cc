@@ -1,7 +1,9 @@
 #include "services/queuesvc/core/queue_rules.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -131,6 +133,57 @@ TEST_F(QueueRulesTest, AQueueFitsThoseAboveAndBesideIt) {
   EXPECT_EQ(Check("new", "top", "guarantee cpu 2"), "");
   EXPECT_EQ(Check("beside", "team", "deserved cpu 2"), "")
       << "that there is one of the name already is said by the API server";
+}
+
+TEST_F(QueueRulesTest, AQueueFitsThoseThatWereBelowItsNameBefore) {
+  kube::v1::Queue& low = Put("low", "mid");
+  Set(*low.mutable_capability(), "cpu", "8");
+  Set(*Put("mid", "p").mutable_capability(), "memory", "1Gi");
+  Set(*queues_["mid"].mutable_deserved(), "cpu", "3");
+  Set(*Put("beside", "p").mutable_deserved(), "cpu", "2");
+  Set(*queues_["beside"].mutable_guarantee(), "cpu", "1");
+  EXPECT_EQ(Check("other", "root", "capability cpu 1"), "");
+  EXPECT_EQ(Check("p", "root", "capability cpu 4"), "spec.capability: cpu: 4 is less than queue low below may take, 8")
+      << "mid, between them, does not limit it";
+  EXPECT_EQ(Check("p", "root", "capability memory 512Mi"),
+            "spec.capability: memory: 512Mi is less than queue mid below may take, 1Gi");
+  EXPECT_THAT(Check("p", "root", "capability cpu 0"), ::testing::StartsWith("spec.guarantee")) << "0 limits nothing";
+  Set(*queues_["mid"].mutable_capability(), "cpu", "2");
+  EXPECT_EQ(Check("p", "root", "capability cpu 4"),
+            "spec.guarantee.resource: cpu: the queues below p would have 1 together, and it has 0");
+  queues_["beside"].clear_guarantee();
+  EXPECT_EQ(Check("p", "root", "deserved cpu 4"),
+            "spec.deserved: cpu: the queues below p would have 5 together, and it has 4");
+  EXPECT_EQ(Check("p", "root", "deserved cpu 5"), "");
+  Set(*Put("a", "b").mutable_capability(), "gpu", "1");
+  Put("b", "a");
+  EXPECT_EQ(Check("b", "a", "capability memory 1"), "") << "a circle has an end";
+}
+
+TEST_F(QueueRulesTest, OnlyTheLowestQueuesHaveAHierarchy) {
+  const auto with_path = [](kube::v1::Queue& queue, const std::string& path) {
+    kube::v1::KeyValue& annotation = *queue.mutable_meta()->add_annotations();
+    annotation.set_key("volcano.sh/hierarchy");
+    annotation.set_value(path);
+  };
+  with_path(Put("dev", "root"), "root/eng/dev");
+  const auto each = [this](const std::function<void(const kube::v1::Queue&)>& visit) {
+    for (const auto& [name, queue] : queues_) visit(queue);
+  };
+  const auto check = [&](const std::string& name, const std::string& path) {
+    kube::v1::Queue queue;
+    queue.mutable_meta()->set_name(name);
+    with_path(queue, path);
+    const QueueProblem problem = CheckAmongOthers(queue, find(), children_, each);
+    return problem.field.empty() ? "" : problem.field + ": " + problem.rule;
+  };
+  EXPECT_EQ(
+      check("eng", "root/eng"),
+      "metadata.annotations: volcano.sh/hierarchy \"eng\" is above that of queue dev, \"eng/dev\": only the lowest "
+      "queues have one");
+  EXPECT_NE(check("eng", "eng"), "") << "root is put in front of it when it is made";
+  for (const char* path : {"root/en", "root/eng/dev", "root/eng/dev/a", ""}) EXPECT_EQ(check("eng", path), "") << path;
+  EXPECT_EQ(check("dev", "root/eng"), "") << "it is the queue itself";
 }
 
 // U35 of the users' cases.

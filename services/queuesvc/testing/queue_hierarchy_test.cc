@@ -182,8 +182,6 @@ class Hierarchy {
     model_.held.clear();
     for (const auto& [name, group] : model_.groups) model_.held.insert(group.queue);
     std::string acts;
-    // A state that is edited while a status is on its way is lost with it: edits come before the pod groups.
-    for (uint64_t edits = random_.Uniform(3); edits > 0; --edits) acts += EditByHand() + "; ";
     for (uint64_t more = 1 + random_.Uniform(8); more > 0; --more) {
       if (random_.OneIn(4)) rig_.KillAt(1 + static_cast<int>(random_.Uniform(20)));
       acts += Act() + "; ";
@@ -215,7 +213,8 @@ class Hierarchy {
   }
 
   std::string Act() {
-    const uint64_t what = random_.Uniform(24);
+    const uint64_t what = random_.Uniform(27);
+    if (what >= 24) return EditByHand();
     if (what < 4) return Command(kCloseQueue);
     if (what < 8) return Command(kOpenQueue);
     if (what < 11) {

@@ -247,6 +247,74 @@ TEST(QueueRigTest, AQueueThatIsClosedByHandClosesThoseBelow) {
   cascade.ExpectClosed();
 }
 
+// Counts are written once a second: what they say of the state is nothing (U25 of the users' cases).
+TEST(QueueRigTest, AStateThatIsEditedWhileCountsAreOnTheirWayStays) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("p", "root");
+  rig.MakeQueue("below", "p");
+  rig.Run(absl::Minutes(1));
+  int edits = 0;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.name() == "p" && request.subresource() == "status" && edits++ == 0) {
+      rig.server().Merge(kube::kQueues, "", "p", json::object{{"status", json::object{{"state", "Closing"}}}},
+                         "status");
+    }
+    return Fate::kNormal;
+  };
+  rig.MakeGroup("g", "p", "Running");
+  rig.Run(absl::Minutes(1));
+  ASSERT_GE(edits, 1);
+  EXPECT_EQ(rig.StateOf("p"), "Closing");
+  EXPECT_EQ(rig.StateOf("below"), "Closed");
+  EXPECT_EQ(FindInt(rig.MemberOf("p", "status"), "running"), 1);
+  rig.ExpectNothingIsWrittenAgain();
+  rig.ExpectShownIsRecorded();
+}
+
+TEST(QueueRigTest, RootHasNobodyAboveItWhateverItsSpecSays) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("x", "gone");
+  rig.MakeQueue("q", "root");
+  rig.Run(absl::Minutes(1));
+  rig.server().Merge(kube::kQueues, "", "root", json::object{{"spec", json::object{{"parent", "x"}}}});
+  rig.Command("close", "x", kCloseQueue);
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("x"), "Closed");
+  EXPECT_EQ(rig.StateOf("root"), "Open");
+  EXPECT_EQ(rig.StateOf("q"), "Open");
+  rig.server().Merge(kube::kQueues, "", "root", json::object{{"spec", json::object{{"parent", "q"}}}});
+  rig.server().Merge(kube::kQueues, "", "root", json::object{{"status", json::object{{"state", "Closed"}}}}, "status");
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("q"), "Closed") << "root is above it still";
+  rig.ExpectNothingIsWrittenAgain();
+}
+
+// As after an outage: both Commands are older than what a Command waits.
+TEST(QueueRigTest, AChildWhoseParentIsOpenedAfterAnOutageIsOpenedToo) {
+  for (const char* first : {"p", "c"}) {
+    QueueRig rig;
+    rig.Start();
+    rig.MakeQueue("p", "root");
+    rig.MakeQueue("c", "p");
+    rig.Run(absl::Minutes(1));
+    rig.Command("close-c", "c", kCloseQueue);
+    rig.Run(absl::Minutes(1));
+    rig.Command("close-p", "p", kCloseQueue);
+    rig.Run(absl::Minutes(1));
+    rig.Kill();
+    const std::string second = std::string(first) == "p" ? "c" : "p";
+    rig.Command("open-1", first, kOpenQueue);
+    rig.Command("open-2", second, kOpenQueue);
+    rig.Run(absl::Minutes(5));
+    rig.Start();
+    rig.Run(absl::Minutes(1));
+    EXPECT_EQ(rig.StateOf("p"), "Open");
+    EXPECT_EQ(rig.StateOf("c"), "Open");
+  }
+}
+
 TEST(QueueRigTest, WhicheverWriteIsLostQueuesAreThereAndTheirCountsAreRight) {
   for (const Fate fate : {Fate::kNotSent, Fate::kLostRequest, Fate::kLostAnswer}) {
     int lost = 0;
