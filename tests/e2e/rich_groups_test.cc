@@ -49,6 +49,11 @@ TEST_F(RichGroupsTest, PodsAreGangsByTheirKindsAndAJobOfVolcanosKeepsItsGroup) {
   EXPECT_THAT(world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out,
               AllOf(HasSubstr("Rule:       minimum 1"), HasSubstr("In cluster: yes")));
 
+  // The group of the job goes a moment after the job has completed.
+  ASSERT_TRUE(Eventually(absl::Seconds(60), [&] {
+    const json::value list = world_.KubeGet("/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups");
+    return !list.is_null() && list.at("items").as_array().size() == 2;
+  }));
   const size_t writes = OurWrites();
   ASSERT_THAT(world_.suite().Kill("pgsvc"), testing::IsOk());
   ASSERT_THAT(world_.suite().Restart("pgsvc"), testing::IsOk());
