@@ -1,7 +1,6 @@
 // What QueueController hears of queues and their pod groups, and its passes.
 #include "services/queuesvc/control/queue_controller.h"
 
-#include <algorithm>
 #include <bit>
 #include <set>
 #include <utility>
@@ -221,11 +220,14 @@ void QueueController::Act(std::string_view key) {
     std::optional<kube::Event> event = EventOf(told, queues_.Find(key)->meta());
     if (event) recorder_.Record(name, entry.events, *std::move(event));
   }
+  // A Command that has ended is passed over until its deletion is due, and of two times to wake only the earlier stays.
+  const bool deletes_later = entry.deletion_retry.Blocks(context_.ApiNow()) && !entry.commands.empty();
+  if (deletes_later) context_.WakeAt(name, entry.deletion_retry.until());
   if (entry.write_in_flight) return;
   const bool waits = entry.step.kind == QueueStep::Kind::kNothing || entry.step.kind == QueueStep::Kind::kApplyCounts;
   if (waits && entry.command != nullptr) {
-    const int64_t since_ms = std::max(entry.command->meta().creation_ms(), entry.command_tried_ms);
-    context_.WakeAt(name, absl::FromUnixMillis(since_ms + kCommandWaitsMs));
+    const int64_t until_ms = CommandWaitsUntilMs(entry.command->meta().creation_ms(), entry.command_tried_ms);
+    context_.WakeAt(name, absl::FromUnixMillis(until_ms));
   }
   if (entry.is_sent) return SendStep(name, entry);
   if (!entry.held_until) return;

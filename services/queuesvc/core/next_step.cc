@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "common/kube/names.h"
@@ -24,7 +23,7 @@ bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& count
 
 // The command has waited long enough. Requires: there is one.
 bool IsInVain(const QueueFacts& facts) {
-  return facts.now_ms - std::max(facts.command->meta().creation_ms(), facts.command_tried_ms) >= kCommandWaitsMs;
+  return facts.now_ms >= CommandWaitsUntilMs(facts.command->meta().creation_ms(), facts.command_tried_ms);
 }
 
 QueueStep EndCommand(std::string cause, bool is_refused) {

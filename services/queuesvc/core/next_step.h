@@ -4,6 +4,7 @@
 // asks for something. Derived anew in each pass: a write whose answer is lost, or that came too late, is simply looked
 // at once more, and a cascade through the hierarchy follows from the states of parent and child, whoever has brought
 // them about (queue spec 5, 6). Pure.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -51,9 +52,13 @@ struct QueueStep {
   bool is_refused = false;  // Of kEndCommand: it cannot be carried out.
 };
 
-// For so long after somebody first looked at it a command waits for a queue that is not there (the watches of both are
-// not one), or for a parent that is closed; then it is refused.
+// For so long after it was made a command waits for a queue that is not there (the watches of both are not one), or for
+// a parent that is closed; after an outage for so long from when somebody first looked at it. Then it is refused.
 inline constexpr int64_t kCommandWaitsMs = 30'000;
+inline constexpr int64_t kTriedCommandWaitsMs = 5'000;
+inline int64_t CommandWaitsUntilMs(int64_t creation_ms, int64_t tried_ms) {
+  return std::max(creation_ms + kCommandWaitsMs, tried_ms + kTriedCommandWaitsMs);
+}
 
 QueueStep NextStep(const QueueFacts& facts);
 

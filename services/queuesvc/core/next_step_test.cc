@@ -248,9 +248,9 @@ TEST(NextStepTest, ACommandWaitsFromWhenSomebodyCouldLookAtIt) {
   command.mutable_meta()->set_creation_ms(1'000);
   command.set_action("OpenQueue");
   QueueFacts facts{.name = "q", .queue = &queue, .parent = &parent, .command = &command, .command_tried_ms = 90'000};
-  facts.now_ms = 119'999;
+  facts.now_ms = 94'999;
   EXPECT_THAT(TextOf(NextStep(facts)), ::testing::StartsWith("waits: "));
-  facts.now_ms = 120'000;
+  facts.now_ms = 95'000;
   EXPECT_THAT(TextOf(NextStep(facts)), ::testing::StartsWith("refused: "));
 }
 
