@@ -54,4 +54,24 @@ inline void KillAtEachPoint(int points, const std::function<void(KillPoint& kill
   }
 }
 
+// Each rig is started and prepared, and killed at one point of `act` or of the five seconds after; then the next
+// process starts, and `check` is called. `undisturbed`: nothing was killed. `prepare` may be empty.
+template <class Rig>
+void KillAtEachPointOf(const std::function<void(Rig&)>& prepare, const std::function<void(Rig&)>& act,
+                       const std::function<void(Rig&, bool undisturbed)>& check,
+                       std::initializer_list<bool> loses_disk = {false, true}) {
+  const auto life = [&](KillPoint& kill) {
+    Rig rig;
+    rig.Start();
+    if (prepare) prepare(rig);
+    kill.Arm(rig);
+    act(rig);
+    rig.Run(absl::Seconds(5));
+    kill.Restart(rig);
+    rig.KillAt(0);
+    check(rig, !kill.was_killed());
+  };
+  KillAtEachPoint(4, life, loses_disk);
+}
+
 }  // namespace basalt::testing

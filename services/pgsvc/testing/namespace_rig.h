@@ -225,20 +225,9 @@ inline void Settle(NamespaceRig& rig, const Life& life) {
 
 template <class Rig = NamespaceRig>
 void WhateverHappens(const Life& life) {
-  basalt::testing::KillAtEachPoint(4,
-                                   [&life](basalt::testing::KillPoint& kill) {
-                                     Rig rig;
-                                     rig.Start();
-                                     if (life.prepare) life.prepare(rig);
-                                     kill.Arm(rig);
-                                     life.act(rig);
-                                     rig.Run(absl::Seconds(5));
-                                     kill.Restart(rig);
-                                     rig.KillAt(0);
-                                     Settle(rig, life);
-                                   },
-                                   {false});
-  basalt::testing::LoseEachWrite<Rig>(life.prepare, life.act, [&life](Rig& rig, bool) { Settle(rig, life); });
+  const auto settle = [&life](Rig& rig, bool) { Settle(rig, life); };
+  basalt::testing::KillAtEachPointOf<Rig>(life.prepare, life.act, settle, {false});
+  basalt::testing::LoseEachWrite<Rig>(life.prepare, life.act, settle);
 }
 
 }  // namespace basalt::pgsvc

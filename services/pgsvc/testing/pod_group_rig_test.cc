@@ -186,17 +186,9 @@ void Check(const Life& life, PodGroupRig& rig, bool undisturbed) {
 
 // Kills the process at each point of `act` in turn; the next one starts over its disk, or over an empty one.
 void KillAnywhere(const Life& life) {
-  basalt::testing::KillAtEachPoint(4, [&life](basalt::testing::KillPoint& kill) {
-    PodGroupRig rig;
-    rig.Start();
-    if (life.prepare) life.prepare(rig);
-    kill.Arm(rig);
-    life.act(rig);
+  basalt::testing::KillAtEachPointOf<PodGroupRig>(life.prepare, life.act, [&life](PodGroupRig& rig, bool undisturbed) {
     rig.Run(absl::Seconds(5));
-    kill.Restart(rig);
-    rig.KillAt(0);
-    rig.Run(absl::Seconds(5));
-    Check(life, rig, !kill.was_killed());
+    Check(life, rig, undisturbed);
   });
 }
 
