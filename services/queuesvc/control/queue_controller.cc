@@ -224,8 +224,7 @@ void QueueController::Act(std::string_view key) {
   const bool deletes_later = entry.deletion_retry.Blocks(context_.ApiNow()) && !entry.commands.empty();
   if (deletes_later) context_.WakeAt(name, entry.deletion_retry.until());
   if (entry.write_in_flight) return;
-  const bool waits = entry.step.kind == QueueStep::Kind::kNothing || entry.step.kind == QueueStep::Kind::kApplyCounts;
-  if (waits && entry.command != nullptr) {
+  if (LetsCommandWait(entry.step.kind) && entry.command != nullptr) {
     const int64_t until_ms = CommandWaitsUntilMs(entry.command->meta().creation_ms(), entry.command_tried_ms);
     context_.WakeAt(name, absl::FromUnixMillis(until_ms));
   }

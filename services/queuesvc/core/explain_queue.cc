@@ -98,9 +98,7 @@ class Explaining {
   void AddCommand() {
     if (facts_.command == nullptr) return;
     const kube::v1::Command& command = *facts_.command;
-    using Kind = QueueStep::Kind;
-    const bool waits =
-        (facts_.step.kind == Kind::kNothing || facts_.step.kind == Kind::kApplyCounts) && !facts_.step.cause.empty();
+    const bool waits = LetsCommandWait(facts_.step.kind) && !facts_.step.cause.empty();
     Add(QueueCause::KIND_COMMAND,
         fmt::format("command {}", kube::ObjectKey(command.meta().namespace_(), command.meta().name())),
         fmt::format("{} {}", command.action(), waits ? "waits until the parent is open" : "is being carried out"))

@@ -65,7 +65,7 @@ class Stepping {
       waits = std::move(step.cause);
     }
     QueueStep step = OfHierarchy().value_or(OfItself());
-    if (step.kind == Kind::kNothing || step.kind == Kind::kApplyCounts) step.cause = std::move(waits);
+    if (LetsCommandWait(step.kind)) step.cause = std::move(waits);
     return step;
   }
 

@@ -65,6 +65,10 @@ QueueStep NextStep(const QueueFacts& facts);
 // The annotation volcano.sh/closed-by-parent; empty: it is not there.
 std::string_view ClosedByParent(const kube::v1::Queue& queue);
 
+// Whether a Command that is there waits while such a step is the next.
+inline bool LetsCommandWait(QueueStep::Kind kind) {
+  return kind == QueueStep::Kind::kNothing || kind == QueueStep::Kind::kApplyCounts;
+}
 // Whether such a step writes the status.
 inline bool IsOfStatus(QueueStep::Kind kind) {
   return kind == QueueStep::Kind::kApplyState || kind == QueueStep::Kind::kApplyCounts;
@@ -73,7 +77,7 @@ inline bool IsOfStatus(QueueStep::Kind kind) {
 // Whether `answer`, which the API server gave to the write of the step, has what was asked for. A definition that does
 // not know a field drops it without a word, and so may a policy. `counts`: those that were written, if any.
 bool IsKept(const QueueStep& step, const queue::v1::PodGroupCounts& counts, const kube::v1::Queue& answer);
-// What of a queue the step writes, for people.
+// The fields of the queue that the step writes, as messages to people name them.
 std::string_view WrittenBy(const QueueStep& step);
 
 }  // namespace basalt::queuesvc

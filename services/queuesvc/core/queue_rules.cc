@@ -80,6 +80,16 @@ std::string CheckSum(const kube::v1::Queue& above, const kube::v1::Queue* one, c
   return {};
 }
 
+// The same of guarantee and deserved.
+QueueProblem CheckSums(const kube::v1::Queue& above, const kube::v1::Queue* one, const FindQueue& find,
+                       const QueueChildren& children) {
+  std::string problem = CheckSum(above, one, find, children, &kube::v1::Queue::guarantee);
+  if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
+  problem = CheckSum(above, one, find, children, &kube::v1::Queue::deserved);
+  if (!problem.empty()) return {"spec.deserved", std::move(problem)};
+  return {};
+}
+
 // The queue beside those above it.
 QueueProblem CheckUpwards(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
   const std::string& parent = queue.parent();
@@ -93,11 +103,7 @@ QueueProblem CheckUpwards(const kube::v1::Queue& queue, const FindQueue& find, c
     return {"spec.capability", fmt::format("{}: {} is more than queue {} above may take, {}", resource, amount.Text(),
                                            limit->meta().name(), AmountOf(limit->capability(), resource).Text())};
   }
-  std::string problem = CheckSum(*above, &queue, find, children, &kube::v1::Queue::guarantee);
-  if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
-  problem = CheckSum(*above, &queue, find, children, &kube::v1::Queue::deserved);
-  if (!problem.empty()) return {"spec.deserved", std::move(problem)};
-  return {};
+  return CheckSums(*above, &queue, find, children);
 }
 
 // The queue beside those below it, which may have been there before it.
@@ -112,11 +118,7 @@ QueueProblem CheckDownwards(const kube::v1::Queue& queue, const FindQueue& find,
     return {"spec.capability", fmt::format("{}: {} is less than queue {} below may take, {}", resource, amount.Text(),
                                            largest->meta().name(), AmountOf(largest->capability(), resource).Text())};
   }
-  std::string problem = CheckSum(queue, nullptr, find, children, &kube::v1::Queue::guarantee);
-  if (!problem.empty()) return {"spec.guarantee.resource", std::move(problem)};
-  problem = CheckSum(queue, nullptr, find, children, &kube::v1::Queue::deserved);
-  if (!problem.empty()) return {"spec.deserved", std::move(problem)};
-  return {};
+  return CheckSums(queue, nullptr, find, children);
 }
 
 // Without root, which may be put in front of it. Empty: there is none.
