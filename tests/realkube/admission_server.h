@@ -47,7 +47,7 @@ class AdmissionServer {
   std::unique_ptr<conformance::Connection> connection_;
 };
 
-// Of a policy that was just made.
+// Expects that `holds` is true within a minute: a policy that was just made is not in force at once.
 void ExpectSoon(const std::function<bool()>& holds);
 
 // Whether a sentence names the field, or what it lies in.

@@ -171,7 +171,7 @@ void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1
       slot, [queue = *std::move(read), request = std::move(request), shared](QueueController& controller) {
         const std::string& name = queue.meta().name();
         if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
-        // Of one that exists the API server says so.
+        // A queue that exists already is refused by the API server, as such.
         const bool exists = controller.queues().Find(name) != nullptr;
         const QueueProblem problem = exists ? QueueProblem() : controller.HoldAgainstOthers(queue);
         if (!problem.field.empty()) return (*shared)(rpc::InvalidField(problem.field, problem.rule));

@@ -32,7 +32,7 @@ class QueueRecords {
   absl::Status Load(uint32_t slot, const Visit& visit);
   void Close(uint32_t slot) { history_.retention().Close(slot); }
 
-  // Of the pass of one queue; null: it is not there.
+  // Puts what the pass of one queue has found out into the batch. `queue` is null where there is none of that name.
   absl::Status Update(const std::string& name, const kube::v1::Queue* queue, absl::Time now, QueueEntry& entry,
                       kv::WriteBatch& batch);
 
