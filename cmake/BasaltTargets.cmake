@@ -7,11 +7,19 @@
 add_custom_target(sanitized_tests)
 add_custom_target(unsanitized)
 
-# With BASALT_UNITY eight sources of a folder are compiled as one: half the time where nothing is built yet, and more than
-# before for whoever edits one of them. Helpers of one folder need different names for it; those of tests do not.
+# With BASALT_UNITY eight sources of a target are compiled as one: half the time where nothing is built yet, and more than
+# before for whoever edits one of them. Helpers of one target need different names for it, in tests, too; a source of a test
+# whose helpers are named like those of another one is compiled by itself (ALONE). Libraries and programs of tests/ are not
+# joined.
 function(basalt_unity name)
-  if(BASALT_UNITY AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests")
+  if(BASALT_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
+function(basalt_unity_product name)
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests")
+    basalt_unity(${name})
   endif()
 endfunction()
 
@@ -22,7 +30,7 @@ function(basalt_library name)
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(${name} PUBLIC ${A_DEPS} PRIVATE basalt_options)
     basalt_precompiled(${name} ${A_DEPS})
-    basalt_unity(${name})
+    basalt_unity_product(${name})
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR})
@@ -36,7 +44,7 @@ function(basalt_binary name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${A_DEPS} basalt_options dep_allocator)
   basalt_precompiled(${name} ${A_DEPS})
-  basalt_unity(${name})
+  basalt_unity_product(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   add_dependencies(unsanitized ${name})
 endfunction()
@@ -60,11 +68,13 @@ function(basalt_sanitize test target)
 endfunction()
 
 function(basalt_test name)
-  cmake_parse_arguments(A "" "TIMEOUT" "SRCS;DEPS;LABELS;ARGS" ${ARGN})
+  cmake_parse_arguments(A "" "TIMEOUT" "SRCS;DEPS;LABELS;ARGS;ALONE" ${ARGN})
   add_executable(${name} ${A_SRCS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${A_DEPS} basalt_test_main dep_gtest basalt_options)
   basalt_precompiled(${name} ${A_DEPS} dep_gtest)
+  basalt_unity(${name})
+  set_source_files_properties(${A_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(NOT A_LABELS)
     set(A_LABELS unit)
   endif()

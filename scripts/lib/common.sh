@@ -61,9 +61,10 @@ build() {
   ninja -C "$ROOT/build/$preset" -j "$JOBS" --quiet "$@"
 }
 
-# The same for somebody who waits: how far it is, on a terminal in one line, in a pipe a line for each tenth.
+# The same for somebody who waits: how far it is, on a terminal in one line, in a pipe a line for each tenth. Fails as
+# ninja does.
 build_shown() {
-  local preset=$1 line percent last=-1
+  local preset=$1 line percent last=-1 status=0
   shift
   configure "$preset"
   NINJA_STATUS='@%p@' ninja -C "$ROOT/build/$preset" -j "$JOBS" "$@" 2>&1 | while IFS= read -r line; do
@@ -78,6 +79,7 @@ build_shown() {
     elif [[ $line != ninja:* || $line == *error* || $line == *failed* ]]; then
       printf '%s\n' "$line"
     fi
-  done
+  done || status=$?
   [[ ! -t 1 ]] || printf '\n'
+  return "$status"
 }
