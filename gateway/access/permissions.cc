@@ -67,10 +67,10 @@ constexpr Row kRows[] = {
     {kJob, kube::kCommands, kCreate | kDelete, Rule::kJobsCommand},
     {kJob, kube::kEvents, kGet | kCreate | kPatch, Rule::kJobsEvent},
     {kJob, kube::kPersistentVolumeClaims, kGet | kCreate, Rule::kJobsClaim},
-    {kJob, kube::kServices, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, kJobsServices},
+    {kJob, kube::kServices, kGet | kCreate | kDelete, Rule::kNamedAfterJob, kJobsServices},
     {kJob, kube::kConfigMaps, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, kJobsConfigMap},
     {kJob, kube::kSecrets, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, kJobsSecret},
-    {kJob, kube::kNetworkPolicies, kGet | kCreate | kPatch | kDelete, Rule::kNamedAfterJob, kJobsPolicy},
+    {kJob, kube::kNetworkPolicies, kGet | kCreate | kDelete, Rule::kNamedAfterJob, kJobsPolicy},
     {kGroup, kube::kPodGroups, kGet | kCreate | kPatch | kDelete, Rule::kIsGroup},
     {kGroup, kube::kKaiPodGroups, kGet | kCreate | kPatch, Rule::kInNamespace},
     {kGroup, kube::kPods, kPatch, Rule::kGroupsPod},
@@ -380,16 +380,6 @@ Permission CheckInterest(v1::ServiceKind service, std::string_view watch) {
   return Refuse(
       RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
       fmt::format("{} does not need to watch '{}' by interest", v1::ServiceKind_Name(service), CutUtf8(watch, 127)));
-}
-
-bool IsSecret(const v1::Resource& resource) { return kube::kSecrets.Is(resource.group(), resource.plural()); }
-
-void HideContents(kube::v1::Object& object) {
-  if (!object.has_generic()) return;
-  object.mutable_generic()->clear_json();
-  // `kubectl apply` keeps the whole object in an annotation.
-  object.mutable_generic()->mutable_meta()->clear_annotations();
-  object.mutable_generic()->mutable_meta()->clear_labels();
 }
 
 }  // namespace basalt::gateway

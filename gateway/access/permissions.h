@@ -7,7 +7,8 @@
 //
 // What a request cannot show by itself, the cache does: whose the object of that UID is. Of what the cache does not
 // know (made a moment ago, or gone) the name decides where the service's names begin with the job's; else the request
-// is to be made again once more is known. What is created is looked at in body.h.
+// is to be made again once more is known. What is created is looked at in body.h, what is patched in patches.h, and
+// answers are reduced in answers.h.
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -40,9 +41,5 @@ Permission CheckGet(const v1::GetRequest& request, const Cache& cache);
 // slot, nor does an owner of pods. Of a claim the metadata is told; of an owner what rules of grouping read, which is
 // nothing of a Secret.
 Permission CheckInterest(v1::ServiceKind service, std::string_view watch);
-
-// Whether answers about objects of that kind hold nothing but who they are and whose.
-bool IsSecret(const v1::Resource& resource);
-void HideContents(kube::v1::Object& object);
 
 }  // namespace basalt::gateway

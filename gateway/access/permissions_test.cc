@@ -315,18 +315,5 @@ TEST_F(PermissionsTest, JobsAskForClaimsByInterestAndGroupsForOwnersOfPods) {
   EXPECT_EQ(CheckInterest(kQueue, "persistentvolumeclaims").refusal, RefusalReason::kKind);
 }
 
-TEST_F(PermissionsTest, OfASecretOnlyItsIdentityIsTold) {
-  kube::v1::Object object;
-  kube::v1::GenericObject& generic = *object.mutable_generic();
-  generic.set_json(R"({"data":{"key":"c2VjcmV0"}})");
-  FillMeta(*generic.mutable_meta(), "j-ssh", 5, "");
-  generic.mutable_meta()->add_annotations()->set_value("c2VjcmV0");
-  generic.mutable_meta()->add_owner_references()->set_name("j");
-  HideContents(object);
-  EXPECT_THAT(object.ShortDebugString(), ::testing::Not(HasSubstr("c2VjcmV0")));
-  EXPECT_EQ(object.generic().meta().name(), "j-ssh");
-  EXPECT_EQ(object.generic().meta().owner_references_size(), 1);
-}
-
 }  // namespace
 }  // namespace basalt::gateway

@@ -7,6 +7,7 @@
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/obs/log.h"
+#include "gateway/access/answers.h"
 #include "gateway/kube/write/writer.h"
 #include "gateway/server/hub.h"
 #include "gateway/server/hub_stream.h"
@@ -20,6 +21,15 @@ constexpr absl::Duration kServerSlack = absl::Seconds(1);
 // Which watches may know an object of that resource.
 std::string WatchPrefix(const v1::Resource& resource) {
   return resource.group().empty() ? resource.plural() + "/" : fmt::format("{}.{}", resource.plural(), resource.group());
+}
+
+// What the sender is told of the answer.
+template <typename Request, typename Response>
+absl::StatusOr<Response> Reduced(const Request& request, absl::StatusOr<Response> answer) {
+  if (!answer.ok()) return ReduceStatus(request.resource(), answer.status());
+  if (answer->has_object()) ReduceObject(request.owner(), request.resource(), *answer->mutable_object());
+  if (answer->has_error()) ReduceError(request.resource(), *answer->mutable_error());
+  return answer;
 }
 
 }  // namespace
@@ -113,9 +123,8 @@ void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
     metrics_.WriteEnds(verb, head.resource().plural(), answer);
     if (absl::IsPermissionDenied(answer.status())) Refuse("write", head.owner().member(), "body", answer.status());
     if (!collection) OnWritten(head, answer);
-    if (IsSecret(head.resource()) && answer.ok() && answer->has_object()) HideContents(*answer->mutable_object());
     const bool unknown = absl::IsUnknown(answer.status()) || absl::IsDeadlineExceeded(answer.status());
-    done(std::move(answer));
+    done(Reduced(head, std::move(answer)));
     const v1::ServiceKind service = head.owner().member().service();
     const uint32_t slot = head.owner().slot();
     if (!collection || !unknown) return OnWriteOver(service, slot);
@@ -153,11 +162,10 @@ void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
     loop_.Post([status = std::move(status), done = std::move(done)]() mutable { done(std::move(status)); });
     return;
   }
+  const v1::GetRequest head = request;
   request.clear_owner();
-  if (!IsSecret(request.resource())) return kube_.Get(std::move(request), std::move(done));
-  kube_.Get(std::move(request), [done = std::move(done)](absl::StatusOr<v1::GetResponse> answer) mutable {
-    if (answer.ok() && answer->has_object()) HideContents(*answer->mutable_object());
-    done(std::move(answer));
+  kube_.Get(std::move(request), [head, done = std::move(done)](absl::StatusOr<v1::GetResponse> answer) mutable {
+    done(Reduced(head, std::move(answer)));
   });
 }
 

@@ -83,8 +83,9 @@ class FakeKubeAccess : public KubeAccess {
 // One replica's end of one stream, which takes and acknowledges everything at once unless told not to.
 class FakeReplica : public rpc::AttachSink {
  public:
-  FakeReplica(SimTime& time, Loop& loop, Hub& hub, v1::Member self) : loop_(loop), self_(std::move(self)), time_(time) {
-    session_ = hub.OnAttach(*this);
+  FakeReplica(SimTime& time, Loop& loop, rpc::GatewayHandler& gateway, v1::Member self)
+      : loop_(loop), self_(std::move(self)), time_(time) {
+    session_ = gateway.OnAttach(*this);
   }
   // The sink stays valid until OnClosed.
   ~FakeReplica() override {

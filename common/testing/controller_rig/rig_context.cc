@@ -146,7 +146,9 @@ void RigContext::Get(std::string_view key, gateway::v1::GetRequest request, runt
                });
 }
 
-void RigContext::GetForCaller(std::string_view, gateway::v1::GetRequest request, runtime::GetDone done) {
+void RigContext::GetForCaller(std::string_view key, gateway::v1::GetRequest request, runtime::GetDone done) {
+  request.mutable_owner()->mutable_member()->set_service(rig_.parts_.service);
+  request.mutable_owner()->set_key(std::string(key));
   process_.loop.RunAfter(kRigLatency, [this, request = std::move(request), done = std::move(done)]() mutable {
     done(rig_.server_.Get(request));
   });

@@ -7,6 +7,7 @@
 #include "common/kube/names.h"
 #include "common/kube/requests.h"
 #include "common/testing/controller_rig/definitions.h"
+#include "gateway/access/answers.h"
 #include "gateway/kube/refusal.h"
 #include "gateway/kube/write/kube_request.h"
 #include "gateway/route/owner_watch.h"
@@ -148,6 +149,10 @@ WriteResponse RigKube::Write(const WriteRequest& request) {
   } else {
     response = Carry(request);
   }
+  if (response.has_object()) {
+    gateway::ReduceObject(request.owner(), request.resource(), *response.mutable_object());
+  }
+  if (response.has_error()) gateway::ReduceError(request.resource(), *response.mutable_error());
   std::string plural = request.resource().plural();
   if (!request.subresource().empty()) plural += "/" + request.subresource();
   log_.push_back({VerbOf(request), std::move(plural), request.name(), response.error().code(), request.dry_run()});
@@ -185,8 +190,10 @@ gateway::v1::GetResponse RigKube::Get(const gateway::v1::GetRequest& request) {
   const http::Response answer = Ask({.target = prepared->target, .headers = prepared->headers});
   if (IsGood(answer)) {
     *response.mutable_object() = Project(prepared->kind, answer.body);
+    gateway::ReduceObject(request.owner(), request.resource(), *response.mutable_object());
   } else {
     *response.mutable_error() = gateway::ReadRefusal(answer);
+    gateway::ReduceError(request.resource(), *response.mutable_error());
   }
   return response;
 }

@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/http/target.h"
 #include "gateway/access/body.h"
+#include "gateway/access/patches.h"
 #include "gateway/route/object_ref.h"
 
 namespace basalt::gateway {
@@ -80,9 +81,6 @@ absl::Status PreparePatch(const v1::WriteRequest& request, std::string_view fiel
     case v1::Patch::TYPE_MERGE:
       type = "application/merge-patch+json";
       break;
-    case v1::Patch::TYPE_STRATEGIC:
-      type = "application/strategic-merge-patch+json";
-      break;
     case v1::Patch::TYPE_JSON:
       type = "application/json-patch+json";
       break;
@@ -90,19 +88,21 @@ absl::Status PreparePatch(const v1::WriteRequest& request, std::string_view fiel
       type = "application/apply-patch+yaml";
       break;
     default:
-      return Invalid("patch.type is not set");
+      return Invalid("patch.type: TYPE_MERGE, TYPE_JSON or TYPE_APPLY is needed");
   }
   if (patch.force() && patch.type() != v1::Patch::TYPE_APPLY) return Invalid("patch.force is only for TYPE_APPLY");
   if (patch.type() == v1::Patch::TYPE_JSON) {
     absl::StatusOr<json::value> operations = ParseJson(patch.body());
     if (!operations.ok()) return Annotate(operations.status(), "patch.body");
     if (!operations->is_array()) return Invalid("patch.body: expected a JSON list of operations");
+    BASALT_RETURN_IF_ERROR(CheckPatch(request, *operations));
     json::array& list = operations->get_array();
     if (!version.empty()) list.insert(list.begin(), Test("/metadata/resourceVersion", version));
     if (!patch.uid().empty()) list.insert(list.begin(), Test("/metadata/uid", patch.uid()));
     out.body = ToText(*operations);
   } else {
     BASALT_ASSIGN_OR_RETURN(json::value body, ParseObject("patch.body", patch.body()));
+    BASALT_RETURN_IF_ERROR(CheckPatch(request, body));
     if (!patch.uid().empty() || !version.empty()) {
       BASALT_ASSIGN_OR_RETURN(json::object * metadata, Metadata(body));
       if (!patch.uid().empty()) (*metadata)["uid"] = patch.uid();

@@ -22,7 +22,8 @@ struct KubeRequest {
 };
 
 // INVALID_ARGUMENT, with the field, where the request breaks a rule of gateway.proto, PERMISSION_DENIED where what is
-// created is not of the owner's key (gateway/access/body.h): the API server never sees it.
+// created is not of the owner's key (gateway/access/body.h), or a part is patched that the service does not write
+// (gateway/access/patches.h): the API server never sees it.
 // `product` is who writes, "basalt-gateway/1.2"; a write names its owner after it.
 absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager,
                                          std::string_view product);

@@ -64,8 +64,8 @@ TEST(PrepareWriteTest, EveryOperationBecomesItsRequest) {
       {kJob + R"(patch { type: TYPE_MERGE body: '{"metadata":{"labels":{"a":"b"}}}' uid: "u" })",
        "PATCH /apis/batch.volcano.sh/v1alpha1/namespaces/n/jobs/j?fieldManager=basalt application/merge-patch+json "
        R"({"metadata":{"labels":{"a":"b"},"uid":"u"}})"},
-      {kPod + R"(patch { type: TYPE_STRATEGIC body: '{}' resource_version: 9 field_manager: "m" })",
-       "PATCH /api/v1/namespaces/n/pods/p?fieldManager=m application/strategic-merge-patch+json "
+      {kPod + R"(patch { type: TYPE_MERGE body: '{}' resource_version: 9 field_manager: "m" })",
+       "PATCH /api/v1/namespaces/n/pods/p?fieldManager=m application/merge-patch+json "
        R"({"metadata":{"resourceVersion":"9"}})"},
       {kPod + R"(patch { type: TYPE_MERGE body: '{"a":1}' })",
        R"(PATCH /api/v1/namespaces/n/pods/p?fieldManager=basalt application/merge-patch+json {"a":1})"},
@@ -136,6 +136,7 @@ TEST(PrepareWriteTest, WhatBreaksARuleIsRefusedByItsField) {
       {kPod + R"(create { body: '[]' })", "create.body: expected a JSON object"},
       {kPod + R"(create { body: '{' })", "create.body: not valid JSON"},
       {kPod + R"(patch { body: '{}' })", "patch.type"},
+      {kPod + R"(patch { type: TYPE_STRATEGIC body: '{}' })", "patch.type"},
       {kPod + R"(patch { type: TYPE_MERGE body: '5' uid: "u" })", "patch.body: expected a JSON object"},
       {kPod + R"(patch { type: TYPE_MERGE body: '{"metadata":5}' uid: "u" })", "metadata is not an object"},
       {kPod + R"(patch { type: TYPE_JSON body: '{}' })", "patch.body: expected a JSON list"},

@@ -355,9 +355,7 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
 
 void PodGroupController::Bind(const std::string& key, const kube::v1::Pod& pod) {
   auto request = kube::WriteOf(kube::kPods, pod.namespace_(), pod.name());
-  request.mutable_patch()->set_type(gateway::v1::Patch::TYPE_STRATEGIC);
-  request.mutable_patch()->set_uid(pod.uid());
-  request.mutable_patch()->set_body(BindingPatch(kube::SplitKey(key).name));
+  kube::SetMergePatch(BindingPatch(kube::SplitKey(key).name), pod.uid(), request);
   context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
     Group* written = groups_.Find(key);
     if (written == nullptr) return;

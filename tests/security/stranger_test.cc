@@ -1,0 +1,120 @@
+// What a stranger who has attached as a replica asks for, and does not get.
+#include "tests/security/stranger.h"
+
+#include "common/testing/status_matchers.h"
+
+namespace basalt::security {
+namespace {
+
+using ::basalt::testing::IsOk;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr auto kJob = gateway::v1::SERVICE_KIND_JOB;
+constexpr auto kGroup = gateway::v1::SERVICE_KIND_POD_GROUP;
+constexpr auto kMerge = gateway::v1::Patch::TYPE_MERGE;
+constexpr auto kJson = gateway::v1::Patch::TYPE_JSON;
+
+constexpr char kKey[] = "c2VjcmV0LWtleQ==";
+
+std::string SecretOf(const std::string& job, const std::string& job_uid) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Secret","metadata":{{"name":"{}-ssh","namespace":"prod","ownerReferences":)"
+      R"([{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"{}","uid":"{}","controller":true}}]}},)"
+      R"("data":{{"id_rsa":"{}"}}}})",
+      job, job, job_uid, kKey);
+}
+
+// By whatever patch the private key is copied to where answers or refusals would quote it.
+TEST_F(StrangerTest, NoPatchOfASecretShowsItsKey) {
+  Create(SecretOf("train", CreateJob("train")));
+  const std::string reference =
+      R"({"op":"add","path":"/metadata/ownerReferences","value":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"u"}]})";
+  const struct {
+    gateway::v1::Patch::Type type;
+    std::string body;
+  } rows[] = {
+      {kJson, "[" + reference + R"(,{"op":"copy","from":"/data/id_rsa","path":"/metadata/ownerReferences/0/name"}])"},
+      {kJson, R"([{"op":"copy","from":"/data/id_rsa","path":"/metadata/finalizers"}])"},
+      {kJson, R"([{"op":"test","path":"/data/id_rsa","value":"c2VjcmV0LWtleQ=="}])"},
+      {kMerge, R"({"data":{"id_rsa":"bXkga2V5"}})"},
+      {kMerge, R"({"data":null})"},
+      {gateway::v1::Patch::TYPE_STRATEGIC, R"({"data":{"config":"YQ=="}})"},
+      {gateway::v1::Patch::TYPE_APPLY, R"({"data":{"config":"YQ=="}})"},
+  };
+  for (const auto& row : rows) {
+    const auto answer = Patch(WriteOf(kJob, "prod/train", kube::kSecrets, "prod", "train-ssh"), row.type, row.body);
+    const std::string text = answer.ok() ? answer->DebugString() : std::string(answer.status().message());
+    EXPECT_THAT(text, Not(HasSubstr(kKey))) << row.body;
+    EXPECT_FALSE(answer.ok()) << row.body;
+    EXPECT_EQ(FindString(Stored("secrets", "train-ssh").at("data"), "id_rsa"), kKey) << row.body;
+  }
+  // The one that jobsvc sends.
+  const auto answer =
+      Patch(WriteOf(kJob, "prod/train", kube::kSecrets, "prod", "train-ssh"), kMerge, R"({"data":{"config":"YQ=="}})");
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_THAT(answer->DebugString(), Not(HasSubstr(kKey)));
+  EXPECT_EQ(answer->object().generic().meta().owner_references_size(), 1) << answer->DebugString();
+}
+
+TEST_F(StrangerTest, ARefusalAboutASecretHasCodeAndReasonAlone) {
+  Create(SecretOf("train", CreateJob("train")));
+  api.faults().Add({.verb = "patch", .resource = "secrets", .code = 422});
+  const auto answer = Patch(WriteOf(kJob, "prod/train", kube::kSecrets, "prod", "train-ssh"), kMerge,
+                            R"({"data":{"config":"YQ=="}})");
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_EQ(answer->error().code(), 422);
+  EXPECT_EQ(answer->error().message(), fmt::format("the API server refuses it as {} (422)", answer->error().reason()));
+}
+
+TEST_F(StrangerTest, NobodyChangesWhatAPodRuns) {
+  const std::string uid = CreateJob("train");
+  Create(fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"train-t-0","namespace":"prod",)"
+      R"("labels":{{"volcano.sh/job-name":"train"}},"ownerReferences":)"
+      R"([{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"train","uid":"{}","controller":true}}]}},)"
+      R"("spec":{{"containers":[{{"name":"c","image":"good:1"}}]}}}})",
+      uid));
+  Create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-0","namespace":"prod","annotations":)"
+         R"({"scheduling.k8s.io/group-name":"web"}},"spec":{"schedulerName":"volcano",)"
+         R"("containers":[{"name":"c","image":"good:1"}]}})");
+  const std::string json = R"([{"op":"replace","path":"/spec/containers/0/image","value":"evil:1"}])";
+  const std::string merge = R"({"spec":{"containers":[{"name":"c","image":"evil:1"}]}})";
+  const struct {
+    gateway::v1::ServiceKind service;
+    std::string key;
+    std::string pod;
+  } rows[] = {{kJob, "prod/train", "train-t-0"}, {kGroup, "prod/web", "web-0"}};
+  for (const auto& row : rows) {
+    const auto request = WriteOf(row.service, row.key, kube::kPods, "prod", row.pod);
+    for (const auto& answer : {Patch(request, kJson, json), Patch(request, kMerge, merge)}) {
+      EXPECT_EQ(answer.status().code(), absl::StatusCode::kPermissionDenied) << row.pod << answer.status();
+    }
+    EXPECT_EQ(FindString(Stored("pods", row.pod).at("spec").at("containers").at(0), "image"), "good:1") << row.pod;
+  }
+}
+
+// A fake pgsvc reads the workload whose pods it groups.
+TEST_F(StrangerTest, AWorkloadIsReadWithoutWhatItsPodsRun) {
+  Create(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","namespace":"prod","uid":"rs",)"
+         R"("annotations":{"volcano.sh/preemptable":"true","example.com/copy":"env-value"}},"spec":{"replicas":0,)"
+         R"("selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":)"
+         R"({"containers":[{"name":"c","image":"i","env":[{"name":"PASSWORD","value":"env-value"}]}]}}}})");
+  const std::string uid = UidOf("replicasets.apps", "web");
+  Create(fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"web-0","namespace":"prod","annotations":)"
+      R"({{"scheduling.k8s.io/group-name":"web"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet",)"
+      R"("name":"web","uid":"{}","controller":true}}]}},"spec":{{"schedulerName":"volcano",)"
+      R"("containers":[{{"name":"c","image":"i"}}]}}}})",
+      uid));
+  const auto answer = Get(kGroup, "prod/web", kube::kReplicaSets, "prod", "web");
+  ASSERT_THAT(answer, IsOk());
+  const kube::v1::ObjectMeta& meta = answer->object().generic().meta();
+  EXPECT_EQ(meta.uid(), uid);
+  ASSERT_EQ(meta.annotations_size(), 1) << answer->DebugString();
+  EXPECT_EQ(meta.annotations(0).key(), "volcano.sh/preemptable");
+  EXPECT_THAT(answer->DebugString(), Not(HasSubstr("env-value")));
+}
+
+}  // namespace
+}  // namespace basalt::security
