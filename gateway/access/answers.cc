@@ -59,6 +59,21 @@ void ReduceObject(const v1::Owner& owner, const v1::Resource& resource, kube::v1
   *generic.mutable_meta() = ReducedMeta(owner, generic.meta());
 }
 
+void ReduceForeign(kube::v1::Object& object) {
+  if (!object.has_pod()) return;
+  const kube::v1::Pod& whole = object.pod();
+  kube::v1::Pod pod;
+  pod.set_namespace_(whole.namespace_());
+  pod.set_name(whole.name());
+  pod.set_uid(whole.uid());
+  pod.set_resource_version(whole.resource_version());
+  pod.set_creation_ms(whole.creation_ms());
+  pod.set_owner_uid(whole.owner_uid());
+  pod.set_owner_kind(whole.owner_kind());
+  pod.set_owner_api_version(whole.owner_api_version());
+  *object.mutable_pod() = std::move(pod);
+}
+
 void ReduceError(const v1::Resource& resource, v1::KubeError& error) {
   if (!IsSecret(resource)) return;
   error.set_message(fmt::format("the API server refuses it as {} ({})", error.reason(), error.code()));

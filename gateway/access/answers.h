@@ -11,6 +11,10 @@ namespace basalt::gateway {
 // Event, how often it was seen.
 void ReduceObject(const v1::Owner& owner, const v1::Resource& resource, kube::v1::Object& object);
 
+// Of a pod that is not the job's: who it is, and who controls it. A job is told that much of what has a name of its
+// own.
+void ReduceForeign(kube::v1::Object& object);
+
 // The API server's words about a Secret may quote it: code and reason remain.
 void ReduceError(const v1::Resource& resource, v1::KubeError& error);
 absl::Status ReduceStatus(const v1::Resource& resource, absl::Status status);

@@ -15,15 +15,21 @@ namespace {
 
 constexpr std::string_view kJobGroupPrefix = "batch.volcano.sh/";
 
-bool IsJob(const json::value& reference, std::string_view name) {
-  return FindString(reference, "kind") == "Job" && FindString(reference, "name") == name &&
-         FindString(reference, "apiVersion").starts_with(kJobGroupPrefix);
+struct Job {
+  std::string_view name;
+  std::string_view uid;  // Empty: any.
+};
+
+bool IsJob(const json::value& reference, const Job& job) {
+  return FindString(reference, "kind") == "Job" && FindString(reference, "name") == job.name &&
+         FindString(reference, "apiVersion").starts_with(kJobGroupPrefix) &&
+         (job.uid.empty() || FindString(reference, "uid") == job.uid);
 }
 
-bool IsControlledBy(const json::value& body, std::string_view job) {
+bool IsControlledBy(const json::value& body, const Job& job) {
   const json::value* owners = FindPath(body, {"metadata", "ownerReferences"});
   if (owners == nullptr || !owners->is_array()) return false;
-  return std::any_of(owners->get_array().begin(), owners->get_array().end(), [job](const json::value& owner) {
+  return std::any_of(owners->get_array().begin(), owners->get_array().end(), [&job](const json::value& owner) {
     const json::value* controller = Find(owner, "controller");
     return IsJob(owner, job) && controller != nullptr && controller->is_bool() && controller->get_bool();
   });
@@ -44,9 +50,9 @@ bool IsAbout(const json::value& body, std::string_view kind, std::string_view ns
 
 }  // namespace
 
-absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value& body) {
+absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value& body, std::string_view job_uid) {
   const std::string_view key = request.owner().key();
-  const std::string_view job = kube::SplitKey(key).name;
+  const Job job{kube::SplitKey(key).name, job_uid};
   const std::string_view plural = request.resource().plural();
   const auto need = [&](bool holds, std::string_view what) {
     if (holds) return absl::OkStatus();
@@ -64,7 +70,8 @@ absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value
       if (plural == "events") {
         return need(IsAbout(body, "Job", request.namespace_(), request.name()), "is not about that job");
       }
-      if (plural == "pods" && !HasLabel(body, kube::kJobNameKey, job)) return need(false, "lacks that job's label");
+      if (plural == "pods" && !HasLabel(body, kube::kJobNameKey, job.name))
+        return need(false, "lacks that job's label");
       return need(IsControlledBy(body, job), "does not have that job as its controller");
     case v1::SERVICE_KIND_POD_GROUP:
       if (plural != "events") return absl::OkStatus();

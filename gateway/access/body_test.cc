@@ -29,6 +29,7 @@ TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
     std::string name;
     std::string body;
     std::string refused;  // Empty: it may be created.
+    std::string job_uid = "";
   } rows[] = {
       {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + "," + Owned("j") + "}}", ""},
       {kJob, "pods", "j-t-0", "{\"metadata\":{" + Owned("j") + "}}", "lacks that job's label"},
@@ -43,6 +44,10 @@ TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
       {kJob, "secrets", "j-ssh", "{}", "secrets 'j-ssh' for 'ns/j' does not have that job as its controller"},
       {kJob, "services", "j", "{\"metadata\":{" + Owned("k") + "}}", "as its controller"},
       {kJob, "persistentvolumeclaims", "any", "{\"metadata\":{}}", "as its controller"},
+      {kJob, "secrets", "j-ssh", "{\"metadata\":{" + Owned("j") + "}}", "as its controller", "uid-j"},
+      {kJob, "secrets", "j-ssh", "{\"metadata\":{" + Owned("j", R"(true,"uid":"uid-j")") + "}}", "", "uid-j"},
+      {kJob, "secrets", "j-ssh", "{\"metadata\":{" + Owned("j", R"(true,"uid":"other")") + "}}", "as its controller",
+       "uid-j"},
       {kJob, "jobs", "j", "{}", ""},
       {kJob, "commands", "c", R"({"target":{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j"}})", ""},
       {kJob, "commands", "c", R"({"target":{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"k"}})",
@@ -84,7 +89,7 @@ TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
     request.set_name(row.name);
     const absl::StatusOr<json::value> body = ParseJson(row.body);
     ASSERT_TRUE(body.ok()) << row.body;
-    const absl::Status status = CheckCreatedBody(request, *body);
+    const absl::Status status = CheckCreatedBody(request, *body, row.job_uid);
     EXPECT_EQ(status.ok(), row.refused.empty()) << row.plural << " " << row.body << ": " << status;
     if (row.refused.empty()) continue;
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);

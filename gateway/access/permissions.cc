@@ -32,7 +32,7 @@ constexpr uint8_t kGet = 1, kCreate = 2, kPatch = 4, kDelete = 8, kDeleteCollect
 // How it is known that an object is the key's.
 enum class Rule : uint8_t {
   kIsKey,          // It is what the key names.
-  kJobsPod,        // Routed to the job; not known to the cache: "<job>-…". A collection: by the job's label.
+  kJobsPod,        // Routed to the job and its own; not known to the cache: "<job>-…". A collection: by two labels.
   kJobsCommand,    // Routed to the job. What is created names it in its body.
   kJobsClaim,      // The job's spec names it, or "<job>-pvc-…".
   kNamedAfterJob,  // "<job><suffix>": what plugins make.
@@ -118,6 +118,31 @@ Permission NotOfThatKey(const Ask& ask) {
                             CutUtf8(kube::ObjectKey(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
 }
 
+// The jobs for which something may be done under the key.
+struct Jobs {
+  std::string uid;       // In the cache; empty: there is none.
+  std::string gone_uid;  // Gone a moment ago.
+  bool Has(std::string_view it) const { return !it.empty() && (it == uid || it == gone_uid); }
+  bool empty() const { return uid.empty() && gone_uid.empty(); }
+};
+
+Jobs JobsOf(const v1::Owner& owner, const Known& known) {
+  const auto [ns, name] = kube::SplitKey(owner.key());
+  return {known.cache.UidOf(kube::kWatchJobs, ns, name), known.jobs.GoneUid(owner.key(), known.now)};
+}
+
+Permission NoJob(const Ask& ask) {
+  return Refuse(RefusalReason::kUnknown, absl::StatusCode::kUnavailable,
+                fmt::format("{} '{}': no job '{}' is known", What(ask), CutUtf8(kube::ObjectKey(ask.ns, ask.name), 320),
+                            CutUtf8(ask.owner.key(), 320)));
+}
+
+Permission Unseen() {
+  Permission permission;
+  permission.is_unseen = true;
+  return permission;
+}
+
 Permission NotKnown(const Ask& ask) {
   return Refuse(RefusalReason::kUnknown, absl::StatusCode::kUnavailable,
                 fmt::format("whether {} '{}' is of '{}' is not known yet", What(ask),
@@ -161,13 +186,6 @@ Permission CheckRouted(const Ask& ask, std::string_view watch_prefix, bool named
       return named ? Permission() : NotKnown(ask);
   }
   return NotKnown(ask);
-}
-
-Permission CheckCollection(const Ask& ask) {
-  const std::string wanted = fmt::format("{}={}", kube::kJobNameKey, kube::SplitKey(ask.owner.key()).name);
-  const std::vector<std::string_view> requirements = kube::SplitRequirements(ask.label_selector);
-  const bool of_job = std::find(requirements.begin(), requirements.end(), wanted) != requirements.end();
-  return of_job ? Permission() : NotOfThatKey(ask);
 }
 
 Permission CheckClaim(const Ask& ask, const Cache& cache) {
@@ -214,6 +232,84 @@ bool IsEventAbout(std::string_view name, std::string_view event) {
   return subject == name || (subject.size() >= kUncutName && name.starts_with(subject));
 }
 
+Permission CheckCollection(const Ask& ask, const Jobs& jobs) {
+  const std::string name = fmt::format("{}={}", kube::kJobNameKey, kube::SplitKey(ask.owner.key()).name);
+  const std::string uid = fmt::format("{}=", kube::kJobUidKey);
+  const std::vector<std::string_view> requirements = kube::SplitRequirements(ask.label_selector);
+  const bool has_name = std::find(requirements.begin(), requirements.end(), name) != requirements.end();
+  const bool has_uid = std::any_of(requirements.begin(), requirements.end(), [&](std::string_view requirement) {
+    return requirement.starts_with(uid) && jobs.Has(requirement.substr(uid.size()));
+  });
+  return has_name && has_uid ? Permission() : NotOfThatKey(ask);
+}
+
+// Of the pods that watches show: who controls it.
+std::string ControllerOf(std::string_view uid, const Cache& cache) {
+  const std::vector<WatchInfo>& watches = cache.watches();
+  for (size_t i = 0; i < watches.size() && !uid.empty(); ++i) {
+    if (!watches[i].id.starts_with("pods/")) continue;
+    const ObjectId id = cache.Find(static_cast<WatchIndex>(i), uid);
+    if (id != kNoObject) return cache.Read(id).pod().owner_uid();
+  }
+  return {};
+}
+
+Permission CheckPodOfJob(const Ask& ask, bool named, const Jobs& jobs, const Known& known) {
+  if (ask.verb == kDeleteCollection) return CheckCollection(ask, jobs);
+  if (ask.verb == kCreate) return named ? Permission() : NotOfThatKey(ask);
+  if (ask.verb == kGet) return CheckRouted(ask, "pods/", named, known.cache);
+  const std::string uid = ask.uid.empty() ? known.cache.UidOf("pods/", ask.ns, ask.name) : std::string(ask.uid);
+  switch (RoutedTo(ask, "pods/", uid, known.cache)) {
+    case Routed::kHere:
+      return jobs.Has(ControllerOf(uid, known.cache)) ? Permission() : NotOfThatKey(ask);
+    case Routed::kElsewhere:
+      return NotOfThatKey(ask);
+    case Routed::kNowhere:
+      return named ? Unseen() : NotKnown(ask);
+  }
+  return NotKnown(ask);
+}
+
+bool HasNameOf(const Ask& ask, std::string_view job, const Row& row) {
+  return std::any_of(row.suffixes.begin(), row.suffixes.end(), [&ask, job](std::string_view suffix) {
+    return ask.name.size() == job.size() + suffix.size() && ask.name.starts_with(job) && ask.name.ends_with(suffix);
+  });
+}
+
+// No watch shows these.
+Permission CheckNamedAfterJob(const Ask& ask, const Jobs& jobs, const JobMemory& memory) {
+  if (ask.verb == kCreate || ask.verb == kGet) return {};
+  return memory.IsOwned(ask.uid, jobs.uid) || memory.IsOwned(ask.uid, jobs.gone_uid) ? Permission() : Unseen();
+}
+
+Permission CheckOfJob(const Ask& ask, const Row& row, const Known& known) {
+  // What asks for something that is not there is taken away as well.
+  if (row.rule == Rule::kJobsCommand && ask.verb != kCreate) {
+    return CheckRouted(ask, kube::kWatchCommands, /*named=*/false, known.cache);
+  }
+  const Jobs jobs = JobsOf(ask.owner, known);
+  if (jobs.empty() || (ask.verb == kCreate && row.rule != Rule::kJobsEvent && jobs.uid.empty())) return NoJob(ask);
+  const std::string_view job = kube::SplitKey(ask.owner.key()).name;
+  Permission permission;
+  switch (row.rule) {
+    case Rule::kJobsPod:
+      permission = CheckPodOfJob(ask, BeginsWith(ask.name, job, "-"), jobs, known);
+      break;
+    case Rule::kJobsCommand:
+      break;
+    case Rule::kJobsClaim:
+      permission = CheckClaim(ask, known.cache);
+      break;
+    case Rule::kNamedAfterJob:
+      permission = HasNameOf(ask, job, row) ? CheckNamedAfterJob(ask, jobs, known.jobs) : NotOfThatKey(ask);
+      break;
+    default:
+      return IsEventAbout(job, ask.name) ? Permission() : NotOfThatKey(ask);
+  }
+  if (ask.verb == kCreate) permission.job_uid = jobs.uid;
+  return permission;
+}
+
 // A pod whose name is cut off in that of its Event cannot be looked up by it.
 Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
   const std::string_view name = SubjectOf(ask.name);
@@ -243,7 +339,8 @@ Permission CheckGroup(const Ask& ask, const Cache& cache) {
   return CheckRouted(ask, kube::kWatchPodGroups, /*named=*/ask.verb == kGet, cache);
 }
 
-Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
+Permission CheckObject(const Ask& ask, const Row& row, const Known& known) {
+  const Cache& cache = known.cache;
   const std::string_view key = ask.owner.key();
   if (row.rule == Rule::kIsKey) return kube::ObjectKey(ask.ns, ask.name) == key ? Permission() : NotOfThatKey(ask);
   if (row.rule == Rule::kIsGroup) return CheckGroup(ask, cache);
@@ -258,8 +355,6 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   const bool is_of_namespace = key.find('/') == std::string_view::npos;
   const auto [key_ns, key_name] = is_of_namespace ? kube::KeyParts{key, {}} : kube::SplitKey(key);
   if (ask.ns.empty() || ask.ns != key_ns) return NotOfThatKey(ask);
-  const bool named = BeginsWith(ask.name, key_name, "-");
-  const auto if_it = [&ask](bool holds) { return holds ? Permission() : NotOfThatKey(ask); };
   switch (row.rule) {
     case Rule::kIsKey:
     case Rule::kInNamespace:
@@ -268,21 +363,11 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
     case Rule::kQueuesEvent:
       break;
     case Rule::kJobsPod:
-      if (ask.verb == kDeleteCollection) return CheckCollection(ask);
-      if (ask.verb == kCreate) return if_it(named);
-      return CheckRouted(ask, "pods/", named, cache);
     case Rule::kJobsCommand:
-      return ask.verb == kCreate ? Permission() : CheckRouted(ask, kube::kWatchCommands, /*named=*/false, cache);
     case Rule::kJobsClaim:
-      return CheckClaim(ask, cache);
     case Rule::kNamedAfterJob:
-      return if_it(std::any_of(row.suffixes.begin(), row.suffixes.end(),
-                               [&ask, job = std::string_view(key_name)](std::string_view suffix) {
-                                 return ask.name.size() == job.size() + suffix.size() && ask.name.starts_with(job) &&
-                                        ask.name.ends_with(suffix);
-                               }));
     case Rule::kJobsEvent:
-      return if_it(IsEventAbout(key_name, ask.name));
+      return CheckOfJob(ask, row, known);
     case Rule::kGroupsPod:
       return CheckRouted(ask, "pods/", /*named=*/false, cache);
     case Rule::kPodsEvent:
@@ -293,7 +378,7 @@ Permission CheckObject(const Ask& ask, const Row& row, const Cache& cache) {
   return NotOfThatKey(ask);
 }
 
-Permission Check(const Ask& ask, const Cache& cache) {
+Permission Check(const Ask& ask, const Known& known) {
   const Service service = ask.owner.member().service();
   if (SlotOf(ask.owner.key()) != ask.owner.slot()) {
     return Refuse(RefusalReason::kKey, absl::StatusCode::kPermissionDenied,
@@ -304,7 +389,7 @@ Permission Check(const Ask& ask, const Cache& cache) {
     if (row.service != service || !row.kind.Is(ask.resource.group(), ask.resource.plural())) continue;
     const bool status = row.has_status && ask.subresource == "status" && ask.verb == kPatch;
     if ((row.verbs & ask.verb) == 0 || (!ask.subresource.empty() && !status)) break;
-    return CheckObject(ask, row, cache);
+    return CheckObject(ask, row, known);
   }
   return Refuse(RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
                 fmt::format("{} does not need '{}' of {}", v1::ServiceKind_Name(service), ask.verb_name, What(ask)));
@@ -328,7 +413,9 @@ std::string_view NameOf(RefusalReason refusal) {
   return "none";
 }
 
-Permission CheckWrite(const v1::WriteRequest& request, const Cache& cache) {
+namespace {
+
+Ask AskOf(const v1::WriteRequest& request) {
   Ask ask{.owner = request.owner(),
           .resource = request.resource(),
           .subresource = request.subresource(),
@@ -359,10 +446,30 @@ Permission CheckWrite(const v1::WriteRequest& request, const Cache& cache) {
     case v1::WriteRequest::OPERATION_NOT_SET:
       break;
   }
-  return Check(ask, cache);
+  return ask;
 }
 
-Permission CheckGet(const v1::GetRequest& request, const Cache& cache) {
+}  // namespace
+
+Permission CheckWrite(const v1::WriteRequest& request, const Known& known) { return Check(AskOf(request), known); }
+
+std::string OwningJob(const v1::Owner& owner, const kube::v1::Object& found, const Known& known) {
+  const Jobs jobs = JobsOf(owner, known);
+  if (found.has_pod()) return jobs.Has(found.pod().owner_uid()) ? found.pod().owner_uid() : std::string();
+  for (const kube::v1::OwnerReference& reference : found.generic().meta().owner_references()) {
+    if (reference.kind() == kube::kJobs.name && reference.api_version() == kube::kJobApiVersion &&
+        jobs.Has(reference.uid())) {
+      return reference.uid();
+    }
+  }
+  return {};
+}
+
+Permission CheckFound(const v1::WriteRequest& request, const kube::v1::Object& found, const Known& known) {
+  return OwningJob(request.owner(), found, known).empty() ? NotOfThatKey(AskOf(request)) : Permission();
+}
+
+Permission CheckGet(const v1::GetRequest& request, const Known& known) {
   return Check({.owner = request.owner(),
                 .resource = request.resource(),
                 .subresource = {},
@@ -370,7 +477,7 @@ Permission CheckGet(const v1::GetRequest& request, const Cache& cache) {
                 .verb_name = "get",
                 .ns = request.namespace_(),
                 .name = request.name()},
-               cache);
+               known);
 }
 
 Permission CheckInterest(v1::ServiceKind service, std::string_view watch) {

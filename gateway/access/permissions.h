@@ -5,14 +5,19 @@
 // size of the cluster, but for the owner of a plain pod, and for the Event of one whose name is very long: these are
 // looked for among the pods of one slot.
 //
-// What a request cannot show by itself, the cache does: whose the object of that UID is. Of what the cache does not
-// know (made a moment ago, or gone) the name decides where the service's names begin with the job's; else the request
-// is to be made again once more is known. What is created is looked at in body.h, what is patched in patches.h, and
+// What a request cannot show by itself, the cache does: whose the object of that UID is. Nothing is done for a job that
+// the cache does not have, nor had a moment ago. Of what the cache does not know (made a moment ago, gone, or of a kind
+// that is not watched) the name alone shows nothing: where the service's names begin with the job's, the object is to
+// be read and compared before it is written (Permission::is_unseen); else the request is to be made again once more is
+// known. What is created is looked at in body.h, what is patched in patches.h, and
 // answers are reduced in answers.h.
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "gateway/access/job_memory.h"
 #include "gateway/route/cache.h"
 
 namespace basalt::gateway {
@@ -32,11 +37,27 @@ std::string_view NameOf(RefusalReason refusal);
 struct Permission {
   RefusalReason refusal = RefusalReason::kNone;
   absl::Status status;
+  // A write is permitted if the object that has the name by now is the job's: CheckFound.
+  bool is_unseen = false;
+  // Of the job that what is created has to name as its owner; empty: of none.
+  std::string job_uid = {};
+};
+
+// Lives for one call.
+struct Known {
+  const Cache& cache;
+  const JobMemory& jobs;
+  absl::Time now;
 };
 
 // Requires: the owner's service is one, and its slot below kSlotCount. Messages name kinds and names, never contents.
-Permission CheckWrite(const v1::WriteRequest& request, const Cache& cache);
-Permission CheckGet(const v1::GetRequest& request, const Cache& cache);
+Permission CheckWrite(const v1::WriteRequest& request, const Known& known);
+Permission CheckGet(const v1::GetRequest& request, const Known& known);
+
+// Of what was read: the UID of the job of that key that owns it; empty: none does.
+std::string OwningJob(const v1::Owner& owner, const kube::v1::Object& found, const Known& known);
+// Whether the write that was unseen may be carried out on what was read.
+Permission CheckFound(const v1::WriteRequest& request, const kube::v1::Object& found, const Known& known);
 // Whether the service may ask for objects of that watch by interest, of whatever name: a claim belongs to nobody's
 // slot, nor does an owner of pods. Of a claim the metadata is told; of an owner what rules of grouping read, which is
 // nothing of a Secret.

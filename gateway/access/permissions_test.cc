@@ -54,7 +54,10 @@ class PermissionsTest : public ::testing::Test {
     std::string ns;
     std::string name;
     RefusalReason expected;
+    bool is_unseen = false;
+    std::string job_uid = "";
   };
+  static constexpr bool kUnseen = true;
 
   explicit PermissionsTest(bool rich = false) : is_rich(rich) {
     for (WatchIndex i = 0; i < 6; ++i) cache.Replace(i, {}, 10);
@@ -64,6 +67,11 @@ class PermissionsTest : public ::testing::Test {
     cache.Apply(kJobs, Job("j-2", 12));
     cache.Apply(kJobPods, JobPod("j", "j-task-0", 13));
     cache.Apply(kJobPods, JobPod("j-2", "j-2-task-0", 14));
+    kube::v1::Object stray = JobPod("j", "j-stray", 24);
+    stray.mutable_pod()->set_owner_uid("uid-of-an-earlier-job");
+    cache.Apply(kJobPods, stray);
+    memory.ObjectSeen("uid-known", "uid-j");
+    memory.ObjectSeen("uid-of-another", "uid-j-2");
     cache.Apply(kGroups, PodGroup("j-uid", 15, "q", "j"));
     cache.Apply(kGroups, PodGroup("j-2-uid", 16, "q", "j-2"));
     cache.Apply(kCommands, Command("order", 17, "Job", "batch.volcano.sh/v1alpha1", "j"));
@@ -103,7 +111,7 @@ class PermissionsTest : public ::testing::Test {
       *request.mutable_resource() = ResourceOf(row.resource);
       request.set_namespace_(row.ns);
       request.set_name(row.name);
-      permission = CheckGet(request, cache);
+      permission = CheckGet(request, known());
     } else {
       v1::WriteRequest request;
       *request.mutable_owner() = OwnerOf(row.service, key);
@@ -117,16 +125,21 @@ class PermissionsTest : public ::testing::Test {
       if (verb == "patch") request.mutable_patch()->set_uid(argument);
       if (verb == "delete") request.mutable_delete_()->set_uid(argument);
       if (verb == "collection") request.mutable_delete_collection()->set_label_selector(argument);
-      permission = CheckWrite(request, cache);
+      permission = CheckWrite(request, known());
     }
     EXPECT_EQ(permission.refusal, row.expected) << what << ": " << permission.status;
     const absl::StatusCode code = row.expected == RefusalReason::kNone      ? absl::StatusCode::kOk
                                   : row.expected == RefusalReason::kUnknown ? absl::StatusCode::kUnavailable
                                                                             : absl::StatusCode::kPermissionDenied;
     EXPECT_EQ(permission.status.code(), code) << what;
+    EXPECT_EQ(permission.is_unseen, row.is_unseen) << what;
+    EXPECT_EQ(permission.job_uid, row.job_uid) << what;
   }
+  Known known() const { return {cache, memory, now}; }
 
   const bool is_rich;
+  JobMemory memory;
+  const absl::Time now = absl::FromUnixSeconds(1'750'000'000);
   const std::string long_pod = std::string(250, 'w');
   Deaf deaf;
   Cache cache{{std::string(kube::kWatchJobs), std::string(kube::kWatchPodGroups), "pods/job", "pods/scheduler=volcano",
@@ -177,23 +190,26 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "patch uid-j", "jobs.batch.volcano.sh/status", "ns", "j", RefusalReason::kNone},
       {kJob, "ns/j", "patch uid-j", "jobs.batch.volcano.sh", "ns", "j", RefusalReason::kNone},
       {kJob, "ns/j", "delete uid-j", "jobs.batch.volcano.sh", "ns", "j", RefusalReason::kNone},
-      {kJob, "ns/j", "create", "pods", "ns", "j-task-1", RefusalReason::kNone},
+      {kJob, "ns/j", "create", "pods", "ns", "j-task-1", RefusalReason::kNone, false, "uid-j"},
       {kJob, "ns/j", "get", "pods", "ns", "j-task-0", RefusalReason::kNone},
       {kJob, "ns/j", "delete uid-j-task-0", "pods", "ns", "j-task-0", RefusalReason::kNone},
       {kJob, "ns/j", "patch uid-j-task-0", "pods", "ns", "j-task-0", RefusalReason::kNone},
-      {kJob, "ns/j", "delete unseen", "pods", "ns", "j-task-1", RefusalReason::kNone},  // Made a moment ago.
-      {kJob, "ns/j", "collection volcano.sh/job-name=j,volcano.sh/task-spec=t", "pods", "ns", "", RefusalReason::kNone},
-      {kJob, "ns/j", "create", "commands.bus.volcano.sh", "ns", "order-2", RefusalReason::kNone},
+      {kJob, "ns/j", "delete unseen", "pods", "ns", "j-task-1", RefusalReason::kNone, kUnseen},  // Made a moment ago.
+      {kJob, "ns/j", "collection volcano.sh/job-name=j,basalt.dev/job-uid=uid-j,basalt.dev/job-version in (1)", "pods",
+       "ns", "", RefusalReason::kNone},
+      {kJob, "ns/j", "create", "commands.bus.volcano.sh", "ns", "order-2", RefusalReason::kNone, false, "uid-j"},
       {kJob, "ns/j", "delete uid-order", "commands.bus.volcano.sh", "ns", "order", RefusalReason::kNone},
       {kJob, "ns/j", "create", "events", "ns", "j.17a", RefusalReason::kNone},
       {kJob, "ns/j", "patch", "events", "ns", "j.17a", RefusalReason::kNone},
       {kJob, "ns/j", "get", "persistentvolumeclaims", "ns", "shared-data", RefusalReason::kNone},
       {kJob, "ns/j", "get", "persistentvolumeclaims", "ns", "j-pvc-abc", RefusalReason::kNone},
-      {kJob, "ns/j", "create", "services", "ns", "j", RefusalReason::kNone},
-      {kJob, "ns/j", "patch", "configmaps", "ns", "j-svc", RefusalReason::kNone},
-      {kJob, "ns/j", "create", "services", "ns", "j-head-svc", RefusalReason::kNone},
+      {kJob, "ns/j", "create", "services", "ns", "j", RefusalReason::kNone, false, "uid-j"},
+      {kJob, "ns/j", "patch", "configmaps", "ns", "j-svc", RefusalReason::kNone, kUnseen},
+      {kJob, "ns/j", "patch uid-known", "secrets", "ns", "j-ssh", RefusalReason::kNone},
+      {kJob, "ns/j", "delete uid-of-another", "secrets", "ns", "j-ssh", RefusalReason::kNone, kUnseen},
+      {kJob, "ns/j", "create", "services", "ns", "j-head-svc", RefusalReason::kNone, false, "uid-j"},
       {kJob, "ns/j", "get", "secrets", "ns", "j-ssh", RefusalReason::kNone},
-      {kJob, "ns/j", "delete u", "networkpolicies.networking.k8s.io", "ns", "j", RefusalReason::kNone},
+      {kJob, "ns/j", "delete u", "networkpolicies.networking.k8s.io", "ns", "j", RefusalReason::kNone, kUnseen},
       // What the name of something that holds the job's may show.
       {kJob, "ns/j", "get", "pods", "ns", "j-2-task-0", RefusalReason::kNone},
       // Writes of pgsvc for pods of KAI's schedulers: the routing key is the namespace.
@@ -221,6 +237,13 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "delete uid-other", "commands.bus.volcano.sh", "ns", "other", RefusalReason::kObject},
       {kJob, "ns/j", "collection volcano.sh/job-name=j-2", "pods", "ns", "", RefusalReason::kObject},
       {kJob, "ns/j", "collection x=volcano.sh/job-name=j", "pods", "ns", "", RefusalReason::kObject},
+      {kJob, "ns/j", "collection volcano.sh/job-name=j", "pods", "ns", "", RefusalReason::kObject},
+      {kJob, "ns/j", "collection volcano.sh/job-name=j,basalt.dev/job-uid=uid-j-2", "pods", "ns", "",
+       RefusalReason::kObject},
+      // The job's by its label alone.
+      {kJob, "ns/j", "delete uid-j-stray", "pods", "ns", "j-stray", RefusalReason::kObject},
+      {kJob, "ns/j", "patch uid-j-stray", "pods", "ns", "j-stray", RefusalReason::kObject},
+      {kJob, "ns/j", "get", "pods", "ns", "j-stray", RefusalReason::kNone},
       {kJob, "ns/j", "create", "events", "ns", "j-2.17a", RefusalReason::kObject},
       {kJob, "ns/j", "get", "secrets", "ns", "j-2-ssh", RefusalReason::kObject},
       {kJob, "ns/j", "patch", "configmaps", "ns", "j-2-svc", RefusalReason::kObject},
@@ -291,6 +314,56 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
   for (const Row& row : rows) Expect(row);
 }
 
+TEST_F(PermissionsTest, NothingIsDoneForAJobThatIsNotKnown) {
+  const auto expect = [this](RefusalReason expected, bool is_unseen) {
+    const Row rows[] = {
+        {kJob, "ns/nojob", "patch u", "pods", "ns", "nojob-t-0", expected, is_unseen},
+        {kJob, "ns/nojob", "delete u", "pods", "ns", "nojob-t-0", expected, is_unseen},
+        {kJob, "ns/nojob", "delete u", "services", "ns", "nojob", expected, is_unseen},
+        {kJob, "ns/nojob", "delete u", "networkpolicies.networking.k8s.io", "ns", "nojob", expected, is_unseen},
+        {kJob, "ns/nojob", "patch u", "secrets", "ns", "nojob-ssh", expected, is_unseen},
+        {kJob, "ns/nojob", "get", "configmaps", "ns", "nojob-svc", expected},
+        {kJob, "ns/nojob", "get", "pods", "ns", "nojob-t-0", expected},
+        {kJob, "ns/nojob", "create", "events", "ns", "nojob.17a", expected},
+        // Nothing is made for one that is gone.
+        {kJob, "ns/nojob", "create", "pods", "ns", "nojob-t-0", RefusalReason::kUnknown},
+        {kJob, "ns/nojob", "create", "secrets", "ns", "nojob-ssh", RefusalReason::kUnknown},
+        {kJob, "ns/nojob", "create", "persistentvolumeclaims", "ns", "nojob-pvc-a", RefusalReason::kUnknown},
+        {kJob, "ns/nojob", "create", "commands.bus.volcano.sh", "ns", "order", RefusalReason::kUnknown},
+        {kJob, "ns/nojob", "create", "jobs.batch.volcano.sh", "ns", "nojob", RefusalReason::kNone},
+        {kJob, "ns/nojob", "get", "jobs.batch.volcano.sh", "ns", "nojob", RefusalReason::kNone},
+    };
+    for (const Row& row : rows) Expect(row);
+  };
+  expect(RefusalReason::kUnknown, /*is_unseen=*/false);
+  memory.JobGone("ns/nojob", "uid-nojob", now - absl::Minutes(4));
+  expect(RefusalReason::kNone, /*is_unseen=*/true);
+}
+
+TEST_F(PermissionsTest, WhatWasReadIsComparedByItsOwner) {
+  memory.JobGone("ns/j", "uid-gone", now - absl::Minutes(1));
+  const struct {
+    std::string api_version, kind, uid, job;
+  } rows[] = {
+      {"batch.volcano.sh/v1alpha1", "Job", "uid-j", "uid-j"},
+      {"batch.volcano.sh/v1alpha1", "Job", "uid-gone", "uid-gone"},
+      {"batch.volcano.sh/v1alpha1", "Job", "uid-j-2", ""},
+      {"batch/v1", "Job", "uid-j", ""},
+      {"v1", "Pod", "uid-j", ""},
+      {"", "", "", ""},
+  };
+  for (const auto& row : rows) {
+    kube::v1::Object found;
+    kube::v1::OwnerReference& reference = *found.mutable_generic()->mutable_meta()->add_owner_references();
+    reference.set_api_version(row.api_version);
+    reference.set_kind(row.kind);
+    reference.set_uid(row.uid);
+    EXPECT_EQ(OwningJob(OwnerOf(kJob, "ns/j"), found, known()), row.job) << row.kind << row.uid;
+  }
+  EXPECT_EQ(OwningJob(OwnerOf(kJob, "ns/j"), JobPod("j", "j-x", 1), known()), "uid-j");
+  EXPECT_EQ(OwningJob(OwnerOf(kJob, "ns/j"), PlainPod("j-x", 1, "rs"), known()), "");
+}
+
 TEST_F(PermissionsTest, AKeyOfAnotherSlotIsRefusedNamingBothSlots) {
   v1::GetRequest request;
   *request.mutable_owner() = OwnerOf(kJob, "ns/j");
@@ -298,7 +371,7 @@ TEST_F(PermissionsTest, AKeyOfAnotherSlotIsRefusedNamingBothSlots) {
   *request.mutable_resource() = ResourceOf("secrets");
   request.set_namespace_("ns");
   request.set_name("j-ssh");
-  const Permission permission = CheckGet(request, cache);
+  const Permission permission = CheckGet(request, known());
   EXPECT_EQ(permission.refusal, RefusalReason::kKey);
   EXPECT_THAT(std::string(permission.status.message()), HasSubstr("key 'ns/j' is of slot"));
 }

@@ -71,8 +71,9 @@ class KindListener {
 class KubeAccess {
  public:
   virtual ~KubeAccess() = default;
-  // Statuses as GatewayService.Write has them.
-  virtual void Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) = 0;
+  // Statuses as GatewayService.Write has them. `job_uid`: of the job that what is created has to name as its owner;
+  // empty: of none.
+  virtual void Write(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done) = 0;
   virtual void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) = 0;
   virtual std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns,
                                              const std::string& name, ObjectSeen seen) = 0;

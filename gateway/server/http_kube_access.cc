@@ -22,10 +22,10 @@ std::function<void(absl::StatusOr<Response>)> HttpKubeAccess::Observed(std::stri
   };
 }
 
-void HttpKubeAccess::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
+void HttpKubeAccess::Write(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done) {
   const std::string_view verb = VerbOf(request);
   std::string resource = ResourceName(request.resource(), request.subresource());
-  writer_.Write(std::move(request), Observed(verb, std::move(resource), std::move(done)));
+  writer_.Write(std::move(request), Observed(verb, std::move(resource), std::move(done)), job_uid);
 }
 
 void HttpKubeAccess::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {

@@ -30,7 +30,7 @@ class HttpKubeAccess : public KubeAccess {
   HttpKubeAccess(Loop& loop, http::Client& client, Random& random, obs::Metrics& metrics, Readiness& readiness,
                  const WriterOptions& options, absl::Duration slow_retry);
 
-  void Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) override;
+  void Write(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done) override;
   void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) override;
   std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
                                      ObjectSeen seen) override;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/base/status.h"
+#include "common/kube/names.h"
 #include "common/obs/log.h"
 #include "common/rpc/leader_hint.h"
 #include "gateway/server/hub_stream.h"
@@ -138,6 +139,10 @@ void Hub::OnState(ObjectId id) {
 
 void Hub::OnDeparture(ObjectId id, const Departure& departure) {
   metrics_.CountDeparture();
+  if (departure.service == v1::SERVICE_KIND_JOB && departure.reason == v1::Tombstone::REASON_DELETED &&
+      cache_.watches()[departure.watch].id == kube::kWatchJobs) {
+    jobs_.JobGone(departure.routing_key, departure.uid, loop_.Now());
+  }
   const auto tell = [&](Replica& replica) {
     const TombstoneKey key = replica.tombstones.Add(departure);
     if (Session* session = SessionOf(replica)) session->OnDeparture(id, key);

@@ -102,10 +102,17 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   absl::Status CheckLeading() const;
   // Whether the sender is an attached replica, owns the slot, and may ask for that object. Counts and logs what is not.
   template <typename Request>
-  absl::Status CheckRequest(const Request& request, Permission (*check)(const Request&, const Cache&));
+  Permission CheckRequest(const Request& request, Permission (*check)(const Request&, const Known&));
   // OK, or why the sender is not the process that is known by that name.
   absl::Status CheckToken(const v1::Owner& sender) const;
   void Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why);
+  Known known() { return {cache_, jobs_, loop_.Now()}; }
+  // Of an object that the gateway does not know: read, compared, and written with the UID and version that were read.
+  void LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done);
+  void WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,
+                  rpc::Done<v1::WriteResponse> done);
+  void Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done);
+  absl::StatusOr<v1::GetResponse> ToldOf(const v1::GetRequest& request, absl::StatusOr<v1::GetResponse> answer);
   void OnWriteOver(v1::ServiceKind service, uint32_t slot);
   void NoteRecordsOfWriter(const v1::Owner& owner);
   absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
@@ -129,7 +136,8 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   bool IsWanted(const Replica& replica, uint32_t slot) const;
   void DismissLeavers();
   void SendMembers();
-  void OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteResponse>& answer);
+  void OnWritten(const v1::WriteRequest& request, const std::string& job_uid,
+                 absl::StatusOr<v1::WriteResponse>& answer);
   v1::Topology MakeTopology() const;
   void AddMoves(v1::Topology& topology) const;
   void AddSlots(v1::ServiceKind service, v1::Topology& topology) const;
@@ -151,6 +159,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   bool saving_ = false;
   uint64_t term_ = 0;  // Grows with each change between leading and following.
   Cache cache_;
+  JobMemory jobs_;
   Interests interests_;
   OwnerInterests owner_interests_;
   std::map<ReplicaKey, std::unique_ptr<Replica>> replicas_;

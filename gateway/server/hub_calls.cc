@@ -9,6 +9,7 @@
 #include "common/obs/log.h"
 #include "gateway/access/answers.h"
 #include "gateway/kube/write/writer.h"
+#include "gateway/route/object_ref.h"
 #include "gateway/server/hub.h"
 #include "gateway/server/hub_stream.h"
 
@@ -21,6 +22,10 @@ constexpr absl::Duration kServerSlack = absl::Seconds(1);
 // Which watches may know an object of that resource.
 std::string WatchPrefix(const v1::Resource& resource) {
   return resource.group().empty() ? resource.plural() + "/" : fmt::format("{}.{}", resource.plural(), resource.group());
+}
+
+absl::Duration TimeoutOf(const v1::WriteRequest& request) {
+  return request.timeout_ms() > 0 ? absl::Milliseconds(request.timeout_ms()) : WriterOptions().default_timeout;
 }
 
 // What the sender is told of the answer.
@@ -57,28 +62,33 @@ absl::Status Hub::CheckToken(const v1::Owner& sender) const {
 }
 
 template <typename Request>
-absl::Status Hub::CheckRequest(const Request& request, Permission (*check)(const Request&, const Cache&)) {
+Permission Hub::CheckRequest(const Request& request, Permission (*check)(const Request&, const Known&)) {
   constexpr bool kIsWrite = std::is_same_v<Request, v1::WriteRequest>;
   constexpr std::string_view kCall = kIsWrite ? "write" : "get";
-  if (!leads()) return CheckLeading();
+  Permission permission;
+  if (!leads()) {
+    permission.status = CheckLeading();
+    return permission;
+  }
   const v1::Owner& sender = request.owner();
-  absl::Status status = ownership_->Check(sender);
-  if (!status.ok()) {
-    const bool fenced = absl::IsFailedPrecondition(status);
+  permission.status = ownership_->Check(sender);
+  if (!permission.status.ok()) {
+    const bool fenced = absl::IsFailedPrecondition(permission.status);
     if (fenced && kIsWrite) metrics_.WriteFenced();
-    Refuse(kCall, sender.member(), fenced ? "not_owner" : "nobody", status);
-    return status;
+    Refuse(kCall, sender.member(), fenced ? "not_owner" : "nobody", permission.status);
+    return permission;
   }
-  status = CheckToken(sender);
-  if (!status.ok()) {
-    Refuse(kCall, sender.member(), absl::IsUnauthenticated(status) ? "token" : "not_attached", status);
-    return status;
+  permission.status = CheckToken(sender);
+  if (!permission.status.ok()) {
+    Refuse(kCall, sender.member(), absl::IsUnauthenticated(permission.status) ? "token" : "not_attached",
+           permission.status);
+    return permission;
   }
-  Permission permission = check(request, cache_);
+  permission = check(request, known());
   if (permission.refusal != RefusalReason::kNone) {
     Refuse(kCall, sender.member(), NameOf(permission.refusal), permission.status);
   }
-  return std::move(permission.status);
+  return permission;
 }
 
 void Hub::Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why) {
@@ -98,31 +108,95 @@ void Hub::Refuse(std::string_view call, const v1::Member& sender, std::string_vi
 }
 
 void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
-  absl::Status status = CheckRequest(request, CheckWrite);
-  if (!status.ok()) {
-    loop_.Post([status = std::move(status), done = std::move(done)]() mutable { done(std::move(status)); });
+  Permission permission = CheckRequest(request, CheckWrite);
+  if (!permission.status.ok()) {
+    loop_.Post([status = std::move(permission.status), done = std::move(done)]() mutable { done(std::move(status)); });
     return;
   }
-  request.mutable_owner()->clear_token();  // Nobody needs it from here on.
   NoteRecordsOfWriter(request.owner());
-  v1::WriteRequest head;  // All but the body.
+  if (permission.is_unseen) return LookAndWrite(std::move(request), std::move(done));
+  Send(std::move(request), permission.job_uid, std::move(done));
+}
+
+void Hub::LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
+  const absl::Time deadline = loop_.Now() + TimeoutOf(request);
+  v1::GetRequest look;
+  *look.mutable_resource() = request.resource();
+  look.set_namespace_(request.namespace_());
+  look.set_name(request.name());
+  // The slot waits for it, as for what it leads to.
+  ++slots_[request.owner().member().service() - 1][request.owner().slot()].in_flight;
+  kube_.Get(std::move(look), [this, alive = alive_, request = std::move(request), deadline,
+                              done = std::move(done)](absl::StatusOr<v1::GetResponse> found) mutable {
+    if (!*alive) return;
+    const v1::ServiceKind service = request.owner().member().service();
+    const uint32_t slot = request.owner().slot();
+    WriteFound(std::move(request), deadline, std::move(found), std::move(done));
+    OnWriteOver(service, slot);
+  });
+}
+
+void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,
+                     rpc::Done<v1::WriteResponse> done) {
+  // The slot may have moved meanwhile, and the job gone.
+  Permission permission = CheckRequest(request, CheckWrite);
+  if (!permission.status.ok()) return done(std::move(permission.status));
+  if (!found.ok()) return done(ReduceStatus(request.resource(), found.status()));
+  v1::WriteResponse refused;
+  refused.set_api_time_ms(found->api_time_ms());
+  if (found->has_error()) {
+    *refused.mutable_error() = std::move(*found->mutable_error());
+    ReduceError(request.resource(), *refused.mutable_error());
+    return done(std::move(refused));
+  }
+  const ObjectRef object = RefOf(found->object());
+  const std::string& wanted = request.has_delete_() ? request.delete_().uid() : request.patch().uid();
+  if (!wanted.empty() && wanted != object.uid) {
+    v1::KubeError& error = *refused.mutable_error();
+    error.set_code(409);
+    error.set_reason("Conflict");
+    error.set_message(fmt::format("the object has another UID: {}", object.uid));
+    error.set_existing_uid(std::string(object.uid));
+    return done(std::move(refused));
+  }
+  permission = CheckFound(request, found->object(), known());
+  if (!permission.status.ok()) {
+    Refuse("write", request.owner().member(), NameOf(permission.refusal), permission.status);
+    return done(std::move(permission.status));
+  }
+  const absl::Duration left = absl::Floor(deadline - loop_.Now(), absl::Milliseconds(1));
+  if (left <= absl::ZeroDuration()) {
+    return done(MakeStatus(absl::StatusCode::kUnavailable, "not sent: its time ran out while the object was read"));
+  }
+  request.set_timeout_ms(absl::ToInt64Milliseconds(left));
+  const auto bind = [&object](auto& operation) {
+    operation.set_uid(std::string(object.uid));
+    if (operation.resource_version() == 0) operation.set_resource_version(object.resource_version);
+  };
+  if (request.has_delete_()) bind(*request.mutable_delete_());
+  if (request.has_patch()) bind(*request.mutable_patch());
+  jobs_.ObjectSeen(object.uid, OwningJob(request.owner(), found->object(), known()));
+  Send(std::move(request), permission.job_uid, std::move(done));
+}
+
+void Hub::Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done) {
+  request.mutable_owner()->clear_token();  // Nobody needs it from here on.
+  v1::WriteRequest head;                   // All but the body.
   *head.mutable_owner() = request.owner();
   *head.mutable_resource() = request.resource();
   head.set_namespace_(request.namespace_());
   head.set_name(request.name());
   const bool collection = request.has_delete_collection();
   const std::string verb(VerbOf(request));
-  const absl::Duration timeout =
-      request.timeout_ms() > 0 ? absl::Milliseconds(request.timeout_ms()) : WriterOptions().default_timeout;
-  const absl::Time over = loop_.Now() + timeout + kServerSlack;
+  const absl::Time over = loop_.Now() + TimeoutOf(request) + kServerSlack;
   ++slots_[request.owner().member().service() - 1][request.owner().slot()].in_flight;
   metrics_.WriteBegins();
-  kube_.Write(std::move(request), [this, alive = alive_, head = std::move(head), verb, collection, over,
-                                   done = std::move(done)](absl::StatusOr<v1::WriteResponse> answer) mutable {
+  auto on_answer = [this, alive = alive_, head = std::move(head), verb, collection, over, job_uid,
+                    done = std::move(done)](absl::StatusOr<v1::WriteResponse> answer) mutable {
     if (!*alive) return;
     metrics_.WriteEnds(verb, head.resource().plural(), answer);
     if (absl::IsPermissionDenied(answer.status())) Refuse("write", head.owner().member(), "body", answer.status());
-    if (!collection) OnWritten(head, answer);
+    if (!collection) OnWritten(head, job_uid, answer);
     const bool unknown = absl::IsUnknown(answer.status()) || absl::IsDeadlineExceeded(answer.status());
     done(Reduced(head, std::move(answer)));
     const v1::ServiceKind service = head.owner().member().service();
@@ -132,7 +206,8 @@ void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
     loop_.RunAt(over, [this, alive = alive_, service, slot] {
       if (*alive) OnWriteOver(service, slot);
     });
-  });
+  };
+  kube_.Write(std::move(request), job_uid, std::move(on_answer));
 }
 
 void Hub::OnWriteOver(v1::ServiceKind service, uint32_t slot) {
@@ -142,9 +217,11 @@ void Hub::OnWriteOver(v1::ServiceKind service, uint32_t slot) {
   DismissLeavers();
 }
 
-void Hub::OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteResponse>& answer) {
+void Hub::OnWritten(const v1::WriteRequest& request, const std::string& job_uid,
+                    absl::StatusOr<v1::WriteResponse>& answer) {
   if (!answer.ok()) return;
   if (answer->has_object()) {
+    if (answer->object().has_generic()) jobs_.ObjectSeen(answer->object().generic().meta().uid(), job_uid);
     // Of what is gone already the watch tells the end.
     if (!answer->gone()) cache_.MergeWritten(answer->object());
     return;
@@ -157,16 +234,27 @@ void Hub::OnWritten(const v1::WriteRequest& request, absl::StatusOr<v1::WriteRes
 }
 
 void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
-  absl::Status status = CheckRequest(request, CheckGet);
-  if (!status.ok()) {
-    loop_.Post([status = std::move(status), done = std::move(done)]() mutable { done(std::move(status)); });
+  Permission permission = CheckRequest(request, CheckGet);
+  if (!permission.status.ok()) {
+    loop_.Post([status = std::move(permission.status), done = std::move(done)]() mutable { done(std::move(status)); });
     return;
   }
-  const v1::GetRequest head = request;
+  v1::GetRequest head = request;
   request.clear_owner();
-  kube_.Get(std::move(request), [head, done = std::move(done)](absl::StatusOr<v1::GetResponse> answer) mutable {
-    done(Reduced(head, std::move(answer)));
+  kube_.Get(std::move(request), [this, alive = alive_, head = std::move(head),
+                                 done = std::move(done)](absl::StatusOr<v1::GetResponse> answer) mutable {
+    if (*alive) done(ToldOf(head, std::move(answer)));
   });
+}
+
+absl::StatusOr<v1::GetResponse> Hub::ToldOf(const v1::GetRequest& request, absl::StatusOr<v1::GetResponse> answer) {
+  if (request.owner().member().service() == v1::SERVICE_KIND_JOB && answer.ok() && answer->has_object()) {
+    kube::v1::Object& object = *answer->mutable_object();
+    const std::string job = OwningJob(request.owner(), object, known());
+    if (object.has_generic()) jobs_.ObjectSeen(object.generic().meta().uid(), job);
+    if (job.empty()) ReduceForeign(object);
+  }
+  return Reduced(request, std::move(answer));
 }
 
 }  // namespace basalt::gateway

@@ -431,6 +431,95 @@ class ScriptedStore final : public AssignmentStore {
   std::function<void(absl::Status)> answer;
 };
 
+// A Secret is of no watch.
+TEST_F(HubTest, AnObjectThatTheCacheDoesNotKnowIsReadAndComparedBeforeItIsWritten) {
+  FakeReplica& replica = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  hub.cache().Apply(kJobs, Job("j", 11));
+  const auto patch = [&](const std::string& uid) {
+    v1::WriteRequest request = PatchBy(replica);
+    request.mutable_resource()->clear_group();
+    request.mutable_resource()->set_plural("secrets");
+    request.set_name("j-ssh");
+    request.set_timeout_ms(5'000);
+    request.mutable_patch()->set_uid(uid);
+    return request;
+  };
+  const auto found = [](const std::string& uid, const std::string& job_uid) {
+    v1::GetResponse response;
+    FillMeta(*response.mutable_object()->mutable_generic()->mutable_meta(), "j-ssh", 30, uid);
+    kube::v1::OwnerReference& owner =
+        *response.mutable_object()->mutable_generic()->mutable_meta()->add_owner_references();
+    owner.set_api_version("batch.volcano.sh/v1alpha1");
+    owner.set_kind("Job");
+    owner.set_name("j");
+    owner.set_uid(job_uid);
+    return response;
+  };
+  v1::GetResponse missing;
+  missing.mutable_error()->set_code(404);
+  const struct {
+    std::string asked;
+    absl::StatusOr<v1::GetResponse> found;
+    absl::StatusCode code;
+    int error;  // Of Kubernetes; -1: it is written.
+  } rows[] = {
+      {"s", missing, absl::StatusCode::kOk, 404},
+      {"s", absl::UnavailableError("no connection"), absl::StatusCode::kUnavailable, 0},
+      {"s", found("another", "uid-j"), absl::StatusCode::kOk, 409},
+      {"", found("s", "uid-of-another-job"), absl::StatusCode::kPermissionDenied, 0},
+      {"s", found("s", "uid-of-another-job"), absl::StatusCode::kPermissionDenied, 0},
+      {"", found("s", "uid-j"), absl::StatusCode::kOk, -1},
+  };
+  for (const auto& row : rows) {
+    std::optional<absl::StatusOr<v1::WriteResponse>> answer;
+    hub.Write(patch(row.asked), [&](auto got) { answer = std::move(got); });
+    ASSERT_EQ(kube.gets.size(), 1u);
+    EXPECT_EQ(kube.gets.front().first.name(), "j-ssh");
+    EXPECT_TRUE(kube.writes.empty());
+    time.Advance(absl::Seconds(2));
+    auto answered = std::move(kube.gets.front().second);
+    kube.gets.pop_front();
+    answered(row.found);
+    ASSERT_EQ(kube.writes.size(), row.error == -1 ? 1u : 0u);
+    if (row.error == -1) {
+      const v1::WriteRequest& sent = kube.writes.front().first;
+      EXPECT_EQ(sent.patch().uid(), "s");
+      EXPECT_EQ(sent.patch().resource_version(), 30);
+      EXPECT_EQ(sent.timeout_ms(), 3'000) << "what the read has left";
+      kube.Answer(v1::WriteResponse());
+    }
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->status().code(), row.code) << answer->status();
+    if (answer->ok() && row.error > 0) {
+      EXPECT_EQ((*answer)->error().code(), row.error);
+    }
+  }
+  // It is known by now.
+  hub.Write(patch("s"), [](auto) {});
+  EXPECT_TRUE(kube.gets.empty());
+  ASSERT_EQ(kube.writes.size(), 1u);
+  kube.Answer(v1::WriteResponse());
+}
+
+TEST_F(HubTest, AWriteWhoseSlotMovesWhileItsObjectIsReadIsNotSent) {
+  FakeReplica& replica = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  hub.cache().Apply(kJobs, Job("j", 11));
+  v1::WriteRequest request = PatchBy(replica);
+  request.mutable_resource()->clear_group();
+  request.mutable_resource()->set_plural("configmaps");
+  request.set_name("j-svc");
+  std::optional<absl::Status> answer;
+  hub.Write(request, [&](auto got) { answer = got.status(); });
+  ASSERT_EQ(kube.gets.size(), 1u);
+  hub.Follow("gateway-1", "10.0.0.1:7700");
+  kube.gets.front().second(v1::GetResponse());
+  EXPECT_TRUE(kube.writes.empty());
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->code(), absl::StatusCode::kUnavailable) << *answer;
+}
+
 class HubLeadingTest : public ::testing::Test {
  protected:
   HubLeadingTest() {

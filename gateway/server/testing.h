@@ -35,7 +35,7 @@ class FakeKubeAccess : public KubeAccess {
   };
 
  public:
-  void Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) override {
+  void Write(v1::WriteRequest request, const std::string&, rpc::Done<v1::WriteResponse> done) override {
     writes.emplace_back(std::move(request), std::move(done));
   }
   void Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) override {

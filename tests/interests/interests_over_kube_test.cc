@@ -48,7 +48,9 @@ class InterestsOverKubeTest : public ::testing::Test, public KubeAccess {
   InterestsOverKubeTest() { bench.Attach(); }
 
   // ---- KubeAccess, as the gateway has it ----
-  void Write(v1::WriteRequest, rpc::Done<v1::WriteResponse>) override { ADD_FAILURE() << "nothing is written"; }
+  void Write(v1::WriteRequest, const std::string&, rpc::Done<v1::WriteResponse>) override {
+    ADD_FAILURE() << "nothing is written";
+  }
   void Get(v1::GetRequest, rpc::Done<v1::GetResponse>) override { ADD_FAILURE() << "nothing is read"; }
   std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
                                      ObjectSeen seen) override {

@@ -60,8 +60,8 @@ TEST_F(StrangerTest, NoPatchOfASecretShowsItsKey) {
 TEST_F(StrangerTest, ARefusalAboutASecretHasCodeAndReasonAlone) {
   Create(SecretOf("train", CreateJob("train")));
   api.faults().Add({.verb = "patch", .resource = "secrets", .code = 422});
-  const auto answer = Patch(WriteOf(kJob, "prod/train", kube::kSecrets, "prod", "train-ssh"), kMerge,
-                            R"({"data":{"config":"YQ=="}})");
+  const auto answer =
+      Patch(WriteOf(kJob, "prod/train", kube::kSecrets, "prod", "train-ssh"), kMerge, R"({"data":{"config":"YQ=="}})");
   ASSERT_THAT(answer, IsOk());
   EXPECT_EQ(answer->error().code(), 422);
   EXPECT_EQ(answer->error().message(), fmt::format("the API server refuses it as {} (422)", answer->error().reason()));
@@ -114,6 +114,80 @@ TEST_F(StrangerTest, AWorkloadIsReadWithoutWhatItsPodsRun) {
   ASSERT_EQ(meta.annotations_size(), 1) << answer->DebugString();
   EXPECT_EQ(meta.annotations(0).key(), "volcano.sh/preemptable");
   EXPECT_THAT(answer->DebugString(), Not(HasSubstr("env-value")));
+}
+
+std::string PodOf(const std::string& ns, const std::string& name, const std::string& job_uid = "") {
+  const std::string owner =
+      fmt::format(R"(,"labels":{{"volcano.sh/job-name":"{0}"}},"ownerReferences":[{{"apiVersion":)"
+                  R"("batch.volcano.sh/v1alpha1","kind":"Job","name":"{0}","uid":"{1}","controller":true}}])",
+                  name.substr(0, name.find('-')), job_uid);
+  return fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"{}"{}}},)"
+                     R"("spec":{{"containers":[{{"name":"c","image":"good:1"}}]}}}})",
+                     name, ns, job_uid.empty() ? "" : owner);
+}
+
+constexpr char kMark[] = R"({"metadata":{"annotations":{"volcano.sh/controller-out-of-sync":"true"}}})";
+
+// The slot of any key is won by choosing a member's name.
+TEST_F(StrangerTest, AKeyThatIsNoJobOpensNothing) {
+  Create(PodOf("kube-system", "etcd-node-0"));
+  Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kube-dns","namespace":"kube-system"},)"
+         R"("spec":{"ports":[{"port":53}]}})");
+  Create(SecretOf("deploy", "nobody"));
+  Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"app-svc","namespace":"prod"},"data":{"a":"b"}})");
+  const auto refused = [](const auto& answer, const char* what) {
+    EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable) << what << answer.status();
+  };
+  const auto deletion = [this](const std::string& key, const kube::Kind& kind, const std::string& resource,
+                               const std::string& ns, const std::string& name) {
+    auto request = WriteOf(kJob, key, kind, ns, name);
+    request.mutable_delete_()->set_uid(UidOf(resource, name, ns));
+    return Write(std::move(request));
+  };
+  refused(Patch(WriteOf(kJob, "kube-system/etcd-node", kube::kPods, "kube-system", "etcd-node-0"), kMerge, kMark),
+          "a pod is marked");
+  refused(deletion("kube-system/etcd-node", kube::kPods, "pods", "kube-system", "etcd-node-0"), "a pod is deleted");
+  refused(deletion("kube-system/kube-dns", kube::kServices, "services", "kube-system", "kube-dns"),
+          "a Service is deleted");
+  refused(Patch(WriteOf(kJob, "prod/deploy", kube::kSecrets, "prod", "deploy-ssh"), kMerge,
+                R"({"data":{"config":"YQ=="}})"),
+          "a Secret is patched");
+  refused(Get(kJob, "prod/app", kube::kConfigMaps, "prod", "app-svc"), "a ConfigMap is read");
+  auto creation = WriteOf(kJob, "prod/nojob", kube::kPods, "prod", "nojob-t-0");
+  creation.mutable_create()->set_body(PodOf("prod", "nojob-t-0", "invented"));
+  refused(Write(creation), "a pod is created");
+  EXPECT_FALSE(Stored("pods", "etcd-node-0", "kube-system").is_null());
+  EXPECT_FALSE(Stored("services", "kube-dns", "kube-system").is_null());
+  EXPECT_TRUE(Stored("pods", "nojob-t-0").is_null());
+}
+
+TEST_F(StrangerTest, AJobGetsNothingThatIsNotItsOwn) {
+  const std::string uid = CreateJob("deploy");
+  Create(SecretOf("deploy", "somebody else"));
+  Create(PodOf("prod", "deploy-app-0"));
+  auto creation = WriteOf(kJob, "prod/deploy", kube::kPods, "prod", "deploy-t-0");
+  creation.mutable_create()->set_body(PodOf("prod", "deploy-t-0", "invented"));
+  EXPECT_EQ(Write(creation).status().code(), absl::StatusCode::kPermissionDenied);
+  const auto secret = WriteOf(kJob, "prod/deploy", kube::kSecrets, "prod", "deploy-ssh");
+  EXPECT_EQ(Patch(secret, kMerge, R"({"data":{"config":"YQ=="}})").status().code(),
+            absl::StatusCode::kPermissionDenied);
+  const auto pod = WriteOf(kJob, "prod/deploy", kube::kPods, "prod", "deploy-app-0");
+  EXPECT_EQ(Patch(pod, kMerge, kMark).status().code(), absl::StatusCode::kPermissionDenied);
+  auto deletion = pod;
+  deletion.mutable_delete_()->set_uid(UidOf("pods", "deploy-app-0"));
+  EXPECT_EQ(Write(deletion).status().code(), absl::StatusCode::kPermissionDenied);
+  // What has the name is told as far as it goes to say that the name is taken.
+  const auto found = Get(kJob, "prod/deploy", kube::kPods, "prod", "deploy-app-0");
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ(found->object().pod().uid(), UidOf("pods", "deploy-app-0"));
+  EXPECT_EQ(found->object().pod().scheduler_name(), "");
+  // The job's own.
+  creation.mutable_create()->set_body(PodOf("prod", "deploy-t-0", uid));
+  ASSERT_THAT(Write(creation), IsOk());
+  const auto own = WriteOf(kJob, "prod/deploy", kube::kPods, "prod", "deploy-t-0");
+  const auto marked = Patch(own, kMerge, kMark);
+  ASSERT_THAT(marked, IsOk());
+  EXPECT_TRUE(marked->has_object()) << marked->DebugString();
 }
 
 }  // namespace

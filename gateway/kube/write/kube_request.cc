@@ -54,7 +54,7 @@ json::value Test(std::string_view path, std::string_view value) {
   return test;
 }
 
-absl::Status PrepareCreate(const v1::WriteRequest& request, KubeRequest& out) {
+absl::Status PrepareCreate(const v1::WriteRequest& request, std::string_view job_uid, KubeRequest& out) {
   BASALT_ASSIGN_OR_RETURN(const json::value body, ParseObject("create.body", request.create().body()));
   const json::value* metadata = Find(body, "metadata");
   if (metadata != nullptr && Find(*metadata, "generateName") != nullptr) {
@@ -66,7 +66,7 @@ absl::Status PrepareCreate(const v1::WriteRequest& request, KubeRequest& out) {
     return Invalid(
         fmt::format("create.body: metadata.name is '{}', the request says '{}'", CutUtf8(name, 253), request.name()));
   }
-  BASALT_RETURN_IF_ERROR(CheckCreatedBody(request, body));
+  BASALT_RETURN_IF_ERROR(CheckCreatedBody(request, body, job_uid));
   out.method = "POST";
   out.body = request.create().body();
   out.headers.emplace_back("Content-Type", "application/json");
@@ -189,7 +189,7 @@ std::string WriterOf(std::string_view product, const v1::Owner& owner) {
 }
 
 absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager,
-                                         std::string_view product) {
+                                         std::string_view product, std::string_view job_uid) {
   KubeRequest out;
   BASALT_RETURN_IF_ERROR(CheckName("namespace", request.namespace_()));
   BASALT_RETURN_IF_ERROR(CheckName("name", request.name()));
@@ -209,7 +209,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
   switch (request.operation_case()) {
     case v1::WriteRequest::kCreate:
       AddQuery(out.target, "fieldManager", default_field_manager);
-      BASALT_RETURN_IF_ERROR(PrepareCreate(request, out));
+      BASALT_RETURN_IF_ERROR(PrepareCreate(request, job_uid, out));
       break;
     case v1::WriteRequest::kPatch:
       BASALT_RETURN_IF_ERROR(PreparePatch(request, default_field_manager, out));

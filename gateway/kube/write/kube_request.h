@@ -24,9 +24,10 @@ struct KubeRequest {
 // INVALID_ARGUMENT, with the field, where the request breaks a rule of gateway.proto, PERMISSION_DENIED where what is
 // created is not of the owner's key (gateway/access/body.h), or a part is patched that the service does not write
 // (gateway/access/patches.h): the API server never sees it.
+// `job_uid`: of the job that what is created has to name; empty: it is not compared.
 // `product` is who writes, "basalt-gateway/1.2"; a write names its owner after it.
 absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager,
-                                         std::string_view product);
+                                         std::string_view product, std::string_view job_uid = {});
 absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request, std::string_view product);
 
 // "/api/v1/namespaces/default/pods"; without `ns`: all there are. INVALID_ARGUMENT: the resource has no version or

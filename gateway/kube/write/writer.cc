@@ -59,8 +59,8 @@ void KubeWriter::Post(Task task) {
 
 // ---- coming in ----
 
-void KubeWriter::Write(v1::WriteRequest request, WriteDone done) {
-  absl::StatusOr<KubeRequest> prepared = PrepareWrite(request, options_.field_manager, options_.user_agent);
+void KubeWriter::Write(v1::WriteRequest request, WriteDone done, std::string_view job_uid) {
+  absl::StatusOr<KubeRequest> prepared = PrepareWrite(request, options_.field_manager, options_.user_agent, job_uid);
   absl::Status refused = prepared.status();
   if (refused.ok() && loop_.Now() >= until_) refused = NotSent(kNoLeader);
   if (!refused.ok()) {

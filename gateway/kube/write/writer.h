@@ -74,7 +74,8 @@ class KubeWriter {
   KubeWriter(const KubeWriter&) = delete;
   KubeWriter& operator=(const KubeWriter&) = delete;
 
-  void Write(v1::WriteRequest request, WriteDone done);
+  // `job_uid`: as PrepareWrite has it.
+  void Write(v1::WriteRequest request, WriteDone done, std::string_view job_uid = {});
   void Get(v1::GetRequest request, GetDone done);
 
   // No write goes out before `from`, nor at `until` or later, by the loop's clock. Those that come early wait within
