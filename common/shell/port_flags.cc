@@ -15,6 +15,10 @@ ABSL_FLAG(absl::Duration, grpc_idle_timeout, absl::Minutes(5),
           "a connection of the gRPC port without any call is closed after so long");
 ABSL_FLAG(absl::Duration, grpc_handshake_timeout, absl::Seconds(10),
           "a connection of the gRPC port on which the client does not speak HTTP/2 is closed after so long");
+ABSL_FLAG(
+    bool, grpc_reflection, false,
+    "the gRPC port serves reflection and channelz: whoever reaches it is told which services there are and who is "
+    "connected");
 ABSL_FLAG(int, metrics_max_connections, 128,
           "open connections of --metrics_listen; for one more the one that has been idle for longest is closed");
 ABSL_FLAG(absl::Duration, metrics_idle_timeout, absl::Seconds(30),
@@ -41,6 +45,7 @@ absl::StatusOr<rpc::GrpcBounds> GrpcBoundsFromFlags() {
   bounds.max_memory_bytes = static_cast<size_t>(memory_mb) << 20;
   bounds.idle_timeout = absl::GetFlag(FLAGS_grpc_idle_timeout);
   bounds.handshake_timeout = absl::GetFlag(FLAGS_grpc_handshake_timeout);
+  bounds.shows_itself = absl::GetFlag(FLAGS_grpc_reflection);
   absl::Status status = Check(bounds.max_streams >= 1, "grpc_max_streams", "at least 1");
   // Two messages of the largest size.
   status.Update(Check(memory_mb >= 128, "grpc_max_memory_mb", "at least 128"));

@@ -378,12 +378,22 @@ Permission CheckObject(const Ask& ask, const Row& row, const Known& known) {
   return NotOfThatKey(ask);
 }
 
+// Queues are of no namespace: their Commands and Events may be in any.
+std::string WhyNotThere(const Ask& ask, const kube::NamespaceRules& rules) {
+  if (ask.owner.member().service() == kQueue) return {};
+  const std::string_view key = ask.owner.key();
+  return rules.WhyNot(key.substr(0, key.find('/')));
+}
+
 Permission Check(const Ask& ask, const Known& known) {
   const Service service = ask.owner.member().service();
   if (SlotOf(ask.owner.key()) != ask.owner.slot()) {
     return Refuse(RefusalReason::kKey, absl::StatusCode::kPermissionDenied,
                   fmt::format("key '{}' is of slot {}, not of slot {}, which is named", CutUtf8(ask.owner.key(), 320),
                               SlotOf(ask.owner.key()), ask.owner.slot()));
+  }
+  if (const std::string why = WhyNotThere(ask, known.namespaces); !why.empty()) {
+    return Refuse(RefusalReason::kNamespace, absl::StatusCode::kPermissionDenied, why);
   }
   for (const Row& row : kRows) {
     if (row.service != service || !row.kind.Is(ask.resource.group(), ask.resource.plural())) continue;
@@ -403,6 +413,8 @@ std::string_view NameOf(RefusalReason refusal) {
       return "none";
     case RefusalReason::kKey:
       return "key";
+    case RefusalReason::kNamespace:
+      return "namespace";
     case RefusalReason::kKind:
       return "kind";
     case RefusalReason::kObject:

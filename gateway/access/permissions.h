@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "common/kube/namespace_rules.h"
 #include "gateway/access/job_memory.h"
 #include "gateway/route/cache.h"
 
@@ -25,10 +26,11 @@ namespace basalt::gateway {
 // Each is one value of a metric's label.
 enum class RefusalReason {
   kNone,
-  kKey,      // The key is not of the slot that the request names.
-  kKind,     // The service needs no such kind, or not that verb of it.
-  kObject,   // The object belongs to another key.
-  kUnknown,  // Nothing is known yet of the object. UNAVAILABLE; every other one is PERMISSION_DENIED.
+  kKey,        // The key is not of the slot that the request names.
+  kNamespace,  // The suite does nothing in the namespace of the key.
+  kKind,       // The service needs no such kind, or not that verb of it.
+  kObject,     // The object belongs to another key.
+  kUnknown,    // Nothing is known yet of the object. UNAVAILABLE; every other one is PERMISSION_DENIED.
 };
 
 // "key", "kind", …
@@ -47,6 +49,7 @@ struct Permission {
 struct Known {
   const Cache& cache;
   const JobMemory& jobs;
+  const kube::NamespaceRules& namespaces;
   absl::Time now;
 };
 

@@ -135,10 +135,11 @@ class PermissionsTest : public ::testing::Test {
     EXPECT_EQ(permission.is_unseen, row.is_unseen) << what;
     EXPECT_EQ(permission.job_uid, row.job_uid) << what;
   }
-  Known known() const { return {cache, memory, now}; }
+  Known known() const { return {cache, memory, namespaces, now}; }
 
   const bool is_rich;
   JobMemory memory;
+  kube::NamespaceRules namespaces;
   const absl::Time now = absl::FromUnixSeconds(1'750'000'000);
   const std::string long_pod = std::string(250, 'w');
   Deaf deaf;
@@ -338,6 +339,25 @@ TEST_F(PermissionsTest, NothingIsDoneForAJobThatIsNotKnown) {
   expect(RefusalReason::kUnknown, /*is_unseen=*/false);
   memory.JobGone("ns/nojob", "uid-nojob", now - absl::Minutes(4));
   expect(RefusalReason::kNone, /*is_unseen=*/true);
+}
+
+TEST_F(PermissionsTest, NothingIsDoneInANamespaceThatIsNotServed) {
+  namespaces = kube::NamespaceRules({"team"}, "basalt-system");
+  const Row rows[] = {
+      {kJob, "kube-system/j", "create", "jobs.batch.volcano.sh", "kube-system", "j", RefusalReason::kNamespace},
+      {kJob, "basalt-system/j", "create", "jobs.batch.volcano.sh", "basalt-system", "j", RefusalReason::kNamespace},
+      {kJob, "prod/j", "get", "secrets", "prod", "j-ssh", RefusalReason::kNamespace},
+      {kJob, "team/j", "create", "jobs.batch.volcano.sh", "team", "j", RefusalReason::kNone},
+      {kGroup, "kube-system/g", "create", "podgroups.scheduling.volcano.sh", "kube-system", "g",
+       RefusalReason::kNamespace},
+      {kGroup, "prod", "create", "podgroups.scheduling.run.ai", "prod", "g", RefusalReason::kNamespace},
+      {kGroup, "prod/", "create", "podgroups.scheduling.volcano.sh", "prod", "g", RefusalReason::kNamespace},
+      {kGroup, "team", "create", "podgroups.scheduling.run.ai", "team", "g", RefusalReason::kNone},
+      {kGroup, "team", "create", "events", "default", "pyflow.17a", RefusalReason::kNone},
+      {kQueue, "red", "create", "events", "default", "red.17a", RefusalReason::kNone},
+      {kQueue, "red", "delete uid-close", "commands.bus.volcano.sh", "ns", "close", RefusalReason::kNone},
+  };
+  for (const Row& row : rows) Expect(row);
 }
 
 TEST_F(PermissionsTest, WhatWasReadIsComparedByItsOwner) {

@@ -18,6 +18,7 @@
 #include "common/base/version.h"
 #include "common/http/kubeconfig/kubeconfig.h"
 #include "common/http/proxy.h"
+#include "common/kube/namespace_rules.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
 #include "common/shell/listen.h"
@@ -56,6 +57,9 @@ ABSL_FLAG(
     std::string, volcano_profile, "compat",
     "how pods of the schedulers of --scheduler_name are grouped: compat (the pods of each controller are a group, "
     "as Volcano's own controller has it) or rich (by the rules of all kinds, as KAI's pods are)");
+ABSL_FLAG(std::vector<std::string>, namespaces, {},
+          "namespaces in which jobs and pods are served, for example team-a,team-b; empty or '*': all. kube-system and "
+          "--lease_namespace (unless that is 'default') only where they are named: '*,kube-system'");
 ABSL_FLAG(absl::Duration, grace, absl::Seconds(5), "how long the slots of a replica that went away wait for it");
 ABSL_FLAG(absl::Duration, formation, absl::Milliseconds(500),
           "how long the first replica of a service waits for others to share its slots with");
@@ -180,6 +184,8 @@ absl::Status Serve() {
   if (!members.ok()) return members.status();
   ProcessOptions options = OptionsFromFlags();
   BASALT_RETURN_IF_ERROR(CheckSchedulers(options.gateway));
+  const std::string own = lead->lease_namespace == "default" ? "" : lead->lease_namespace;
+  options.gateway.hub.namespaces = kube::NamespaceRules(absl::GetFlag(FLAGS_namespaces), own);
   options.gateway.lead = *std::move(lead);
   const absl::StatusOr<rpc::GrpcBounds> grpc_bounds = shell::GrpcBoundsFromFlags();
   if (!grpc_bounds.ok()) return grpc_bounds.status();

@@ -25,6 +25,7 @@
 
 #include "basalt/storage/v1/storage.pb.h"
 #include "common/exec/loop.h"
+#include "common/kube/namespace_rules.h"
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
 #include "gateway/access/permissions.h"
@@ -48,6 +49,7 @@ struct HubOptions {
   size_t tombstone_bytes = 16 << 20;  // For each replica, and for what nobody owns of each service.
   InterestOptions interests;
   RouteOptions routes;
+  kube::NamespaceRules namespaces;  // Those in which replicas may ask for something.
   absl::Duration stats_period = absl::Seconds(1);
   absl::Duration save_again = absl::Milliseconds(500);  // After an assignment could not be saved.
   absl::Duration between_refusals = absl::Seconds(1);   // That are logged; all are counted.
@@ -106,7 +108,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   // OK, or why the sender is not the process that is known by that name.
   absl::Status CheckToken(const v1::Owner& sender) const;
   void Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why);
-  Known known() { return {cache_, jobs_, loop_.Now()}; }
+  Known known() { return {cache_, jobs_, options_.namespaces, loop_.Now()}; }
   // Of an object that the gateway does not know: read, compared, and written with the UID and version that were read.
   void LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done);
   void WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,

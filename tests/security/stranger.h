@@ -26,7 +26,9 @@ namespace basalt::security {
 
 class StrangerTest : public ::testing::Test {
  protected:
-  StrangerTest() {
+  // `served`: --namespaces of the gateway.
+  explicit StrangerTest(std::vector<std::string> served = {})
+      : gateway(loop, client, random, *metrics, health, GatewayFlags(served)) {
     Create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"prod"}})");
     gateway.Start();
     time.Advance(absl::Seconds(2));
@@ -110,10 +112,11 @@ class StrangerTest : public ::testing::Test {
     if (crds.ok()) options.crds = *std::move(crds);
     return options;
   }
-  static gateway::GatewayOptions GatewayFlags() {
+  static gateway::GatewayOptions GatewayFlags(const std::vector<std::string>& served) {
     gateway::GatewayOptions options;
     options.hub.cluster = "c";
     options.hub.version = "1";
+    options.hub.namespaces = kube::NamespaceRules(served);
     return options;
   }
 
@@ -125,7 +128,7 @@ class StrangerTest : public ::testing::Test {
   http::DirectClient client{loop, server_loop, api};
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
   obs::Health health;
-  gateway::Gateway gateway{loop, client, random, *metrics, health, GatewayFlags()};
+  gateway::Gateway gateway;
   std::vector<std::unique_ptr<gateway::testing::FakeReplica>> strangers;  // By service.
 };
 

@@ -128,8 +128,12 @@ std::string PodOf(const std::string& ns, const std::string& name, const std::str
 
 constexpr char kMark[] = R"({"metadata":{"annotations":{"volcano.sh/controller-out-of-sync":"true"}}})";
 
+struct StrangerEverywhereTest : StrangerTest {
+  StrangerEverywhereTest() : StrangerTest({"*", "kube-system"}) {}
+};
+
 // The slot of any key is won by choosing a member's name.
-TEST_F(StrangerTest, AKeyThatIsNoJobOpensNothing) {
+TEST_F(StrangerEverywhereTest, AKeyThatIsNoJobOpensNothing) {
   Create(PodOf("kube-system", "etcd-node-0"));
   Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kube-dns","namespace":"kube-system"},)"
          R"("spec":{"ports":[{"port":53}]}})");
@@ -188,6 +192,18 @@ TEST_F(StrangerTest, AJobGetsNothingThatIsNotItsOwn) {
   const auto marked = Patch(own, kMerge, kMark);
   ASSERT_THAT(marked, IsOk());
   EXPECT_TRUE(marked->has_object()) << marked->DebugString();
+}
+
+TEST_F(StrangerTest, NoJobIsMadeAmongWhatTheClusterItselfRuns) {
+  auto creation = WriteOf(kJob, "kube-system/evil", kube::kJobs, "kube-system", "evil");
+  creation.mutable_create()->set_body(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"evil","namespace":"kube-system"},)"
+      R"("spec":{"tasks":[{"name":"t","replicas":1,"template":{"spec":{"hostPID":true,"containers":)"
+      R"([{"name":"c","image":"i"}]}}}]}})");
+  const auto answer = Write(creation);
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(answer.status().message()), HasSubstr("only where --namespaces names it"));
+  EXPECT_TRUE(Stored("jobs.batch.volcano.sh", "evil", "kube-system").is_null());
 }
 
 }  // namespace

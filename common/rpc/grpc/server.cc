@@ -15,9 +15,16 @@
 namespace basalt::rpc {
 namespace {
 
-void InitPluginsOnce() {
+void InitHealthOnce() {
   static const bool done = [] {
     grpc::EnableDefaultHealthCheckService(true);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+void InitPluginsOnce() {
+  static const bool done = [] {
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::channelz::experimental::InitChannelzService();
     return true;
@@ -64,7 +71,8 @@ class Server final : public GrpcServer {
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
                                                               std::vector<std::unique_ptr<GrpcService>> services) {
-  InitPluginsOnce();
+  InitHealthOnce();
+  if (options.bounds.shows_itself) InitPluginsOnce();
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);

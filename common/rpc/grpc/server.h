@@ -1,6 +1,6 @@
 #pragma once
 
-// The shell of every server: one gRPC port with our services, health, reflection and channelz.
+// The shell of every server: one gRPC port with our services and health; reflection and channelz where a flag says so.
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +18,9 @@ struct GrpcBounds {
   size_t max_memory_bytes = size_t{2} << 30;
   absl::Duration idle_timeout = absl::Minutes(5);        // A connection without a call is closed.
   absl::Duration handshake_timeout = absl::Seconds(10);  // One on which nobody speaks HTTP/2 is closed.
+  // Whoever asks is told which services there are (reflection) and who is connected (channelz). Once a server of the
+  // process has it, those that follow do.
+  bool shows_itself = false;
 };
 
 struct GrpcServerOptions {

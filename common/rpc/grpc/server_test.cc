@@ -1,7 +1,9 @@
 // What a server says of itself, and what a status becomes on the wire.
 #include "common/rpc/grpc/server.h"
 
+#include <google/protobuf/empty.pb.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/client_unary_call.h>
 
 #include "basalt/common/v1/health.grpc.pb.h"
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
@@ -60,6 +62,30 @@ grpc::StatusCode Check(HealthStub& stub, absl::Duration patience) {
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(patience));
   grpc::health::v1::HealthCheckResponse response;
   return stub.Check(&context, {}, &response).error_code();
+}
+
+// Whether the server of that port has the method.
+bool Serves(int port, const char* name) {
+  const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(kTimeout));
+  const google::protobuf::Empty request;
+  google::protobuf::Empty response;
+  const grpc::internal::RpcMethod method(name, grpc::internal::RpcMethod::NORMAL_RPC);
+  const grpc::Status status = grpc::internal::BlockingUnaryCall<google::protobuf::Empty, google::protobuf::Empty>(
+      channel.get(), method, &context, request, &response);
+  return status.error_code() != grpc::StatusCode::UNIMPLEMENTED;
+}
+
+TEST(GrpcBoundsTest, AServerShowsItsServicesAndConnectionsOnlyWhereItIsAskedTo) {
+  constexpr const char* kMethods[] = {"/grpc.channelz.v1.Channelz/GetServers",
+                                      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+  // In this order: plugins of gRPC are for all servers of a process that begin later.
+  for (const bool shows_itself : {false, true}) {
+    const auto server = GrpcServer::Start({.bounds = {.shows_itself = shows_itself}}, {});
+    ASSERT_TRUE(server.ok()) << server.status();
+    for (const char* method : kMethods) EXPECT_EQ(Serves((*server)->port(), method), shows_itself) << method;
+  }
 }
 
 TEST(GrpcBoundsTest, AStreamBeyondTheBoundOfItsConnectionWaitsAndOtherConnectionsGoOn) {

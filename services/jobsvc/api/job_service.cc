@@ -135,7 +135,12 @@ class JobServiceImpl final : public JobService::CallbackService {
 
  private:
   static absl::StatusOr<Manifest> Read(const Core& core, const job::v1::SubmitJobRequest& request) {
-    return ReadManifest(request.manifest_json(), request.namespace_(), core.parts.defaults);
+    absl::StatusOr<Manifest> manifest =
+        ReadManifest(request.manifest_json(), request.namespace_(), core.parts.defaults);
+    if (!manifest.ok()) return manifest;
+    const std::string why = core.parts.namespaces.WhyNot(manifest->job.meta().namespace_());
+    if (!why.empty()) return rpc::InvalidField("metadata.namespace", why);
+    return manifest;
   }
 
   // A call about one job, which its owner answers. `question`: it does no harm when it is asked twice.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/exec/loop.h"
+#include "common/kube/namespace_rules.h"
 #include "common/rpc/grpc/service.h"
 #include "common/rpc/members.h"
 #include "services/jobsvc/api/job_api.h"
@@ -18,6 +19,7 @@ struct JobServiceParts {
   std::unique_ptr<rpc::Members> members;
   std::shared_ptr<watch::WatchHub> hub;
   DefaultOptions defaults = {};
+  kube::NamespaceRules namespaces = {};  // Into which jobs are submitted.
 };
 
 // The loop outlives the server that the services are given to. Destroying them ends what is under way at other

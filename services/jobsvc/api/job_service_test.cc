@@ -152,5 +152,37 @@ TEST(JobServiceTest, ASubmissionIsAnsweredHereAlsoWhereTheJobWasAnothersFirst) {
   }
 }
 
+TEST(JobServiceTest, ASubmissionIntoANamespaceThatIsNotServedIsRefusedByItsField) {
+  SteppedLoop loop;
+  loop.timers_are_due = true;
+  auto server = rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::make_unique<SilentWorkers>(),
+                                                                  .members = std::make_unique<ChangingMembers>(),
+                                                                  .hub = std::make_shared<watch::WatchHub>()}));
+  ASSERT_THAT(server, testing::IsOk());
+  for (int service = 0; service < 2; ++service) loop.Step();
+  const auto stub = job::v1::JobService::NewStub(
+      grpc::CreateChannel(fmt::format("127.0.0.1:{}", (*server)->port()), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  job::v1::SubmitJobRequest request;
+  request.set_namespace_("kube-system");
+  request.set_manifest_json(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j"},"spec":{"tasks":[)"
+      R"({"name":"t","replicas":2,"template":{"spec":{"hostPID":true,"containers":[{"name":"c","image":"i"}]}}}]}})");
+  job::v1::Job job;
+  std::promise<grpc::Status> answer;
+  rpc::ConstructionFence prepared;
+  prepared.Release();
+  stub->async()->SubmitJob(&context, &request, &job, [&](const grpc::Status& status) {
+    prepared.Acquire();
+    answer.set_value(status);
+  });
+  loop.Step();
+  const grpc::Status status = answer.get_future().get();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(),
+            "metadata.namespace: namespace 'kube-system' is served only where --namespaces names it");
+  (*server)->Drain(absl::ZeroDuration());
+}
+
 }  // namespace
 }  // namespace basalt::jobsvc

@@ -8,6 +8,7 @@
 #include "absl/flags/flag.h"
 #include "absl/time/time.h"
 #include "common/kube/names.h"
+#include "common/kube/namespace_rules.h"
 #include "common/shell/service_process.h"
 #include "common/watch/watch_hub.h"
 #include "services/jobsvc/main/parts.h"
@@ -22,6 +23,9 @@ ABSL_FLAG(uint32_t, max_watches, basalt::watch::WatchHub::kMaxWatches,
           "how many watches of clients a replica tells of its jobs; one more is refused");
 ABSL_FLAG(std::vector<std::string>, scheduler_name, {std::string(basalt::kube::kDefaultScheduler)},
           "schedulers; the first is that of jobs that name none");
+ABSL_FLAG(std::vector<std::string>, namespaces, {},
+          "namespaces into which jobs are submitted; empty or '*': all but kube-system, which has to be named. As the "
+          "gateway has it, which refuses the others in any case");
 ABSL_DECLARE_FLAG(int, workers);
 
 int main(int argc, char** argv) {
@@ -35,7 +39,8 @@ int main(int argc, char** argv) {
     options.history_limits.bytes =
         (int64_t{absl::GetFlag(FLAGS_history_mib)} << 20) / std::max(1, absl::GetFlag(FLAGS_workers));
     return basalt::jobsvc::MakePartsWith(metrics, options, absl::GetFlag(FLAGS_per_job_metrics),
-                                         absl::GetFlag(FLAGS_max_watches));
+                                         absl::GetFlag(FLAGS_max_watches),
+                                         basalt::kube::NamespaceRules(absl::GetFlag(FLAGS_namespaces)));
   };
   return basalt::shell::RunService(argc, argv, "jobsvc", basalt::gateway::v1::SERVICE_KIND_JOB, make_parts);
 }

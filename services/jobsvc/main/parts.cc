@@ -54,19 +54,20 @@ class OwningController final : public runtime::Controller {
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health&) { return MakePartsWith(metrics, {}, false); }
 
 shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOptions& options, bool per_job_metrics,
-                                  size_t max_watches) {
+                                  size_t max_watches, const kube::NamespaceRules& namespaces) {
   const auto job_metrics = std::make_shared<JobMetrics>(metrics, per_job_metrics);
   const auto hub = std::make_shared<watch::WatchHub>(max_watches);
   shell::ServiceParts parts;
   parts.make_controller = [hub, options, job_metrics](runtime::Context& context) {
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);
   };
-  parts.make_services = [hub, defaults = options.defaults](runtime::Replica& replica, Loop& api_loop) {
+  parts.make_services = [hub, namespaces, defaults = options.defaults](runtime::Replica& replica, Loop& api_loop) {
     return MakeJobServices(
         api_loop, {.workers = std::make_unique<runtime::TypedReplica<JobController, OwningController>>(replica),
                    .members = std::make_unique<shell::ReplicaMembers>(replica),
                    .hub = hub,
-                   .defaults = defaults});
+                   .defaults = defaults,
+                   .namespaces = namespaces});
   };
   return parts;
 }
