@@ -122,8 +122,8 @@ class Stepping {
   QueueStep Close() const {
     if (facts_.name == kube::kRootQueue) return EndCommand(fmt::format("{}: root cannot be closed", Named()), true);
     if (!IsClosed(state_)) return Become(QueueAction::kClose, Named());
-    // With that mark an open parent would open it again.
-    if (mark_ == kTrue && !parent_is_closed_ && !IsMarkRefused()) return Mark(false);
+    // With that mark its parent would open it again, now or later: whoever closes the queue itself has the last word.
+    if (mark_ == kTrue && !IsMarkRefused()) return Mark(false);
     return EndCommand(fmt::format("{}: the queue is {}", Named(), facts_.queue->state()), false);
   }
 

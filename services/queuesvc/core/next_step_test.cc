@@ -158,7 +158,10 @@ TEST(NextStepTest, WhatACommandAsksFor) {
        "waits: command ns/c: parent p is Closed, and has to be opened first"},
       {"OpenQueue", "Closing", "true", "Closing", 0, "apply Closed"},  // It waits, and the rest goes on.
       {"OpenQueue", "Closed", "", "Unknown", 0, "apply Open"},
-      {"CloseQueue", "Closed", "true", "Closed", 0, "done: command ns/c: the queue is Closed"},
+      {"CloseQueue", "Closed", "true", "Closed", 0, "mark false"},
+      {"CloseQueue", "Closing", "true", "Closing", 1, "mark false"},
+      {"CloseQueue", "Open", "true", "Closed", 0, "apply Closed"},  // Its mark goes then.
+      {"CloseQueue", "Closed", "false", "Closed", 0, "done: command ns/c: the queue is Closed"},
       // Actions that there are not.
       {"DrainQueue", "Open", "", "Open", 0,
        "refused: command ns/c: action 'DrainQueue' is none of a queue: OpenQueue, CloseQueue, SyncQueue"},

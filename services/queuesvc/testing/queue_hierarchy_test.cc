@@ -54,9 +54,9 @@ class Model {
 
   static bool IsClosed(const Queue& queue) { return queue.state == "Closed" || queue.state == "Closing"; }
   static void Close(Queue& queue) { queue.state = "Closing"; }
-  // A queue that somebody closes is not opened with its parent.
-  void CloseByHand(Queue& queue) const {
-    if (queue.mark == "true" && !IsBelowClosed(queue)) queue.mark = "false";
+  // A queue that somebody closes is not opened with its parent, wherever its parent is.
+  static void CloseByHand(Queue& queue) {
+    if (queue.mark == "true") queue.mark = "false";
     if (!IsClosed(queue)) Close(queue);
   }
   static void Open(Queue& queue) {
@@ -292,7 +292,7 @@ class Hierarchy {
     for (uint64_t more = IsLeaf(name) ? 1 + random_.Uniform(3) : 1; more > 0; --more) {
       rig_.Command(fmt::format("c-{:05}", next_++), name, action);
       if (action == kOpenQueue && !model_.IsBelowClosed(queue)) Model::Open(queue);
-      if (action == kCloseQueue && name != "root") model_.CloseByHand(queue);
+      if (action == kCloseQueue && name != "root") Model::CloseByHand(queue);
       text += fmt::format(" {}", action);
       action = random_.OneIn(2) ? kOpenQueue : kCloseQueue;
     }

@@ -129,6 +129,32 @@ TEST(QueueRigTest, WhicheverWriteIsLostATreeIsClosedAndOpened) {
   }
 }
 
+// The last explicit word about a queue counts, whatever became of its parent before.
+TEST(QueueRigTest, AQueueThatIsClosedByHandBelowAClosedParentStaysClosed) {
+  for (const bool at_once : {false, true}) {
+    SCOPED_TRACE(at_once ? "the parent is closed in the same moment" : "the parent is closed before");
+    QueueRig rig;
+    rig.Start();
+    rig.MakeQueue("p", "root");
+    rig.MakeQueue("c", "p");
+    rig.MakeQueue("other", "p");
+    rig.Run(absl::Minutes(1));
+    rig.Command("close-p", "p", kCloseQueue);
+    if (!at_once) rig.Run(absl::Minutes(1));
+    rig.Command("close-c", "c", kCloseQueue);
+    rig.Run(absl::Minutes(1));
+    EXPECT_EQ(rig.StateOf("c"), "Closed");
+    rig.Command("open-p", "p", kOpenQueue);
+    rig.Run(absl::Minutes(1));
+    EXPECT_EQ(rig.StateOf("c"), "Closed");
+    EXPECT_EQ(rig.StateOf("other"), "Open") << "nobody but its parent had closed it";
+    rig.Command("open-c", "c", kOpenQueue);
+    rig.Run(absl::Minutes(1));
+    EXPECT_EQ(rig.StateOf("c"), "Open");
+    rig.ExpectNothingIsWrittenAgain();
+  }
+}
+
 TEST(QueueRigTest, RootIsNotClosedAndQueuesBelowThemselvesHaveNobodyAboveThem) {
   QueueRig rig;
   rig.Start();
