@@ -111,6 +111,22 @@ inline bool EndsEffect(Meaning meaning, Retry& retry, absl::Time now, Random& ra
   return true;
 }
 
+// The version of an object that a write named and that another one has taken the place of, as a conflict said. Such a
+// conflict is no refusal: the write is made again, by what is there then, as soon as another version is seen. A watch
+// may be late, so that the object is read for that. Where the read shows the same version once more the conflict has
+// another cause, and is a failure like any other.
+class OutdatedVersion {
+ public:
+  // `version` is what the write named.
+  void Record(int64_t version) { version_ = version; }
+  // Whether a write that names this version would meet the same conflict once more.
+  bool Blocks(int64_t version) const { return version_ != 0 && version == version_; }
+  void Forget() { version_ = 0; }
+
+ private:
+  int64_t version_ = 0;  // 0: none.
+};
+
 // Effects under names that share one back-off, each of them under way once at a time.
 class EffectSet {
  public:

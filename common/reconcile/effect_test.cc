@@ -122,6 +122,17 @@ TEST(EffectTest, BeginsOnceAtATime) {
   EXPECT_FALSE(many.empty());
 }
 
+TEST(OutdatedVersionTest, BlocksTheVersionThatHasMetAnotherOneAlone) {
+  OutdatedVersion outdated;
+  EXPECT_FALSE(outdated.Blocks(0)) << "a write without a version meets no other one";
+  EXPECT_FALSE(outdated.Blocks(7));
+  outdated.Record(7);
+  EXPECT_TRUE(outdated.Blocks(7));
+  EXPECT_FALSE(outdated.Blocks(8));
+  outdated.Forget();
+  EXPECT_FALSE(outdated.Blocks(7));
+}
+
 TEST(WhileThereTest, DropsTheAnswerOfAnOwnerThatIsGone) {
   auto owner = std::make_unique<std::string>();
   const auto append = [](std::string& to, std::string answer) { to += answer; };

@@ -79,7 +79,7 @@ constexpr Row kRows[] = {
     {kGroup, kube::kDaemonSets, kGet, Rule::kPodsOwner},
     {kGroup, kube::kStatefulSets, kGet, Rule::kPodsOwner},
     {kGroup, kube::kBatchJobs, kGet, Rule::kPodsOwner},
-    {kQueue, kube::kQueues, kCreate | kPatch | kDelete, Rule::kIsKey, {}, true},
+    {kQueue, kube::kQueues, kGet | kCreate | kPatch | kDelete, Rule::kIsKey, {}, true},
     {kQueue, kube::kCommands, kCreate | kDelete, Rule::kQueuesCommand},
     {kQueue, kube::kEvents, kGet | kCreate | kPatch, Rule::kQueuesEvent},
 };

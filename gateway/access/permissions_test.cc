@@ -298,6 +298,8 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kQueue, "red", "patch u", "queues.scheduling.volcano.sh/status", "", "red", RefusalReason::kNone},
       {kQueue, "red", "create", "queues.scheduling.volcano.sh", "", "red", RefusalReason::kNone},
       {kQueue, "red", "patch u", "queues.scheduling.volcano.sh/status", "", "blue", RefusalReason::kObject},
+      {kQueue, "red", "get", "queues.scheduling.volcano.sh", "", "red", RefusalReason::kNone},
+      {kQueue, "red", "get", "queues.scheduling.volcano.sh", "", "blue", RefusalReason::kObject},
       {kQueue, "red", "delete u", "queues.scheduling.volcano.sh", "", "red", RefusalReason::kNone},
       {kQueue, "red", "delete u", "queues.scheduling.volcano.sh", "", "blue", RefusalReason::kObject},
       {kQueue, "red", "get", "secrets", "ns", "red", RefusalReason::kKind},

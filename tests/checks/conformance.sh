@@ -47,7 +47,7 @@ want "PG G"{{1..13},14{a..c},15,16{a,b},17,18,19{a,b},{20..25},26{a..c},{27..29}
   "PG G"{43{a..f},{44..46},47{a,b},{48..51}}
 want "PG 12."{1{a..c},2,3,4{a,b},5{a..f},{6..8},9{a,b},10,11{a,b},12{a..c},13,14{a,b},15,16,17{a,b},18{a,b}}
 # Of the queue controller.
-want "QC 13."{{1..15},16{a..n},17} "QC Q"{1..15} "QC S"{{1..9},10{a,b}}
+want "QC 13."{{1..15},16{a..n},17,18} "QC Q"{1..15} "QC S"{{1..9},10{a,b}}
 # Of users of upstream, by the ids of docs/spec/user-cases.md: those with odd numbers.
 want "UC U"{{1..49..2},9b,{51..73..2}}
 

@@ -183,6 +183,11 @@ std::optional<absl::Time> QueueController::HeldUntil(QueueEntry& entry) const {
   return waits ? std::optional(entry.next_publish) : std::nullopt;
 }
 
+bool QueueController::IsOutdated(std::string_view name, const QueueEntry& entry) const {
+  const kube::v1::Queue* const queue = queues_.Find(name);
+  return queue != nullptr && NamesVersion(entry.step.kind) && entry.outdated.Blocks(queue->meta().resource_version());
+}
+
 void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   if (kube::IsKaiQueueKey(key)) return;  // Never written.
   QueueEntry& entry = entries_.FindOrMake(key);
@@ -194,7 +199,7 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   entry.step = NextStepOf(key, entry);
   if (entry.step.kind == QueueStep::Kind::kNothing) entry.ForgetFailures();
   entry.held_until = HeldUntil(entry);
-  entry.is_sent = !entry.write_in_flight && !entry.held_until;
+  entry.is_sent = !entry.write_in_flight && !entry.held_until && !IsOutdated(key, entry);
   if (!entry.is_awaited) {
     const absl::Status recorded = records_.Update(std::string(key), queues_.Find(key), context_.ApiNow(), entry, batch);
     if (!recorded.ok()) context_.Fail(recorded);

@@ -91,6 +91,8 @@ class QueueController : public runtime::Controller {
 
   // Until when the step of the entry has to wait; nullopt: it need not.
   std::optional<absl::Time> HeldUntil(QueueEntry& entry) const;
+  // Whether the step names a version of the queue that another one has taken the place of: the newer one is waited for.
+  bool IsOutdated(std::string_view name, const QueueEntry& entry) const;
 
   // -- age_history.cc --
   void AgeHistoryLater();
@@ -110,6 +112,11 @@ class QueueController : public runtime::Controller {
   // `counts`: as they were when the step was sent.
   void OnWritten(const std::string& name, QueueEntry& entry, const QueueStep& sent,
                  const queue::v1::PodGroupCounts& counts, runtime::WriteOutcome outcome);
+  // The write of the step named that version, and met another one, which is read.
+  void OnOutdated(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, int64_t version);
+  void OnRead(const std::string& name, QueueStep::Kind sent, int64_t version,
+              const absl::StatusOr<gateway::v1::GetResponse>& answer);
+  void TryAgain(const std::string& name, Retry& retry);
 
   runtime::Context& context_;
   obs::Metrics* const metrics_;

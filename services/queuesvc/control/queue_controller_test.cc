@@ -224,5 +224,57 @@ TEST_F(QueueControllerTest, AWriteThatFailsIsMadeAgainLaterAndLater) {
   EXPECT_LE(tries, 12);
 }
 
+// A read shows the version that the write had named: what answers with a conflict is something else, as a policy may.
+TEST_F(QueueControllerTest, AConflictThatNoOtherVersionExplainsIsARefusal) {
+  QueueController controller(context_, nullptr, {});
+  Open(controller);
+  gateway::v1::GetResponse read;
+  kube::v1::Queue& queue = *read.mutable_object()->mutable_queue();
+  queue.mutable_meta()->set_name(kQueue);
+  queue.mutable_meta()->set_uid("queue-uid");
+  queue.mutable_meta()->set_resource_version(7);
+  queue.set_parent("root");
+  controller.OnShared(std::string(kube::kWatchQueues), read.object(), /*gone=*/false);
+  context_.RunPasses(controller);
+  int tries = 0;
+  for (int second = 0; second < 60; ++second) {
+    while (!context_.writes.empty()) {
+      ASSERT_LE(++tries, 12) << "it is written again and again";
+      context_.Answer(Refused(409, "Conflict", "the object has been modified"), controller);
+      ASSERT_EQ(context_.gets.size(), 1U);
+      context_.Answer(read, controller);
+    }
+    context_.Advance(absl::Seconds(1), controller);
+  }
+  EXPECT_GE(tries, 4);
+}
+
+// The API server cannot be asked: the write is made again as soon as the watch shows the newer version, or later.
+TEST_F(QueueControllerTest, AConflictWhoseReadFailsIsOverOnceTheWatchShowsTheNewerVersion) {
+  QueueController controller(context_, nullptr, {});
+  Open(controller);
+  kube::v1::Object object;
+  object.mutable_queue()->mutable_meta()->set_name(kQueue);
+  object.mutable_queue()->mutable_meta()->set_uid("queue-uid");
+  object.mutable_queue()->mutable_meta()->set_resource_version(7);
+  object.mutable_queue()->set_parent("root");
+  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+  context_.RunPasses(controller);
+  context_.Answer(Refused(409, "Conflict"), controller);
+  EXPECT_TRUE(context_.writes.empty()) << "the read is under way";
+  object.mutable_queue()->mutable_meta()->set_resource_version(8);
+  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+  context_.RunPasses(controller);
+  ASSERT_EQ(context_.writes.size(), 1U);
+  EXPECT_EQ(context_.writes.front().request.patch().resource_version(), 8);
+  context_.Answer(Refused(409, "Conflict"), controller);
+  context_.Answer(absl::UnavailableError("no gateway"), controller);
+  EXPECT_TRUE(context_.writes.empty()) << "this read is about the version before";
+  context_.Answer(absl::UnavailableError("no gateway"), controller);
+  EXPECT_TRUE(context_.writes.empty());
+  context_.Advance(absl::Seconds(1), controller);
+  EXPECT_EQ(context_.writes.size(), 1U);
+}
+
 }  // namespace
 }  // namespace basalt::queuesvc

@@ -12,6 +12,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/queue_record.pb.h"
 #include "common/history/entries.h"
+#include "common/reconcile/effect.h"
 #include "common/reconcile/retry.h"
 #include "common/runtime/events/object_events.h"
 #include "common/runtime/watch/publisher.h"
@@ -48,6 +49,7 @@ struct QueueEntry {
   Retry counts_retry;
   Retry deletion_retry;            // Of Commands.
   const Retry* refused = nullptr;  // Of these, that of the refusal which is recorded; null: it is not known.
+  OutdatedVersion outdated;        // Of the queue, which a write of its state or its parent named.
   absl::Time next_publish = absl::InfinitePast();
 
   // ---- what is recorded (store/queue_store.h) ----

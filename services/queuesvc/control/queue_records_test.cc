@@ -345,6 +345,7 @@ TEST_F(QueueRecordsTest, ARefusalIsOneEntryHoweverOftenItIsTriedAndAcrossARestar
 TEST_F(QueueRecordsTest, AConflictAndALostAnswerAreNoRefusals) {
   Tell("");
   Answer(Refused(409, "Conflict", "changed meanwhile"));
+  context_->Answer(absl::UnavailableError("nobody can be asked"), *controller_);
   context_->Advance(absl::Minutes(1), *controller_);
   Answer({.kind = runtime::WriteOutcome::Kind::kUnknown, .status = absl::UnavailableError("lost")});
   EXPECT_THAT(History(), IsEmpty());

@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "common/kube/requests.h"
 #include "common/obs/log.h"
+#include "common/reconcile/effect.h"
 #include "services/queuesvc/control/queue_controller.h"
 #include "services/queuesvc/core/queue_requests.h"
 
@@ -39,32 +41,57 @@ void QueueController::Send(const std::string& name, QueueEntry& entry, gateway::
   entry.write_in_flight = true;
   const bool ends_command = entry.step.kind == QueueStep::Kind::kEndCommand;
   const std::string command = ends_command ? request.delete_().uid() : std::string();
-  context_.Write(
-      name, std::move(request),
-      [this, name, sent = entry.step, counts = entry.pod_groups.counts(), command](runtime::WriteOutcome outcome) {
-        QueueEntry* const written = entries_.Find(name);
-        if (written == nullptr) return;
-        if (sent.kind == QueueStep::Kind::kEndCommand) return OnCommandDeleted(name, *written, command, outcome);
-        OnWritten(name, *written, sent, counts, std::move(outcome));
-      });
+  const int64_t version = request.patch().resource_version();
+  context_.Write(name, std::move(request),
+                 [this, name, sent = entry.step, counts = entry.pod_groups.counts(), command,
+                  version](runtime::WriteOutcome outcome) {
+                   QueueEntry* const written = entries_.Find(name);
+                   if (written == nullptr) return;
+                   written->write_in_flight = false;
+                   if (sent.kind == QueueStep::Kind::kEndCommand) {
+                     return OnCommandDeleted(name, *written, command, outcome);
+                   }
+                   if (version != 0 && AnswerOf(outcome) == Answer::kConflict) {
+                     return OnOutdated(name, *written, sent.kind, version);
+                   }
+                   OnWritten(name, *written, sent, counts, std::move(outcome));
+                 });
 }
 
 void QueueController::OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
                                        const runtime::WriteOutcome& outcome) {
-  entry.write_in_flight = false;
-  using Kind = runtime::WriteOutcome::Kind;
-  const bool is_gone = outcome.kind == Kind::kDone || (outcome.kind == Kind::kRefused && outcome.error.code() == 404);
-  if (is_gone) {
-    entry.commands.MarkDeleted(uid);
-    return entry.deletion_retry.Succeed();
-  }
-  entry.deletion_retry.Fail(context_.ApiNow(), context_.random());
-  context_.WakeAt(name, entry.deletion_retry.until());
+  const Answer answer = AnswerOf(outcome);
+  if (answer != Answer::kDone && answer != Answer::kNotFound) return TryAgain(name, entry.deletion_retry);
+  entry.commands.MarkDeleted(uid);
+  entry.deletion_retry.Succeed();
+}
+
+void QueueController::TryAgain(const std::string& name, Retry& retry) {
+  retry.Fail(context_.ApiNow(), context_.random());
+  context_.WakeAt(name, retry.until());
+}
+
+void QueueController::OnOutdated(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, int64_t version) {
+  entry.outdated.Record(version);
+  if (IsOfStatus(sent)) entry.next_publish = absl::InfinitePast();
+  context_.Get(name, kube::GetOf(kube::kQueues, "", name),
+               [this, name, sent, version](const absl::StatusOr<gateway::v1::GetResponse>& answer) {
+                 OnRead(name, sent, version, answer);
+               });
+}
+
+void QueueController::OnRead(const std::string& name, QueueStep::Kind sent, int64_t version,
+                             const absl::StatusOr<gateway::v1::GetResponse>& answer) {
+  if (answer.ok() && answer->has_object()) context_.MergeAnswer(name, answer->object(), /*gone=*/false);
+  QueueEntry* const entry = entries_.Find(name);
+  const kube::v1::Queue* const queue = queues_.Find(name);
+  if (entry == nullptr || !entry->outdated.Blocks(version)) return;
+  entry->outdated.Forget();
+  if (queue != nullptr && queue->meta().resource_version() == version) TryAgain(name, entry->RetryOf(sent));
 }
 
 void QueueController::OnWritten(const std::string& name, QueueEntry& entry, const QueueStep& sent,
                                 const queue::v1::PodGroupCounts& counts, runtime::WriteOutcome outcome) {
-  entry.write_in_flight = false;
   Retry& retry = entry.RetryOf(sent.kind);
   if (outcome.kind == runtime::WriteOutcome::Kind::kDone) {
     if (sent.kind == QueueStep::Kind::kCreate) entry.answer.created_uid = outcome.object.queue().meta().uid();
@@ -80,10 +107,9 @@ void QueueController::OnWritten(const std::string& name, QueueEntry& entry, cons
         fmt::format("{}: taken, and not kept: the definition of queues does not know the field, or a policy drops it",
                     WrittenBy(sent)));
   }
-  // Everything here is derived from state again: a lost answer or a conflict is simply looked at once more.
+  // Everything here is derived from state again: after a lost answer it is simply looked at once more.
   if (IsOfStatus(sent.kind)) entry.next_publish = absl::InfinitePast();
-  retry.Fail(context_.ApiNow(), context_.random());
-  context_.WakeAt(name, retry.until());
+  TryAgain(name, retry);
   if (runtime::IsNameTaken(outcome)) return;  // The watch will show the queue; it is no error.
   obs::LogWarning("write of a queue failed", {{"queue", name},
                                               {"reason", outcome.error.reason()},

@@ -74,6 +74,11 @@ inline bool IsOfStatus(QueueStep::Kind kind) {
   return kind == QueueStep::Kind::kApplyState || kind == QueueStep::Kind::kApplyCounts;
 }
 
+// Whether the write of such a step names the version of the queue.
+inline bool NamesVersion(QueueStep::Kind kind) {
+  return kind == QueueStep::Kind::kApplyState || kind == QueueStep::Kind::kSetParent;
+}
+
 // Whether `answer`, which the API server gave to the write of the step, has what was asked for. A definition that does
 // not know a field drops it without a word, and so may a policy. `counts`: those that were written, if any.
 bool IsKept(const QueueStep& step, const queue::v1::PodGroupCounts& counts, const kube::v1::Queue& answer);

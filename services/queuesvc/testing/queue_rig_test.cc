@@ -155,6 +155,36 @@ TEST(QueueRigTest, AQueueThatIsClosedByHandBelowAClosedParentStaysClosed) {
   }
 }
 
+// As a scheduler does that writes what it has allocated of a busy queue.
+TEST(QueueRigTest, AStateThatMeetsANewerVersionIsWrittenAgainAtOnce) {
+  for (const bool watch_is_late : {false, true}) {
+    SCOPED_TRACE(watch_is_late ? "the watch is late" : "the watch is in time");
+    QueueRig rig;
+    rig.Start();
+    rig.MakeQueue("q", "root");
+    rig.Run(absl::Minutes(1));
+    if (watch_is_late) {
+      rig.late = [](const kube::v1::Object& object, bool) {
+        return object.has_queue() ? absl::Minutes(1) : absl::ZeroDuration();
+      };
+    }
+    int races = 0;
+    rig.fate = [&](const gateway::v1::WriteRequest& request) {
+      if (request.name() != "q" || request.patch().resource_version() == 0 || races == 6) return Fate::kNormal;
+      const json::object allocated{{"cpu", std::to_string(++races)}};
+      rig.server().Merge(kube::kQueues, "", "q", json::object{{"status", json::object{{"allocated", allocated}}}},
+                         "status");
+      return Fate::kNormal;
+    };
+    rig.Command("close", "q", kCloseQueue);
+    EXPECT_TRUE(rig.RunUntil([&] { return rig.StateOf("q") == "Closed"; }, absl::Milliseconds(100)));
+    EXPECT_EQ(races, 6);
+    EXPECT_TRUE(rig.RunUntil([&] { return !rig.HasCommand("close"); }, absl::Milliseconds(100)));
+    rig.Run(absl::Minutes(2));
+    rig.ExpectNothingIsWrittenAgain();
+  }
+}
+
 TEST(QueueRigTest, RootIsNotClosedAndQueuesBelowThemselvesHaveNobodyAboveThem) {
   QueueRig rig;
   rig.Start();
