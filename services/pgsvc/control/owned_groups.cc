@@ -1,6 +1,9 @@
 // The group of pods with an owner: what is sent for the owner, and what becomes of it.
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/obs/log.h"
 #include "services/pgsvc/control/group_requests.h"
@@ -38,36 +41,61 @@ void PodGroupController::SendForOwner(const std::string& key, Group& group, gate
   });
 }
 
-void PodGroupController::RestoreOwners(const std::string& key, Group& group) {
-  if (group.observed == nullptr || group.busy || !group.waiters.empty()) return;
+const kube::v1::Pod* PodGroupController::PodOfLostOwners(const Group& group) {
+  if (group.observed == nullptr) return nullptr;
   const kube::v1::ObjectMeta& meta = group.observed->meta();
-  if (!meta.owner_references().empty() || meta.deletion_ms() != 0) return;
+  if (!meta.owner_references().empty() || meta.deletion_ms() != 0) return nullptr;
   const GroupPods::All& pods = group.pods.all();
   const auto own = std::find_if(pods.begin(), pods.end(), [&meta](const auto& pod) {
     return IsActive(pod.second) && GroupName(pod.second) == meta.name();
   });
-  if (own == pods.end()) return;
-  const kube::v1::Pod& pod = own->second;
-  std::string patch = OwnerReferencesPatch(pod);
+  return own == pods.end() ? nullptr : &own->second;
+}
+
+// An owner that is deleted and leaves its pods behind takes its references away itself, from the group maybe before it
+// does from a pod. To tell this from somebody's hand the owner is read: watches show both in any order.
+void PodGroupController::RestoreOwners(const std::string& key, Group& group) {
+  if (group.busy || !group.waiters.empty()) return;
+  const kube::v1::Pod* const pod = PodOfLostOwners(group);
+  if (pod == nullptr) return;
+  const kube::v1::Workload* const shown = group.owner.Find(pod->owner_uid());
+  if (shown != nullptr && FactOf(*shown).is_going) return;
+  const std::string patch = OwnerReferencesPatch(*pod);
   if (group.owner_references.Blocks(context_.ApiNow(), patch)) {
     return context_.WakeAt(key, group.owner_references.Until(patch));
   }
   group.owner_references.Note(context_.ApiNow(), patch);
+  const std::vector<OwnerResource> owners = AnnotatedOwners(*pod);
+  const auto controller = std::find_if(owners.begin(), owners.end(),
+                                       [pod](const OwnerResource& owner) { return owner.uid == pod->owner_uid(); });
+  if (controller == owners.end()) return SendOwners(key, group, *pod);
+  ReadOwner(key, group, pod->namespace_(), *controller,
+            [this, key, uid = pod->uid()](Group& read, std::optional<OwnerFact> fact) {
+              const kube::v1::Pod* const still = PodOfLostOwners(read);
+              const bool is_restored = fact && !fact->is_going && still != nullptr && still->uid() == uid;
+              return is_restored ? SendOwners(key, read, *still) : context_.Wake(key);
+            });
+}
+
+void PodGroupController::SendOwners(const std::string& key, Group& group, const kube::v1::Pod& pod) {
+  const std::string& group_uid = group.observed->meta().uid();
   group.busy = true;
   group.sent = GroupDecision{.kind = GroupDecision::Kind::kUpdated,
-                             .uid = meta.uid(),
+                             .uid = group_uid,
                              .asked_by = CreationFor(pod).asked_by,
                              .fields = {"ownerReferences"}};
-  context_.Write(key, GroupPatch(key, meta.uid(), std::move(patch)), [this, key](const runtime::WriteOutcome& outcome) {
-    Group* const written = groups_.Find(key);
-    if (written == nullptr) return;
-    written->busy = false;
-    GroupDecision sent = TakeSent(*written);
-    if (outcome.kind == runtime::WriteOutcome::Kind::kDone) return Note(key, *written, std::move(sent));
-    // The pace says when it is tried again; what is there now is read where nobody knows.
-    if (outcome.kind == runtime::WriteOutcome::Kind::kUnknown) return Refresh(key);
-    context_.Wake(key);
-  });
+  context_.Write(key, GroupPatch(key, group_uid, OwnerReferencesPatch(pod)),
+                 [this, key](const runtime::WriteOutcome& outcome) {
+                   Group* const written = groups_.Find(key);
+                   if (written == nullptr) return;
+                   written->busy = false;
+                   GroupDecision sent = TakeSent(*written);
+                   using Kind = runtime::WriteOutcome::Kind;
+                   if (outcome.kind == Kind::kDone) return Note(key, *written, std::move(sent));
+                   // The pace says when it is tried again; what is there now is read where nobody knows.
+                   if (outcome.kind == Kind::kUnknown) return Refresh(key);
+                   context_.Wake(key);
+                 });
 }
 
 void PodGroupController::DeleteOrphan(const std::string& key, Group& group) {
@@ -95,6 +123,8 @@ void PodGroupController::OnOwnerWritten(const std::string& key, Group& group, co
   if (outcome.kind == Kind::kDone) {
     if (!group.retry.since()) failing_.erase(key);
     group.owner.Succeed(context_.ApiNow());
+    if (group.sent && group.sent->kind == GroupDecision::Kind::kDeleted)
+      group.creates = Pace();  // Nobody else does it.
     return Note(key, group, TakeSent(group));
   }
   group.owner.Fail(context_.ApiNow(), context_.random());

@@ -21,22 +21,6 @@
 namespace basalt::pgsvc {
 namespace {
 
-// What the owner of that UID says; one that is gone, is another by now or may not be read says nothing. None where it
-// is not known (weakness W8).
-std::optional<Annotations> AnnotationsIn(const absl::StatusOr<gateway::v1::GetResponse>& answer,
-                                         std::string_view owner_uid) {
-  if (!answer.ok()) return std::nullopt;
-  Annotations annotations;
-  if (answer->error().code() == 404 || answer->error().code() == 403) return annotations;
-  if (!answer->has_object()) return std::nullopt;
-  const kube::v1::ObjectMeta& meta = answer->object().generic().meta();
-  if (meta.uid() != owner_uid) return annotations;
-  for (const kube::v1::KeyValue& annotation : meta.annotations()) {
-    annotations.emplace(annotation.key(), annotation.value());
-  }
-  return annotations;
-}
-
 // A pod that names a group stays in it (pod-grouper 11), and there were no groups by earlier rules.
 RuleOptions RulesOfVolcano(RuleOptions rules) {
   rules.keeps_named_groups = true;
@@ -106,6 +90,7 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
     Group& group = groups_.FindOrMake(routing_key);
     group.owner.OnGroup(group.observed.get(), object.pod_group());
     group.observed = std::make_unique<kube::v1::PodGroup>(std::move(*object.mutable_pod_group()));
+    group.lost.reset();
     group.gone = false;
     group.is_awaited = false;
   } else if (object.has_pod()) {
@@ -125,7 +110,7 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
   if (group == nullptr) return;
   const bool is_observed = group->observed != nullptr && group->observed->meta().uid() == gone.uid;
   if (is_observed || (group->is_awaited && group->shown_uid == gone.uid)) {
-    group->observed.reset();
+    group->lost = std::exchange(group->observed, nullptr);
     group->gone = true;
     group->is_awaited = false;
   }
@@ -273,104 +258,6 @@ void PodGroupController::MergeAbsence(const std::string& key, const Group& group
     return;
   }
   context_.MergeAnswer(key, last, /*gone=*/true);
-}
-
-// ---- groups of plain pods ----
-
-void PodGroupController::ServePods(const std::string& key, Group& group) {
-  if (group.retry.Blocks(context_.ApiNow())) {
-    context_.WakeAt(key, group.retry.until());
-    return;
-  }
-  if (group.busy) return;
-  if (group.observed == nullptr) {
-    const kube::v1::Pod* const pod = group.pods.FirstLacking(kube::SplitKey(key).name);
-    return pod == nullptr ? void() : MakeGroup(key, group, *pod);
-  }
-  if (group.observed->meta().deletion_ms() != 0) return;
-  for (const std::string& uid : group.pods.TakeToBind()) Bind(key, *group.pods.Find(uid));
-}
-
-// What the owner says counts for the one create that follows: it may have been put right before the next.
-void PodGroupController::MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod) {
-  const std::vector<OwnerResource> owners = AnnotatedOwners(pod);
-  if (!options_.inherit_owner_annotations || owners.empty()) return CreateForPod(key, group, pod, {});
-  if (const kube::v1::Workload* const shown = group.owner.Find(owners.front().uid); shown != nullptr) {
-    return CreateForPod(key, group, pod, AnnotationsOf(*shown));
-  }
-  group.busy = true;
-  context_.Get(
-      key, kube::GetOf(owners.front().kind, pod.namespace_(), owners.front().name),
-      [this, key, uid = pod.uid(),
-       owner_uid = owners.front().uid](const absl::StatusOr<gateway::v1::GetResponse>& answer) {
-        Group* waiting = groups_.Find(key);
-        if (waiting == nullptr) return;
-        waiting->busy = false;
-        const std::optional<Annotations> annotations = AnnotationsIn(answer, owner_uid);
-        if (!annotations) return TryLater(key, *waiting);
-        const kube::v1::Pod* const still = waiting->pods.Find(uid);
-        if (waiting->observed != nullptr || still == nullptr || !LacksGroup(*still, kube::SplitKey(key).name)) {
-          return context_.Wake(key);
-        }
-        CreateForPod(key, *waiting, *still, *annotations);
-      });
-}
-
-void PodGroupController::CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
-                                      const Annotations& owner_annotations) {
-  const absl::StatusOr<std::string> body = GroupBody(pod, owner_annotations, options_);
-  if (!body.ok()) {
-    ReportOnPod(key, group, pod, ToStd(body.status().message()));
-    Note(key, group, RefusalOf(CreationFor(pod), std::string(ToStd(body.status().message()))));
-    TryLater(key, group);
-    return;
-  }
-  group.busy = true;
-  gateway::v1::WriteRequest request = GroupWrite(key);
-  request.mutable_create()->set_body(*body);
-  group.sent = CreationFor(pod);
-  context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
-    Group* written = groups_.Find(key);
-    if (written == nullptr) return;
-    written->busy = false;
-    using Kind = runtime::WriteOutcome::Kind;
-    if (outcome.kind == Kind::kUnknown) return Refresh(key);
-    GroupDecision sent = TakeSent(*written);
-    if (outcome.kind == Kind::kDone) {
-      sent.uid = outcome.object.pod_group().meta().uid();
-      Note(key, *written, std::move(sent));
-      Succeed(key, *written);
-    } else if (runtime::IsNameTaken(outcome)) {
-      Refresh(key);
-    } else {
-      if (runtime::ShouldReportToUser(outcome)) Note(key, *written, RefusalOf(sent, outcome.error.message()));
-      const kube::v1::Pod* const still = written->pods.Find(uid);
-      if (still != nullptr && outcome.kind == Kind::kRefused) {
-        ReportOnPod(key, *written, *still, outcome.error.message());
-      }
-      TryLater(key, *written);
-    }
-  });
-}
-
-void PodGroupController::Bind(const std::string& key, const kube::v1::Pod& pod) {
-  auto request = kube::WriteOf(kube::kPods, pod.namespace_(), pod.name());
-  kube::SetMergePatch(BindingPatch(kube::SplitKey(key).name), pod.uid(), request);
-  context_.Write(key, std::move(request), [this, key, uid = pod.uid()](runtime::WriteOutcome outcome) {
-    Group* written = groups_.Find(key);
-    if (written == nullptr) return;
-    using Kind = runtime::WriteOutcome::Kind;
-    // Another pod, or none: its next state decides.
-    const bool is_another =
-        outcome.kind == Kind::kRefused && (outcome.error.code() == 404 || outcome.error.code() == 409);
-    written->pods.EndBinding(uid, is_another);
-    if (outcome.kind == Kind::kDone) {
-      // Another pod's patch may be refused beside it, and waits.
-      if (!written->retry.Blocks(context_.ApiNow())) Succeed(key, *written);
-    } else if (!is_another) {
-      TryLater(key, *written);
-    }
-  });
 }
 
 void PodGroupController::ReportMissing(const std::string& key, Group& group) {

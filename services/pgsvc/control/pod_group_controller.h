@@ -92,9 +92,13 @@ class PodGroupController : public runtime::Controller {
   using Waiter = std::variant<Ensure, Deletion>;
   struct Group {
     std::unique_ptr<kube::v1::PodGroup> observed;
-    GroupPods pods;  // Plain ones.
+    std::unique_ptr<kube::v1::PodGroup> lost;  // As it was seen last, where it is gone.
+    GroupPods pods;                            // Plain ones.
     FollowedOwner owner;
-    Pace owner_references;  // Somebody else may take them away each time.
+    Pace owner_references;    // Somebody else may take them away each time.
+    Pace creates;             // For pods: somebody else may delete it each time.
+    std::string going_owner;  // UID of the owner of pods that lack the group, which is being deleted or gone.
+    absl::Time going_until = absl::InfinitePast();  // So long its pods may go, too, or be left behind.
     std::optional<absl::Time> orphaned_since;
     MissingGroup missing;
     std::deque<Waiter> waiters;
@@ -148,13 +152,27 @@ class PodGroupController : public runtime::Controller {
   void SendForOwner(const std::string& key, Group& group, gateway::v1::WriteRequest request, GroupDecision decision);
   void OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome);
 
+  // Null: the group has its owners, or nobody can say which.
+  static const kube::v1::Pod* PodOfLostOwners(const Group& group);
+  void SendOwners(const std::string& key, Group& group, const kube::v1::Pod& pod);
+
+  // -- plain_groups.cc --
+  void ServePods(const std::string& key, Group& group);
+  // `facts`: what is known of the pod's owners so far; the others are read.
+  void MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod, OwnerFacts facts);
+  // Whether the pod's owner goes, and the pod may go, too, before long.
+  bool WaitsForItsOwner(const std::string& key, Group& group, const kube::v1::Pod& pod) const;
+  // Nullopt: the owner could not be read.
+  using OnOwner = std::function<void(Group& group, std::optional<OwnerFact> fact)>;
+  void ReadOwner(const std::string& key, Group& group, std::string_view ns, const OwnerResource& owner, OnOwner then);
+  absl::StatusOr<std::string> BodyFor(std::string_view name, const Group& group, const kube::v1::Pod& pod,
+                                      const OwnerFacts& facts) const;
+  void CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
+                    const absl::StatusOr<std::string>& body);
+  void Bind(const std::string& key, const kube::v1::Pod& pod);
+
   // -- pod_group_controller.cc --
   void ReportMissing(const std::string& key, Group& group);
-  void ServePods(const std::string& key, Group& group);
-  void MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod);
-  void CreateForPod(const std::string& key, Group& group, const kube::v1::Pod& pod,
-                    const Annotations& owner_annotations);
-  void Bind(const std::string& key, const kube::v1::Pod& pod);
   void Refresh(const std::string& key);
   // Empty: none is known to be there.
   static std::string KnownUidOf(const Group& group);

@@ -16,6 +16,12 @@ namespace {
 
 using Pairs = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
 
+Annotations TextsOf(const Pairs& pairs) {
+  Annotations texts;
+  for (const kube::v1::KeyValue& pair : pairs) texts.emplace(pair.key(), pair.value());
+  return texts;
+}
+
 json::object Differing(const Pairs& observed, const Annotations& wanted) {
   json::object differing;
   for (const auto& [key, value] : wanted) {
@@ -60,12 +66,16 @@ bool IsGroupOf(const kube::v1::PodGroup& group, const kube::v1::Workload& owner)
 
 bool IsScaledToZero(const kube::v1::Workload& owner) { return owner.has_replicas() && owner.replicas() == 0; }
 
-Annotations AnnotationsOf(const kube::v1::Workload& owner) {
-  Annotations annotations;
-  for (const kube::v1::KeyValue& annotation : owner.meta().annotations()) {
-    annotations.emplace(annotation.key(), annotation.value());
-  }
-  return annotations;
+Annotations AnnotationsOf(const kube::v1::Workload& owner) { return TextsOf(owner.meta().annotations()); }
+
+OwnerFact FactOf(const kube::v1::Workload& owner) {
+  return {.is_going = owner.meta().deletion_ms() != 0, .annotations = AnnotationsOf(owner)};
+}
+
+WantedGroup AsItIs(const kube::v1::PodGroup& group) {
+  return {.spec = group.spec(),
+          .annotations = TextsOf(group.meta().annotations()),
+          .labels = TextsOf(group.meta().labels())};
 }
 
 std::optional<GroupUpdate> UpdateOfParts(json::object spec, json::object annotations, json::object labels,

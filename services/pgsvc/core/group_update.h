@@ -24,6 +24,11 @@ bool IsScaledToZero(const kube::v1::Workload& owner);
 // Annotations of the owner that a group takes over, or is made by.
 Annotations AnnotationsOf(const kube::v1::Workload& owner);
 
+OwnerFact FactOf(const kube::v1::Workload& owner);
+
+// The group as it is, to be made again so.
+WantedGroup AsItIs(const kube::v1::PodGroup& group);
+
 struct GroupUpdate {
   std::string patch;                // A JSON merge patch.
   std::vector<std::string> fields;  // What it changes: names of fields of spec, or of metadata; sorted.

@@ -137,6 +137,21 @@ json::object ObjectOf(const Annotations& texts) {
   return object;
 }
 
+std::string BodyOf(std::string_view ns, std::string_view name, const WantedGroup& wanted, json::array owners) {
+  json::object meta{{"name", name}, {"namespace", ns}};
+  if (!wanted.annotations.empty()) meta["annotations"] = ObjectOf(wanted.annotations);
+  if (!wanted.labels.empty()) meta["labels"] = ObjectOf(wanted.labels);
+  if (!owners.empty()) meta["ownerReferences"] = std::move(owners);
+
+  json::object body;
+  body["apiVersion"] = json::string(kube::kSchedulingApiVersion);
+  body["kind"] = "PodGroup";
+  body["metadata"] = std::move(meta);
+  body["spec"] = kube::PodGroupSpecJson(wanted.spec);
+  body["status"] = json::object{{"phase", "Pending"}};
+  return ToText(body);
+}
+
 }  // namespace
 
 std::optional<std::string_view> FindKey(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& list,
@@ -151,15 +166,17 @@ std::string GroupName(const kube::v1::Pod& pod) {
   return fmt::format("{}{}", kGroupPrefix, pod.owner_uid().empty() ? pod.uid() : pod.owner_uid());
 }
 
-bool IsOrphan(const kube::v1::ObjectMeta& group) {
+bool IsPlainGroupName(std::string_view name) {
   constexpr std::string_view kUuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  if (!group.owner_references().empty() || group.deletion_ms() != 0 || !group.name().starts_with(kGroupPrefix)) {
-    return false;
-  }
-  const std::string_view uid = std::string_view(group.name()).substr(kGroupPrefix.size());
+  if (!name.starts_with(kGroupPrefix)) return false;
+  const std::string_view uid = name.substr(kGroupPrefix.size());
   return std::equal(uid.begin(), uid.end(), kUuid.begin(), kUuid.end(), [](char is, char wanted) {
     return wanted == '-' ? is == '-' : absl::ascii_isxdigit(static_cast<unsigned char>(is));
   });
+}
+
+bool IsOrphan(const kube::v1::ObjectMeta& group) {
+  return group.owner_references().empty() && group.deletion_ms() == 0 && IsPlainGroupName(group.name());
 }
 
 bool IsOver(const kube::v1::Pod& pod) {
@@ -174,13 +191,14 @@ bool NeedsGroup(const kube::v1::Pod& pod) {
 }
 
 bool LacksGroup(const kube::v1::Pod& pod, std::string_view name) {
-  return NeedsGroup(pod) ||
-         (pod.group_name() == name && name == GroupName(pod) && pod.deletion_ms() == 0 && !IsOver(pod));
+  if (NeedsGroup(pod)) return true;
+  const bool is_ours = name == GroupName(pod) || (IsPlainGroupName(name) && pod.job_name().empty());
+  return pod.has_grouping() && pod.group_name() == name && is_ours && IsActive(pod);
 }
 
 bool WaitsForGroup(const kube::v1::Pod& pod, std::string_view name) {
-  return pod.has_grouping() && pod.job_name().empty() && pod.group_name() == name && name != GroupName(pod) &&
-         pod.node_name().empty() && pod.deletion_ms() == 0 && !IsOver(pod);
+  return pod.has_grouping() && pod.job_name().empty() && pod.group_name() == name && !LacksGroup(pod, name) &&
+         pod.node_name().empty() && IsActive(pod);
 }
 
 std::string WhyItWaits(std::string_view key, std::string_view name) {
@@ -261,18 +279,11 @@ std::string OwnerReferencesPatch(const kube::v1::Pod& pod) {
 absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                       const GroupingOptions& options) {
   BASALT_ASSIGN_OR_RETURN(const WantedGroup wanted, WantedGroupOf(pod, owner_annotations, options));
-  json::object meta{{"name", GroupName(pod)}, {"namespace", pod.namespace_()}};
-  if (!wanted.annotations.empty()) meta["annotations"] = ObjectOf(wanted.annotations);
-  if (!wanted.labels.empty()) meta["labels"] = ObjectOf(wanted.labels);
-  meta["ownerReferences"] = OwnerReferences(pod);
+  return BodyOf(pod.namespace_(), GroupName(pod), wanted, OwnerReferences(pod));
+}
 
-  json::object body;
-  body["apiVersion"] = json::string(kube::kSchedulingApiVersion);
-  body["kind"] = "PodGroup";
-  body["metadata"] = std::move(meta);
-  body["spec"] = kube::PodGroupSpecJson(wanted.spec);
-  body["status"] = json::object{{"phase", "Pending"}};
-  return ToText(body);
+std::string OwnerlessGroupBody(std::string_view ns, std::string_view name, const WantedGroup& wanted) {
+  return BodyOf(ns, name, wanted, {});
 }
 
 std::string BindingPatch(std::string_view group_name) {

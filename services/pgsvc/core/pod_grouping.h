@@ -15,7 +15,10 @@ namespace basalt::pgsvc {
 // `podgroup-<controller UID>`, or the pod's own UID where it has no controller (podgroup spec 5).
 std::string GroupName(const kube::v1::Pod& pod);
 
-// A group that a controller of plain pods has named, and that no owner would take along: `podgroup-<UUID>`.
+// A controller of plain pods names the groups so that it makes: `podgroup-<UUID>`.
+bool IsPlainGroupName(std::string_view name);
+
+// A group that a controller of plain pods has named, and that no owner would take along.
 bool IsOrphan(const kube::v1::ObjectMeta& group);
 
 // Finished, well or not.
@@ -27,7 +30,7 @@ bool IsActive(const kube::v1::Pod& pod);
 bool NeedsGroup(const kube::v1::Pod& pod);
 
 // Whether the pod needs the group `name`, which is not there, to be made: also a bound pod whose group is gone (W3),
-// where we name groups so.
+// where we name groups so. Its owner may have left the pod behind since the group was named after that owner.
 bool LacksGroup(const kube::v1::Pod& pod, std::string_view name);
 
 // Whether the pod waits for the group `name`, which it names and which is not ours to make: somebody else's, and not
@@ -81,12 +84,23 @@ absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annota
 std::map<std::string, std::string> SourcesOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                              std::string_view owner, const GroupingOptions& options);
 
+// What an owner of pods says, as it was seen or read.
+struct OwnerFact {
+  bool is_going = false;  // It is being deleted or is gone, and Kubernetes collects whatever names it as its owner.
+  Annotations annotations = {};
+};
+using OwnerFacts = std::map<std::string, OwnerFact, std::less<>>;  // By UID.
+
 // The merge patch that gives the group the owner references with which it is created for the pod.
 std::string OwnerReferencesPatch(const kube::v1::Pod& pod);
 
 // The body that creates the group; errors as of WantedGroupOf.
 absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                       const GroupingOptions& options);
+
+// The body that creates the group `name` without owner references: for pods whose owner has left them behind, or goes
+// and stays where it is. Such a group goes some time after its last pod (IsOrphan).
+std::string OwnerlessGroupBody(std::string_view ns, std::string_view name, const WantedGroup& wanted);
 
 // The merge patch that binds the pod to its group; uid goes into the request, so that a pod of the same name that was
 // made anew is never bound to the dead one's group (W4).

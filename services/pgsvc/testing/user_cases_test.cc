@@ -6,77 +6,18 @@
 
 #include <string>
 
-#include "common/base/yaml.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
-#include "services/pgsvc/testing/namespace_rig.h"
+#include "services/pgsvc/testing/plain_rig.h"
 
 namespace basalt::pgsvc {
 namespace {
 
-using basalt::testing::RigKube;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class UserCase : public NamespaceRig {
- public:
-  UserCase() { Start(); }
-
-  // `owner`: members of an owner reference that is the controller; empty: nobody owns the pod.
-  void MakePlainPod(const std::string& name, const std::string& owner = "", const std::string& metadata = "",
-                    const std::string& spec = "", const std::string& ns = "default") {
-    CreateIn(
-        ns, kube::kPods,
-        fmt::format("metadata:\n  name: {}\n{}{}spec: {{schedulerName: volcano{}, containers: [{{name: c, image: i, "
-                    "resources: {{requests: {{cpu: 100m}}}}}}]}}\n",
-                    name, owner.empty() ? "" : fmt::format("  ownerReferences: [{{{}, controller: true}}]\n", owner),
-                    metadata, spec));
-  }
-  void MakeSet(const kube::Kind& kind, const std::string& name, int replicas, const std::string& metadata = "",
-               const std::string& scheduler = "volcano", const std::string& ns = "default") {
-    CreateIn(ns, kind,
-             fmt::format("metadata: {{name: {}{}}}\n"
-                         "spec:\n"
-                         "  replicas: {}\n"
-                         "  serviceName: s\n"
-                         "  selector: {{matchLabels: {{app: x}}}}\n"
-                         "  template:\n"
-                         "    metadata: {{labels: {{app: x}}}}\n"
-                         "    spec: {{schedulerName: {}, containers: [{{name: c, image: i}}]}}\n",
-                         name, metadata, replicas, scheduler));
-  }
-  void CreateIn(const std::string& ns, const kube::Kind& kind, const std::string& manifest) {
-    json::value object = ParseYamlDocuments(manifest).value().front();
-    ObjectIn(object.as_object(), "metadata")["namespace"] = ns;
-    if (kind.name == "ReplicaSet") ObjectIn(object.as_object(), "spec").erase("serviceName");
-    server().Create(kind, std::move(object));
-  }
-  std::string UidIn(const std::string& ns, const kube::Kind& kind, const std::string& name) {
-    const auto stored = server().server().Get(RigKube::ResourceOf(kind), ns, name);
-    return stored == nullptr ? "" : std::string(FindString(stored->at("metadata"), "uid"));
-  }
-  std::string OwnerOf(const kube::Kind& kind, const std::string& name, const std::string& ns = "default") {
-    return fmt::format("apiVersion: {}/{}, kind: {}, name: {}, uid: {}", kind.group, kind.version, kind.name, name,
-                       UidIn(ns, kind, name));
-  }
-  void Scale(const kube::Kind& kind, const std::string& name, int replicas, const std::string& ns = "default") {
-    server().Merge(kind, ns, name, json::object{{"spec", json::object{{"replicas", replicas}}}});
-  }
-  size_t PlainGroups() { return server().server().store().Count(RigKube::ResourceOf(kube::kPodGroups)); }
-  std::string PlainGroupOf(const std::string& pod, const std::string& ns = "default") {
-    const auto stored = server().server().Get(RigKube::ResourceOf(kube::kPods), ns, pod);
-    const json::value* annotations = FindPath(*stored, {"metadata", "annotations"});
-    return annotations == nullptr ? "" : std::string(FindString(*annotations, kube::kGroupNameKey));
-  }
-  json::value PlainGroup(const std::string& name, const std::string& ns = "default") {
-    const auto stored = server().server().Get(RigKube::ResourceOf(kube::kPodGroups), ns, name);
-    EXPECT_NE(stored, nullptr) << name;
-    return stored == nullptr ? json::value(json::object()) : *stored;
-  }
-};
-
 TEST(UserCasesTest, U1AGroupFollowsFromWhatIsThereAndNotFromTheOrderOfEvents) {
-  UserCase rig;
+  PlainRig rig;
   rig.MakeSet(kube::kReplicaSets, "web", 0);
   rig.late = [](const kube::v1::Object& object, bool) {
     return object.has_workload() ? absl::Seconds(3) : absl::ZeroDuration();
@@ -104,7 +45,7 @@ TEST(UserCasesTest, U1AGroupFollowsFromWhatIsThereAndNotFromTheOrderOfEvents) {
 }
 
 TEST(UserCasesTest, U3OnlyPodsOfOurSchedulerHaveAGroup) {
-  UserCase rig;
+  PlainRig rig;
   rig.MakeSet(kube::kReplicaSets, "other", 3, "", "default-scheduler");
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.PlainGroups(), 0u);
@@ -118,7 +59,7 @@ TEST(UserCasesTest, U3OnlyPodsOfOurSchedulerHaveAGroup) {
 }
 
 TEST(UserCasesTest, U5APodThatNamesAGroupBelongsThereAndItsOwnerGetsNone) {
-  UserCase rig;
+  PlainRig rig;
   for (const char* set : {"a", "b"}) {
     rig.MakeSet(kube::kReplicaSets, set, 1);
     rig.MakePlainPod(fmt::format("{}-0", set), rig.OwnerOf(kube::kReplicaSets, set),
@@ -132,7 +73,7 @@ TEST(UserCasesTest, U5APodThatNamesAGroupBelongsThereAndItsOwnerGetsNone) {
 }
 
 TEST(UserCasesTest, U7SetsOfOneNameInTwoNamespacesDoNotMeet) {
-  UserCase rig;
+  PlainRig rig;
   for (const char* ns : {"default", "other"}) {
     rig.MakeSet(kube::kStatefulSets, "db", 1, "", "volcano", ns);
     rig.MakePlainPod("db-0", rig.OwnerOf(kube::kStatefulSets, "db", ns), "", "", ns);
@@ -147,7 +88,7 @@ TEST(UserCasesTest, U7SetsOfOneNameInTwoNamespacesDoNotMeet) {
 }
 
 TEST(UserCasesTest, U9AGroupNamesItsOwnerAsController) {
-  UserCase rig;
+  PlainRig rig;
   rig.MakePlainPod("bare");
   rig.Run(absl::Seconds(5));
   const json::value group = rig.PlainGroup(rig.PlainGroupOf("bare"));
@@ -166,7 +107,7 @@ TEST(UserCasesTest, U9AGroupNamesItsOwnerAsController) {
 }
 
 TEST(UserCasesTest, U9AGroupOfOursWithoutOwnerAndPodsGoes) {
-  UserCase rig;
+  PlainRig rig;
   rig.MakePlainPod("bare");
   rig.Run(absl::Seconds(5));
   const std::string group = rig.PlainGroupOf("bare");
@@ -184,7 +125,7 @@ TEST(UserCasesTest, U9AGroupOfOursWithoutOwnerAndPodsGoes) {
 }
 
 TEST(UserCasesTest, U11MinimalResourcesAreThoseOfSoManyPods) {
-  UserCase rig;
+  PlainRig rig;
   rig.MakeSet(kube::kReplicaSets, "web", 4, ", annotations: {scheduling.volcano.sh/group-min-member: '3'}");
   rig.MakePlainPod("web-a", rig.OwnerOf(kube::kReplicaSets, "web"));
   rig.Run(absl::Seconds(5));
@@ -194,7 +135,7 @@ TEST(UserCasesTest, U11MinimalResourcesAreThoseOfSoManyPods) {
 }
 
 TEST(UserCasesTest, U13TheGroupHasThePriorityClassOfThePod) {
-  UserCase rig;
+  PlainRig rig;
   rig.server().Create(kube::kPriorityClasses, *ParseJson(R"({"metadata":{"name":"high"},"value":9})"));
   rig.MakePlainPod("a", "", "", ", priorityClassName: high");
   rig.MakePlainPod("b");
@@ -204,7 +145,7 @@ TEST(UserCasesTest, U13TheGroupHasThePriorityClassOfThePod) {
 }
 
 TEST(UserCasesTest, U15AGroupOfAnotherOperatorIsLeftAlone) {
-  UserCase rig;
+  PlainRig rig;
   rig.server().Create(kube::kPodGroups, *ParseJson(R"({"metadata":{"namespace":"default","name":"ray-r-pg",
     "ownerReferences":[{"apiVersion":"ray.io/v1","kind":"RayCluster","name":"r","uid":"u-r","controller":true}]},
     "spec":{"minMember":3}})"));
@@ -216,7 +157,7 @@ TEST(UserCasesTest, U15AGroupOfAnotherOperatorIsLeftAlone) {
 }
 
 TEST(UserCasesTest, U17AGroupThatTheSchedulerCallsCompletedLivesUntilTheJobIsDone) {
-  UserCase rig;
+  PlainRig rig;
   rig.Make(kube::kBatchJobs,
            "metadata: {name: j}\nspec: {parallelism: 1, completions: 2, template: {spec: {schedulerName: volcano, "
            "restartPolicy: Never, containers: [{name: c, image: i}]}}}\n");
@@ -233,7 +174,7 @@ TEST(UserCasesTest, U17AGroupThatTheSchedulerCallsCompletedLivesUntilTheJobIsDon
 }
 
 TEST(UserCasesTest, U21AGroupForEachPodCostsTwoWritesAndGoesWithThePod) {
-  UserCase rig;
+  PlainRig rig;
   constexpr int kPods = 500;
   for (int i = 0; i < kPods; ++i) {
     rig.MakePlainPod(fmt::format("step-{}", i),
@@ -255,7 +196,7 @@ TEST(UserCasesTest, U21AGroupForEachPodCostsTwoWritesAndGoesWithThePod) {
 TEST(UserCasesTest, U57KaisWebhookTakesWhatIsWritten) {
   static constexpr kube::Kind kPyTorchJobs{"kubeflow.org", "v1", "PyTorchJob", "pytorchjobs"};
   static constexpr kube::Kind kSets{"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"};
-  UserCase rig;
+  PlainRig rig;
   rig.Define(kPyTorchJobs);
   rig.Define(kSets);
   for (const int workers : {0, 1, 5}) {
@@ -286,7 +227,7 @@ TEST(UserCasesTest, U57KaisWebhookTakesWhatIsWritten) {
 }
 
 TEST(UserCasesTest, U63ManyPodsOfOneOwnerAtOnceAreNoReasonForAWarning) {
-  UserCase rig;
+  PlainRig rig;
   rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j"));
   constexpr int kPods = 200;
   for (int i = 0; i < kPods; ++i) rig.MakePod(fmt::format("j-{}", i), &kube::kBatchJobs, "j");
@@ -296,7 +237,7 @@ TEST(UserCasesTest, U63ManyPodsOfOneOwnerAtOnceAreNoReasonForAWarning) {
 }
 
 TEST(UserCasesTest, U61WhoOptsOutIsLeftAloneAlsoWhenTheOptOutComesLater) {
-  UserCase rig;
+  PlainRig rig;
   ASSERT_NE(rig.MakeDatabase(), "");
   rig.Annotate(kube::kStatefulSets, "db", "kai.scheduler/skip-podgrouper", "true");
   rig.Run(absl::Seconds(5));
@@ -308,7 +249,7 @@ TEST(UserCasesTest, U61WhoOptsOutIsLeftAloneAlsoWhenTheOptOutComesLater) {
 }
 
 TEST(UserCasesTest, U71AMinimumOfZeroIsElastic) {
-  UserCase rig;
+  PlainRig rig;
   rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j", "annotations: {kai.scheduler/batch-min-member: '0'}"));
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.Run(absl::Seconds(5));

@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
+#include "common/base/json.h"
 #include "common/reconcile/pace.h"
 #include "common/reconcile/retry.h"
 #include "common/runtime/watch/publisher.h"
@@ -101,6 +102,7 @@ class GroupState {
   Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
   Pace creates;                           // Somebody else may delete it each time.
   Pace updates;                           // Somebody else may put an old value back each time.
+  std::optional<json::object> lost;       // Creates the group, which is gone, as it was seen last.
   std::optional<absl::Time> empty_since;  // No pod is in the group, which holds resources.
 
   // ---- what people are told ----

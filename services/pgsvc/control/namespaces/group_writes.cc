@@ -69,6 +69,7 @@ void NamespaceGroups::ServeGroup(const std::string& ns, Namespace& space, const 
 void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, const std::string& name,
                                       GroupState& group) {
   const ObservedGroup* const observed = space.objects.FindGroup(name);
+  if (observed == nullptr && group.lost) return ServeLostGroup(ns, space, name, group);
   const bool holds_room = emitter_->drops_empty_groups() && observed != nullptr && IsMadeHere(*observed) &&
                           observed->object.meta().deletion_ms() == 0 && !space.objects.IsNamed(name);
   if (!holds_room) {
@@ -92,6 +93,30 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
       .kind = GroupDecision::Kind::kDeleted, .uid = meta.uid(), .message = "no pod is in the group any more"};
   context_.Write(ns, std::move(request),
                  [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupDeleted(ns, name, outcome); });
+}
+
+void NamespaceGroups::ServeLostGroup(const std::string& ns, Namespace& space, const std::string& name,
+                                     GroupState& group) {
+  if (!space.objects.IsNamedByActive(name)) return group.lost.reset();
+  if (group.retry.Blocks(context_.ApiNow())) {
+    space.groups_due.insert(name);
+    return context_.WakeAt(ns, group.retry.until());
+  }
+  if (WaitsFor(ns, space, name, group.creates, "")) return;
+  group.sent = GroupDecision{.kind = GroupDecision::Kind::kCreated,
+                             .message = "pods name the group, and their owner has left them behind"};
+  SendNewGroup(ns, name, group, ToText(*group.lost));
+}
+
+void NamespaceGroups::SendNewGroup(const std::string& ns, const std::string& name, GroupState& group,
+                                   std::string body) {
+  group.busy = true;
+  group.sent_state.clear();
+  auto request = kube::WriteOf(emitter_->kind(), kube::NamespaceOf(ns), name);
+  request.mutable_create()->set_body(std::move(body));
+  context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
+    OnGroupWritten(ns, name, runtime::IsNameTaken(outcome), outcome);
+  });
 }
 
 bool NamespaceGroups::MayBelong(const Namespace& space) const {
@@ -155,15 +180,9 @@ void NamespaceGroups::CreateGroup(const std::string& ns, Namespace& space, const
   if (WaitsFor(ns, space, name, group.creates, "")) return;
   const std::optional<GroupPlanOfPods> plan = PlanOf(space, group);
   if (!plan || plan->grouping.name != name) return;
-  group.busy = true;
   TakeLeast(space, name, group, emitter_->LeastPodsOf(plan->grouping));
-  group.sent_state.clear();
   group.sent = GroupDecision{.kind = GroupDecision::Kind::kCreated, .asked_by = Asker(plan->grouping)};
-  auto request = kube::WriteOf(emitter_->kind(), kube::NamespaceOf(ns), name);
-  request.mutable_create()->set_body(ToText(Render(space, *plan).object));
-  context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
-    OnGroupWritten(ns, name, runtime::IsNameTaken(outcome), outcome);
-  });
+  SendNewGroup(ns, name, group, ToText(Render(space, *plan).object));
 }
 
 void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
@@ -181,7 +200,12 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
                          fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
   }
   TakeLeast(space, name, group, emitter_->LeastPodsOf(grouping));
-  const RenderedGroup rendered = Render(space, *plan);
+  RenderedGroup rendered = Render(space, *plan);
+  // Such an owner takes its references away itself where it leaves its pods behind.
+  const GroupOwner& owner = grouping.owner;
+  if (space.objects.IsGoing(owner.api_version, owner.kind, owner.name)) {
+    ObjectIn(rendered.object, "metadata").erase("ownerReferences");
+  }
   for (const std::string& warning : grouping.warnings) RecordOnGroup(ns, space, group, "PodGroupWarning", warning);
   for (const std::string& loss : rendered.losses) RecordOnGroup(ns, space, group, "PodGroupWarning", loss);
   std::set<std::string> leaves;

@@ -96,6 +96,7 @@ void NamespaceGroups::OnState(std::string_view key, kube::v1::Object&& object) {
   GroupState& state = space.groups.at(name);
   state.is_gone = false;
   state.is_awaited = false;
+  state.lost.reset();
   if (!is_same) state.ForgetGroup();
 }
 
@@ -166,6 +167,9 @@ void NamespaceGroups::OnGone(std::string_view key, const runtime::Gone& gone) {
   if (!is_observed && !(state->second.is_awaited && state->second.shown_uid == gone.uid)) return;
   state->second.is_awaited = false;
   state->second.is_gone = true;
+  if (is_observed && (state->second.is_ours || IsMadeHere(*group))) {
+    state->second.lost = emitter_->OwnerlessObjectOf(*group);
+  }
   state->second.ForgetGroup();
   // An answer that is on its way notes it by itself.
   if (!state->second.busy && state->second.sent && state->second.sent->kind == GroupDecision::Kind::kDeleted) {

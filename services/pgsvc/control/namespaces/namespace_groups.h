@@ -205,6 +205,9 @@ class NamespaceGroups {
   RenderedGroup Render(Namespace& space, const GroupPlanOfPods& plan) const;
   // A group of ours in which no pod is active, and that no pod names.
   void ServeEmptyGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  // The group is gone, and so is what its members were grouped by: pods that name it have it made again.
+  void ServeLostGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  void SendNewGroup(const std::string& ns, const std::string& name, GroupState& group, std::string body);
   void CreateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
   void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
   // Whether that write of the group or of a member is not due yet; the group is served again when it is.

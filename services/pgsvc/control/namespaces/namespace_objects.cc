@@ -120,8 +120,9 @@ void NamespaceObjects::CountName(const kube::v1::Pod& pod, int by) {
   const std::optional<std::string_view> name = FindKey(pod.grouping().annotations(), emitter_.group_name_key());
   if (!name || name->empty()) return;
   const auto count = named_.try_emplace(std::string(*name)).first;
-  count->second += by;
-  if (count->second == 0) named_.erase(count);
+  count->second.pods += by;
+  count->second.active += IsActive(pod) ? by : 0;
+  if (count->second.pods == 0) named_.erase(count);
 }
 
 NamespaceObjects::PodChange NamespaceObjects::SetPod(kube::v1::Pod&& pod) {
@@ -132,7 +133,7 @@ NamespaceObjects::PodChange NamespaceObjects::SetPod(kube::v1::Pod&& pod) {
                    (emitter_.counts_resources() && known.grouping().spec_json() != pod.grouping().spec_json());
   change.is_relinked = !NamesTheSame(known, pod, key);
   const bool is_seen = change.is_news || change.is_relinked;
-  if (change.is_relinked) {
+  if (change.is_relinked || IsActive(known) != IsActive(pod)) {
     CountName(known, -1);
     CountName(pod, 1);
   }
@@ -218,8 +219,14 @@ std::string NamespaceObjects::SetObject(std::string_view watch, const kube::v1::
   if (gone) return fact;
   known.state = object.unreadable().empty() ? State::kKnown : State::kForbidden;
   known.why = object.unreadable();
+  known.is_going = object.meta().deletion_ms() != 0;
   if (known.state == State::kKnown) known.json = ObjectOf(watch, object);
   return fact;
+}
+
+bool NamespaceObjects::IsGoing(std::string_view api_version, std::string_view kind, std::string_view name) const {
+  const auto known = objects_.find(ObjectFact(WatchOf(api_version, kind), name));
+  return known != objects_.end() && known->second.is_going;
 }
 
 void NamespaceObjects::Forget(const std::string& fact) {

@@ -69,6 +69,13 @@ class NamespaceObjects {
   const kube::v1::Pod* FindPod(std::string_view name) const;
   // A pod that is here names the group.
   bool IsNamed(std::string_view group) const { return named_.contains(group); }
+  // One that is neither over nor being deleted does.
+  bool IsNamedByActive(std::string_view group) const {
+    const auto named = named_.find(group);
+    return named != named_.end() && named->second.active > 0;
+  }
+  // The owner is known to be there, and is being deleted.
+  bool IsGoing(std::string_view api_version, std::string_view kind, std::string_view name) const;
   // Null: there is none.
   const ObservedGroup* FindGroup(std::string_view name) const;
   bool empty() const { return pods_.empty() && groups_.empty(); }
@@ -79,6 +86,7 @@ class NamespaceObjects {
   enum class State { kAbsent, kForbidden, kKnown };
   struct Object {
     State state = State::kAbsent;
+    bool is_going = false;  // It is being deleted.
     json::value json;
     std::string why;  // Of kForbidden, in words.
   };
@@ -105,7 +113,11 @@ class NamespaceObjects {
   std::map<std::string, json::value> group_json_;
   // UIDs. A pod and the one that follows it under its name may be known at the same time.
   std::map<std::string, std::set<std::string>, std::less<>> pod_names_;
-  std::map<std::string, int64_t, std::less<>> named_;       // By the name of a group, how many pods name it.
+  struct Named {
+    int64_t pods = 0;
+    int64_t active = 0;
+  };
+  std::map<std::string, Named, std::less<>> named_;         // By the name of a group, how many pods name it.
   std::set<std::string, std::less<>> gone_pods_;            // Names of owners.
   std::map<std::string, std::set<std::string>> groups_of_;  // Names of groups, by the UID of their first owner.
   std::map<std::string, Object> objects_;                   // By fact; what is not in here was not told yet.

@@ -1,5 +1,7 @@
 #include "services/pgsvc/core/form/group_emitter.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "common/kube/names.h"
@@ -12,6 +14,21 @@ bool GroupEmitter::TakeDefinition(const json::value* definition) {
   if (schema == schema_) return false;
   schema_ = std::move(schema);
   return true;
+}
+
+json::object GroupEmitter::OwnerlessObjectOf(const ObservedGroup& group) const {
+  const kube::v1::ObjectMeta& meta = group.object.meta();
+  json::object metadata{{"name", meta.name()}, {"namespace", meta.namespace_()}};
+  const auto put = [&metadata](std::string_view part, const auto& pairs) {
+    json::object& texts = ObjectIn(metadata, part);
+    for (const kube::v1::KeyValue& pair : pairs) texts[pair.key()] = pair.value();
+  };
+  put("annotations", meta.annotations());
+  put("labels", meta.labels());
+  return {{"apiVersion", fmt::format("{}/{}", kind().group, kind().version)},
+          {"kind", kind().name},
+          {"metadata", std::move(metadata)},
+          {"spec", SpecOf(group)}};
 }
 
 bool IsMadeHere(const ObservedGroup& observed) {

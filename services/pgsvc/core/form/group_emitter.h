@@ -64,6 +64,8 @@ class GroupEmitter {
   // Nullopt: nothing differs from what was rendered for that grouping.
   virtual std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
                                               const RenderedGroup& rendered) const = 0;
+  // Creates the group anew as it was, but for its owners: for pods whose owner has left them behind.
+  json::object OwnerlessObjectOf(const ObservedGroup& group) const;
   // Of these leaves, those that pods may name, as the group is now.
   virtual std::set<std::string> LeavesIn(const ObservedGroup& observed, const std::set<std::string>& leaves) const = 0;
   // How many pods have to be placeable together for the scheduler to place any.

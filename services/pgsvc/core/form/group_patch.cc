@@ -84,10 +84,11 @@ json::value OwnerObject(const kube::v1::OwnerReference& owner) {
   return object;
 }
 
-// Nullopt: the owner references are as wanted. `wanted` has one.
-std::optional<json::array> OwnersPatch(const kube::v1::ObjectMeta& observed, const json::value& wanted,
+// Nullopt: the owner references are as wanted. `wanted` has one; null: they stay.
+std::optional<json::array> OwnersPatch(const kube::v1::ObjectMeta& observed, const json::value* wanted,
                                        bool is_only_owner) {
-  const json::value& own = wanted.as_array().front();
+  if (wanted == nullptr) return std::nullopt;
+  const json::value& own = wanted->as_array().front();
   const auto& owners = observed.owner_references();
   const bool has_own = std::any_of(owners.begin(), owners.end(), [&own](const auto& o) { return IsSameOwner(o, own); });
   if (has_own && (!is_only_owner || owners.size() == 1)) return std::nullopt;
@@ -127,7 +128,7 @@ std::optional<GroupUpdate> GroupUpdateOf(const kube::v1::ObjectMeta& observed, c
   if (grouped && !is_wanted(kube::kGroupedFieldsKey)) annotations[kube::kGroupedFieldsKey] = nullptr;
   DropInherited(observed.annotations(), is_wanted, annotations);
   json::object labels = Differing(observed.labels(), Find(wanted_meta, "labels"), rules.fixed_labels);
-  std::optional<json::array> owners = OwnersPatch(observed, wanted_meta.at("ownerReferences"), rules.is_only_owner);
+  std::optional<json::array> owners = OwnersPatch(observed, Find(wanted_meta, "ownerReferences"), rules.is_only_owner);
   return UpdateOfParts(std::move(spec), std::move(annotations), std::move(labels), std::move(owners));
 }
 

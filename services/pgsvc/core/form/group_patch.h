@@ -35,9 +35,10 @@ struct PatchRules {
 std::string GroupedFields(std::span<const std::string_view> optional, const json::object& group);
 
 // `observed_spec`: spec as JSON. `wanted`: the object that creates the group, with that annotation, where it has any
-// such field. Nullopt: nothing differs. Whatever the scheduler or a user sets for itself, and fields that grouping says
-// nothing of stay as they are; a field that grouping has set and says nothing of any more is taken away, as is an
-// annotation that it names as inherited (kube::kInheritedKey) and that is not any more.
+// such field; without owner references those that are there stay. Nullopt: nothing differs. Whatever the scheduler or a
+// user sets for itself, and fields that grouping says nothing of stay as they are; a field that grouping has set and
+// says nothing of any more is taken away, as is an annotation that it names as inherited (kube::kInheritedKey) and that
+// is not any more.
 std::optional<GroupUpdate> GroupUpdateOf(const kube::v1::ObjectMeta& observed, const json::value& observed_spec,
                                          const json::object& wanted, const PatchRules& rules);
 

@@ -1,0 +1,141 @@
+// Groups that go while their pods live: with an owner that leaves its pods behind, or by whatever else takes them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "common/kube/kinds.h"
+#include "common/kube/names.h"
+#include "services/pgsvc/testing/plain_rig.h"
+
+namespace basalt::pgsvc {
+namespace {
+
+using ::testing::IsEmpty;
+
+// The StatefulSet db of two pods in the queue research.
+class DatabaseRig : public PlainRig {
+ public:
+  DatabaseRig() {
+    MakeSet(kube::kStatefulSets, "db", 2,
+            ", annotations: {scheduling.volcano.sh/queue-name: research, scheduling.volcano.sh/group-min-member: '2'}");
+    for (const char* pod : {"db-0", "db-1"}) MakePlainPod(pod, OwnerOf(kube::kStatefulSets, "db"));
+    Run(absl::Seconds(5));
+    group = "podgroup-" + UidOf(kube::kStatefulSets, "db");
+  }
+
+  // Kubernetes takes the owner references from group and pods, and then the StatefulSet away.
+  void Orphan() {
+    server().Delete(kube::kStatefulSets, "default", "db", json::object{{"propagationPolicy", "Orphan"}});
+  }
+  void ExpectThatPodsHaveTheirGroup() {
+    EXPECT_EQ(PlainGroups(), 1u);
+    EXPECT_NE(UidOf(kube::kPodGroups, group), "");
+    for (const char* pod : {"db-0", "db-1"}) EXPECT_EQ(PlainGroupOf(pod), group);
+    EXPECT_EQ(FindString(PlainGroup(group).at("spec"), "queue"), "research");
+    EXPECT_EQ(FindInt(PlainGroup(group).at("spec"), "minMember"), 2);
+    EXPECT_THAT(Events(), IsEmpty());
+  }
+
+  std::string group;
+};
+
+absl::Duration LatePods(const kube::v1::Object& object, bool) {
+  return object.has_pod() ? absl::Seconds(3) : absl::ZeroDuration();
+}
+
+TEST(LostGroupsTest, TheGroupOfAnOrphanedStatefulSetStaysWithItsPods) {
+  for (const bool is_group_first : {true, false}) {
+    SCOPED_TRACE(is_group_first);
+    DatabaseRig rig;
+    const std::string uid = rig.UidOf(kube::kPodGroups, rig.group);
+    rig.late = [is_group_first](const kube::v1::Object& object, bool) {
+      return (is_group_first ? object.has_pod() : object.has_pod_group()) ? absl::Seconds(3) : absl::ZeroDuration();
+    };
+    rig.Orphan();
+    rig.Run(absl::Minutes(2));
+    rig.ExpectThatPodsHaveTheirGroup();
+    EXPECT_EQ(rig.UidOf(kube::kPodGroups, rig.group), uid)
+        << "nobody has written the references of the dead owner back";
+    // The group goes with its last pod.
+    for (const char* pod : {"db-0", "db-1"}) {
+      rig.server().Delete(kube::kPods, "default", pod, json::object{{"gracePeriodSeconds", 0}});
+    }
+    rig.Run(absl::Minutes(1));
+    EXPECT_EQ(rig.PlainGroups(), 0u);
+  }
+}
+
+TEST(LostGroupsTest, AGroupThatIsTakenFromOrphanedPodsIsMadeAgainAsItWas) {
+  DatabaseRig rig;
+  rig.Orphan();
+  rig.Run(absl::Seconds(5));
+  for (int i = 0; i < 3; ++i) {
+    rig.server().Delete(kube::kPodGroups, "default", rig.group);
+    rig.Run(absl::Seconds(20));
+    rig.ExpectThatPodsHaveTheirGroup();
+  }
+}
+
+TEST(LostGroupsTest, ARestartMakesTheGroupOfOrphanedPodsByOneOfThem) {
+  DatabaseRig rig;
+  rig.Orphan();
+  rig.Run(absl::Seconds(5));
+  rig.Kill();
+  rig.server().Delete(kube::kPodGroups, "default", rig.group);
+  rig.Start();
+  rig.Run(absl::Seconds(5));
+  EXPECT_NE(rig.UidOf(kube::kPodGroups, rig.group), "");
+}
+
+// Whatever is made for them would be collected with them.
+TEST(LostGroupsTest, PodsThatAreDeletedWithTheirOwnerGetNoGroupAgain) {
+  DatabaseRig rig;
+  rig.late = LatePods;
+  rig.server().ClearLog();
+  rig.server().Delete(kube::kStatefulSets, "default", "db", json::object{{"propagationPolicy", "Background"}});
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.PlainGroups(), 0u);
+  EXPECT_EQ(rig.server().WritesButEvents(), 0);
+}
+
+TEST(LostGroupsTest, AGroupThatSomebodyKeepsDeletingIsMadeLessAndLessOften) {
+  PlainRig rig;
+  rig.MakePlainPod("bare");
+  rig.Run(absl::Seconds(5));
+  rig.server().ClearLog();
+  for (int i = 0; i < 300; ++i) {
+    if (rig.PlainGroups() == 1) rig.server().Delete(kube::kPodGroups, "default", rig.PlainGroupOf("bare"));
+    rig.Run(absl::Seconds(1));
+  }
+  EXPECT_LE(rig.server().WritesButEvents(), 12);
+  rig.Run(absl::Minutes(2));
+  EXPECT_EQ(rig.PlainGroups(), 1u);
+}
+
+template <class Rig>
+void ExpectThatOrphansKeepTheirGroup() {
+  Rig rig;
+  rig.Start();
+  const std::string group = rig.MakeDatabase();
+  const std::string spec = rig.Spec(group);
+  ASSERT_NE(group, "");
+  rig.late = LatePods;
+  rig.server().Delete(kube::kStatefulSets, "default", "db", json::object{{"propagationPolicy", "Orphan"}});
+  // The owner is edited meanwhile, or somebody edits the group: either has the group compared.
+  rig.server().Merge(rig.GroupKind(), "default", group,
+                     json::object{{"metadata", json::object{{"annotations", json::object{{"x", "y"}}}}}});
+  rig.Run(absl::Minutes(2));
+  EXPECT_NE(rig.UidOf(rig.GroupKind(), group), "");
+  rig.server().Delete(rig.GroupKind(), "default", group);
+  rig.Run(absl::Minutes(2));
+  EXPECT_EQ(rig.GroupOf("db-0"), group);
+  EXPECT_EQ(rig.Spec(group), spec);
+  EXPECT_THAT(rig.Events(), IsEmpty());
+}
+
+TEST(LostGroupsTest, OrphanedPodsKeepTheirGroupInTheRichProfile) { ExpectThatOrphansKeepTheirGroup<RichRig>(); }
+TEST(LostGroupsTest, OrphanedPodsKeepTheirGroupOfKais) { ExpectThatOrphansKeepTheirGroup<NamespaceRig>(); }
+
+}  // namespace
+}  // namespace basalt::pgsvc
