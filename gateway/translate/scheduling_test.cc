@@ -206,6 +206,17 @@ replicas: 0
 scheduler_name: "volcano"
 )");
   EXPECT_FALSE(Decode(ObjectKind::kWorkload, R"("spec":{"template":null})").object.workload().has_replicas());
+  const kube::v1::Workload job =
+      Decode(ObjectKind::kWorkload, R"("spec":{"parallelism":0,"suspend":true},"status":{"active":1})")
+          .object.workload();
+  EXPECT_TRUE(job.has_parallelism());
+  EXPECT_TRUE(job.suspended());
+  const kube::v1::Workload set =
+      Decode(ObjectKind::kWorkload, R"("spec":{"suspend":null},"status":{"updateRevision":"db-5d"})").object.workload();
+  EXPECT_FALSE(set.has_parallelism() || set.suspended());
+  EXPECT_EQ(set.update_revision(), "db-5d");
+  EXPECT_EQ(Decode(ObjectKind::kWorkload, R"("spec":{"suspend":"yes"})").error,
+            "spec.suspend: expected a boolean, found a string");
   EXPECT_EQ(Decode(ObjectKind::kWorkload, R"("spec":{"replicas":"two"})").error,
             "spec.replicas: expected a number, found a string");
 }

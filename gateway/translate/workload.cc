@@ -23,20 +23,35 @@ void ReadTemplate(Reader& reader, const Path& path, Value& value, kube::v1::Work
   });
 }
 
+void ReadSpec(Reader& reader, const Path& path, Value& spec, kube::v1::Workload& workload) {
+  reader.Members(path, spec, [&](std::string_view name, Value& part) {
+    if (name == "replicas") {
+      const auto replicas = reader.OptionalInt32(path / name, part);
+      if (replicas.has_value()) workload.set_replicas(*replicas);
+    } else if (name == "parallelism") {
+      const auto parallelism = reader.OptionalInt32(path / name, part);
+      if (parallelism.has_value()) workload.set_parallelism(*parallelism);
+    } else if (name == "suspend") {
+      workload.set_suspended(reader.Bool(path / name, part));
+    } else if (name == "template") {
+      ReadTemplate(reader, path / name, part, workload);
+    }
+  });
+}
+
+void ReadStatus(Reader& reader, const Path& path, Value& status, kube::v1::Workload& workload) {
+  reader.Members(path, status, [&](std::string_view name, Value& part) {
+    if (name == "updateRevision") workload.set_update_revision(std::string(reader.String(path / name, part)));
+  });
+}
+
 }  // namespace
 
 void ReadWorkload(Reader& reader, Value& value, Envelope& envelope, kube::v1::Workload& workload) {
   reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
-    if (ReadEnvelopeMember(reader, key, member, envelope) || key != "spec") return;
-    const Path path = kRoot / key;
-    reader.Members(path, member, [&](std::string_view name, Value& part) {
-      if (name == "replicas") {
-        const auto replicas = reader.OptionalInt32(path / name, part);
-        if (replicas.has_value()) workload.set_replicas(*replicas);
-      } else if (name == "template") {
-        ReadTemplate(reader, path / name, part, workload);
-      }
-    });
+    if (ReadEnvelopeMember(reader, key, member, envelope)) return;
+    if (key == "spec") return ReadSpec(reader, kRoot / key, member, workload);
+    if (key == "status") return ReadStatus(reader, kRoot / key, member, workload);
   });
   MetaView& meta = envelope.meta;
   meta.labels.clear();

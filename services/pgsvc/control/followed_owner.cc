@@ -66,13 +66,13 @@ bool FollowedOwner::IsDue(const kube::v1::PodGroup& group) const {
   if (!is_shown() || !IsGroupOf(group, *workload_)) return false;
   // Kubernetes collects the group of an owner that is being deleted.
   if (workload_->meta().deletion_ms() != 0 || group.meta().deletion_ms() != 0) return false;
-  return IsScaledToZero(*workload_) || !is_compared_;
+  return WantsNoPods(*workload_) || !is_compared_;
 }
 
 FollowedOwner::Step FollowedOwner::NextStep(const kube::v1::PodGroup& group, const GroupPods& pods,
                                             const GroupingOptions& options) {
   const std::string& uid = group.meta().uid();
-  if (IsScaledToZero(*workload_)) {
+  if (WantsNoPods(*workload_)) {
     // The scheduler counts by the group for as long as a pod of it runs (weakness W18).
     if (pods.has_unfinished()) return {};
     return {.kind = Step::Kind::kDelete, .decision = DeletionFor(*workload_, uid)};

@@ -82,10 +82,11 @@ GroupDecision UpdateFor(const kube::v1::Workload& owner, std::string uid, std::v
 }
 
 GroupDecision DeletionFor(const kube::v1::Workload& owner, std::string uid) {
-  return {.kind = Kind::kDeleted,
-          .uid = std::move(uid),
-          .asked_by = fmt::format("{} {}", owner.kind(), owner.meta().name()),
-          .message = "it is scaled to zero, and its pods are over"};
+  return {
+      .kind = Kind::kDeleted,
+      .uid = std::move(uid),
+      .asked_by = fmt::format("{} {}", owner.kind(), owner.meta().name()),
+      .message = fmt::format("it is {}, and its pods are over", owner.suspended() ? "suspended" : "scaled to zero")};
 }
 
 GroupDecision RefusalOf(const GroupDecision& sent, std::string message) {

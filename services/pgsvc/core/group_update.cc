@@ -64,7 +64,10 @@ bool IsGroupOf(const kube::v1::PodGroup& group, const kube::v1::Workload& owner)
   return ControllerOf(group) == owner.meta().uid();
 }
 
-bool IsScaledToZero(const kube::v1::Workload& owner) { return owner.has_replicas() && owner.replicas() == 0; }
+bool WantsNoPods(const kube::v1::Workload& owner) {
+  return (owner.has_replicas() && owner.replicas() == 0) || (owner.has_parallelism() && owner.parallelism() == 0) ||
+         owner.suspended();
+}
 
 Annotations AnnotationsOf(const kube::v1::Workload& owner) { return TextsOf(owner.meta().annotations()); }
 

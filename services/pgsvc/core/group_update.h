@@ -18,8 +18,8 @@ namespace basalt::pgsvc {
 // is somebody else's, and left alone.
 bool IsGroupOf(const kube::v1::PodGroup& group, const kube::v1::Workload& owner);
 
-// It wants no pods. Its group holds resources for nothing once the last pod is over.
-bool IsScaledToZero(const kube::v1::Workload& owner);
+// The owner is scaled to zero or suspended. Its group holds resources for nothing once the last pod is over.
+bool WantsNoPods(const kube::v1::Workload& owner);
 
 // Annotations of the owner that a group takes over, or is made by.
 Annotations AnnotationsOf(const kube::v1::Workload& owner);

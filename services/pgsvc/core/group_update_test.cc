@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -147,6 +148,29 @@ TEST(GroupUpdateTest, PodsOfOneTemplateAskForTheSame) {
   other = pod;
   Put(*other.mutable_grouping()->mutable_labels(), kube::kPreemptableKey, "true");
   EXPECT_FALSE(AskForTheSame(pod, other));
+}
+
+TEST(GroupUpdateTest, AnOwnerWantsNoPodsWhereItSaysSo) {
+  struct Case {
+    const char* what;
+    std::optional<int32_t> replicas;
+    std::optional<int32_t> parallelism;
+    bool is_suspended;
+    bool wants_none;
+  };
+  const Case cases[] = {{"a DaemonSet", std::nullopt, std::nullopt, false, false},
+                        {"a set", 1, std::nullopt, false, false},
+                        {"a set without replicas", 0, std::nullopt, false, true},
+                        {"a job", std::nullopt, 3, false, false},
+                        {"a job of no pods at once", std::nullopt, 0, false, true},
+                        {"a job that is suspended", std::nullopt, 3, true, true}};
+  for (const Case& test : cases) {
+    kube::v1::Workload owner;
+    if (test.replicas) owner.set_replicas(*test.replicas);
+    if (test.parallelism) owner.set_parallelism(*test.parallelism);
+    owner.set_suspended(test.is_suspended);
+    EXPECT_EQ(WantsNoPods(owner), test.wants_none) << test.what;
+  }
 }
 
 TEST(GroupUpdateTest, AMinimumAboveTheReplicasIsNeverPlaced) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "common/kube/group_profile.h"
 #include "common/kube/kinds.h"
@@ -12,7 +13,9 @@
 #include "common/kube/requests.h"
 #include "common/obs/log.h"
 #include "services/pgsvc/control/namespaces/namespace_groups.h"
+#include "services/pgsvc/core/form/pod_object.h"
 #include "services/pgsvc/core/grouping/group_plan.h"
+#include "services/pgsvc/core/grouping/owner_walk.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
@@ -71,7 +74,8 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
   const ObservedGroup* const observed = space.objects.FindGroup(name);
   if (observed == nullptr && group.lost) return ServeLostGroup(ns, space, name, group);
   const bool holds_room = emitter_->drops_empty_groups() && observed != nullptr && IsMadeHere(*observed) &&
-                          observed->object.meta().deletion_ms() == 0 && !space.objects.IsNamed(name);
+                          observed->object.meta().deletion_ms() == 0 &&
+                          (!space.objects.IsNamed(name) || AreOverForGood(space, name, group));
   if (!holds_room) {
     group.empty_since.reset();
     return Succeed(space, name, group);
@@ -93,6 +97,16 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
       .kind = GroupDecision::Kind::kDeleted, .uid = meta.uid(), .message = "no pod is in the group any more"};
   context_.Write(ns, std::move(request),
                  [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupDeleted(ns, name, outcome); });
+}
+
+bool NamespaceGroups::AreOverForGood(Namespace& space, const std::string& name, const GroupState& group) const {
+  if (group.members().empty() || space.objects.IsNamedByActive(name)) return false;
+  const kube::v1::Pod& pod = space.objects.pods().at(group.members().begin()->first.uid);
+  const json::value object = PodObject(pod, emitter_->group_name_key());
+  NamespaceView view(space.objects, priority_classes_, kartas_);
+  const absl::StatusOr<std::vector<ObjectView>> owners = view.OwnersOf(ObjectView(object));
+  return owners.ok() &&
+         std::any_of(owners->begin(), owners->end(), [](ObjectView owner) { return WantsNoPods(owner); });
 }
 
 void NamespaceGroups::ServeLostGroup(const std::string& ns, Namespace& space, const std::string& name,

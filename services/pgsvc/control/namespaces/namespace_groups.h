@@ -203,8 +203,10 @@ class NamespaceGroups {
   // Nothing where the rules cannot say it now.
   std::optional<GroupPlanOfPods> PlanOf(Namespace& space, const GroupState& group) const;
   RenderedGroup Render(Namespace& space, const GroupPlanOfPods& plan) const;
-  // A group of ours in which no pod is active, and that no pod names.
+  // A group of ours in which no pod is active, and that no pod names, or none that will be active.
   void ServeEmptyGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  // The pods that name the group are all over, and their owner wants no others: it is suspended or scaled to zero.
+  bool AreOverForGood(Namespace& space, const std::string& name, const GroupState& group) const;
   // The group is gone, and so is what its members were grouped by: pods that name it have it made again.
   void ServeLostGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
   void SendNewGroup(const std::string& ns, const std::string& name, GroupState& group, std::string body);

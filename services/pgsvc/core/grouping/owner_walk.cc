@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "common/base/status.h"
@@ -38,6 +39,17 @@ absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod, const FindOwner
     owners.push_back(*owner);
     object = *owner;
   }
+}
+
+bool WantsNoPods(ObjectView owner) {
+  const auto is_zero = [owner](std::string_view field) {
+    const absl::StatusOr<std::optional<int32_t>> count = owner.IntAt({"spec", field});
+    return count.ok() && *count == 0;
+  };
+  if (is_zero("replicas") || is_zero("parallelism")) return true;
+  if (owner.kind().starts_with("Cron") || owner.kind().starts_with("Scheduled")) return false;
+  const auto is_true = [](const json::value* value) { return value != nullptr && *value == json::value(true); };
+  return is_true(owner.At({"spec", "suspend"})) || is_true(owner.At({"spec", "runPolicy", "suspend"}));
 }
 
 }  // namespace basalt::pgsvc

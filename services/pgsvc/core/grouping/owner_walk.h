@@ -23,4 +23,8 @@ inline constexpr size_t kMostOwners = 64;
 // lead back to one of them, or there are more than kMostOwners.
 absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod, const FindOwner& find);
 
+// The owner is suspended or scaled to zero. What makes others by a calendar has its pods all the same while it is
+// suspended.
+bool WantsNoPods(ObjectView owner);
+
 }  // namespace basalt::pgsvc

@@ -51,6 +51,30 @@ std::string Walk(const std::string& manifests) {
   return text;
 }
 
+TEST(OwnerWalkTest, AnOwnerWantsNoPodsWhereItSaysSo) {
+  struct Case {
+    const char* owner;
+    bool wants_none;
+  };
+  const Case cases[] = {
+      {"{kind: Job, spec: {}}", false},
+      {"{kind: Job, spec: {parallelism: 2, suspend: false}}", false},
+      {"{kind: Job, spec: {parallelism: 0}}", true},
+      {"{kind: Job, spec: {parallelism: 2, suspend: true}}", true},
+      {"{kind: StatefulSet, spec: {replicas: 0}}", true},
+      {"{kind: StatefulSet, spec: {replicas: 1}}", false},
+      {"{kind: StatefulSet, spec: {replicas: none}}", false},
+      {"{kind: PyTorchJob, spec: {runPolicy: {suspend: true}}}", true},
+      {"{kind: CronJob, spec: {suspend: true}}", false},
+      {"{kind: ScheduledSparkApplication, spec: {suspend: true}}", false},
+      {"{kind: ConfigMap}", false},
+  };
+  for (const Case& test : cases) {
+    const json::value owner = ParseYamlDocuments(test.owner)->front();
+    EXPECT_EQ(WantsNoPods(ObjectView(owner)), test.wants_none) << test.owner;
+  }
+}
+
 TEST(OwnerWalkTest, TheOwnersAreThoseFromTheDirectOneUp) {
   struct Case {
     const char* what;
