@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/kube/object_key.h"
 #include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/core/empty_group.h"
 #include "services/pgsvc/core/group_update.h"
 
 namespace basalt::pgsvc {
@@ -70,6 +71,7 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
   const std::vector<OwnerResource> owners = AnnotatedOwners(says);
   const kube::v1::Workload* const owner = owners.empty() ? nullptr : group->owner.Find(owners.front().uid);
   const Annotations annotations = owner == nullptr ? Annotations() : AnnotationsOf(*owner);
+  if (const std::string maker = MakerFor(*group); !maker.empty()) explanation.notes.push_back(WhyItIsLeftTo(maker));
   if (owner == nullptr && !owners.empty()) {
     explanation.notes.emplace_back("no watch shows the owner: its annotations are read when the group is made");
   }

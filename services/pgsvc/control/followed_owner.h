@@ -38,6 +38,8 @@ class FollowedOwner {
   void OnGroup(const kube::v1::PodGroup* before, const kube::v1::PodGroup& next);
 
   bool is_shown() const { return workload_ != nullptr; }
+  // Null: no watch shows the owner.
+  const kube::v1::Workload* workload() const { return workload_.get(); }
   // Null: no watch shows the owner of that UID.
   const kube::v1::Workload* Find(std::string_view uid) const;
 

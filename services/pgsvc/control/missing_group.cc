@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "services/pgsvc/core/pod_grouping.h"
-
 namespace basalt::pgsvc {
 
-std::vector<const kube::v1::Pod*> MissingGroup::PodsToWarn(std::string_view name, const Pods& pods, absl::Time now) {
+std::vector<const kube::v1::Pod*> MissingGroup::PodsToWarn(const Pods& pods, const Waits& waits, absl::Time now) {
   if (due_ != absl::InfiniteFuture() && now < due_) return {};
   if (now < looked_ + kBetweenLooks) {
     due_ = looked_ + kBetweenLooks;
@@ -15,7 +13,7 @@ std::vector<const kube::v1::Pod*> MissingGroup::PodsToWarn(std::string_view name
   looked_ = now;
   std::vector<const kube::v1::Pod*> waiting;
   for (const auto& [uid, pod] : pods) {
-    if (WaitsForGroup(pod, name)) waiting.push_back(&pod);
+    if (waits(pod)) waiting.push_back(&pod);
   }
   std::erase_if(warned_, [&pods](const std::string& uid) { return pods.count(uid) == 0; });
   due_ = absl::InfiniteFuture();

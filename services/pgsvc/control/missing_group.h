@@ -2,10 +2,10 @@
 
 // Pods that name a group which is not there and which is not ours to make: whoever made the pods makes such a group,
 // too, and a scheduler passes the pods over without a word until then (weakness G49). On the controller's loop.
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -22,8 +22,10 @@ class MissingGroup {
 
   using Pods = std::map<std::string, kube::v1::Pod>;  // By UID.
 
-  // Of the group `name`, which is not there: the pods that are to be warned now, each once.
-  std::vector<const kube::v1::Pod*> PodsToWarn(std::string_view name, const Pods& pods, absl::Time now);
+  // Of the group, which is not there: the pods that are to be warned now, each once. `waits`: whether the pod waits for
+  // the group.
+  using Waits = std::function<bool(const kube::v1::Pod& pod)>;
+  std::vector<const kube::v1::Pod*> PodsToWarn(const Pods& pods, const Waits& waits, absl::Time now);
   // When there may be pods to warn; InfiniteFuture: none wait.
   absl::Time due() const { return due_; }
   // The group is there.

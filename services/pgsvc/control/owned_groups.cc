@@ -8,12 +8,13 @@
 #include "common/obs/log.h"
 #include "services/pgsvc/control/group_requests.h"
 #include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/core/empty_group.h"
 
 namespace basalt::pgsvc {
 namespace {
 
-// For so long a group without owner and pods is left alone: somebody may be about to give it one.
-constexpr absl::Duration kOrphanLasts = absl::Seconds(30);
+// For so long a group without pods is left alone: somebody may be about to give it one.
+constexpr absl::Duration kEmptyLasts = absl::Seconds(30);
 
 }  // namespace
 
@@ -98,24 +99,27 @@ void PodGroupController::SendOwners(const std::string& key, Group& group, const 
                  });
 }
 
-void PodGroupController::DeleteOrphan(const std::string& key, Group& group) {
-  const bool is_orphan =
-      group.observed != nullptr && group.pods.empty() && !group.owner.is_shown() && IsOrphan(group.observed->meta());
-  if (!is_orphan) {
-    group.orphaned_since.reset();
+void PodGroupController::DeleteEmpty(const std::string& key, Group& group) {
+  const bool is_empty = group.observed != nullptr && group.pods.empty() &&
+                        IsForNothing({.group = *group.observed,
+                                      .owner = group.owner.workload(),
+                                      .are_workloads_shown = options_.follow_workloads,
+                                      .have_pods_moved = group.have_pods_moved});
+  if (!is_empty) {
+    group.empty_since.reset();
     return;
   }
   if (group.busy || !group.waiters.empty()) return;
   const absl::Time now = context_.ApiNow();
-  if (!group.orphaned_since) group.orphaned_since = now;
-  const absl::Time due = std::max(*group.orphaned_since + kOrphanLasts, group.owner.retry().until());
+  if (!group.empty_since) group.empty_since = now;
+  const absl::Time due = std::max(*group.empty_since + kEmptyLasts, group.owner.retry().until());
   if (now < due) return context_.WakeAt(key, due);
   const std::string& uid = group.observed->meta().uid();
   SendForOwner(key, group, GroupDeletion(key, uid),
                {.kind = GroupDecision::Kind::kDeleted,
                 .uid = uid,
                 .asked_by = "pgsvc",
-                .message = "it has neither owner nor pods"});
+                .message = "no pod is in the group, and none names it"});
 }
 
 void PodGroupController::OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome) {

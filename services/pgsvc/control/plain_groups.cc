@@ -7,6 +7,7 @@
 #include "common/kube/requests.h"
 #include "services/pgsvc/control/group_requests.h"
 #include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/core/empty_group.h"
 #include "services/pgsvc/core/group_update.h"
 
 namespace basalt::pgsvc {
@@ -24,7 +25,7 @@ std::optional<OwnerFact> FactIn(const absl::StatusOr<gateway::v1::GetResponse>& 
   if (!answer->has_object()) return std::nullopt;
   const kube::v1::ObjectMeta& meta = answer->object().generic().meta();
   if (meta.uid() != owner_uid) return OwnerFact{.is_going = true};
-  OwnerFact fact{.is_going = meta.deletion_ms() != 0};
+  OwnerFact fact{.is_going = meta.deletion_ms() != 0, .group_maker = MakerOfGroups(meta.owner_references())};
   for (const kube::v1::KeyValue& annotation : meta.annotations()) {
     fact.annotations.emplace(annotation.key(), annotation.value());
   }
@@ -43,7 +44,7 @@ void PodGroupController::ServePods(const std::string& key, Group& group) {
     context_.WakeAt(key, group.retry.until());
     return;
   }
-  if (group.busy) return;
+  if (group.busy || !MakerFor(group).empty()) return;
   if (group.observed == nullptr) {
     const kube::v1::Pod* const pod = group.pods.FirstLacking(kube::SplitKey(key).name);
     if (pod == nullptr || WaitsForItsOwner(key, group, *pod)) return;
@@ -52,6 +53,11 @@ void PodGroupController::ServePods(const std::string& key, Group& group) {
   }
   if (group.observed->meta().deletion_ms() != 0) return;
   for (const std::string& uid : group.pods.TakeToBind()) Bind(key, *group.pods.Find(uid));
+}
+
+std::string PodGroupController::MakerFor(const Group& group) {
+  const kube::v1::Workload* const shown = group.owner.workload();
+  return shown == nullptr ? group.group_maker : MakerOfGroups(shown->meta().owner_references());
 }
 
 bool PodGroupController::WaitsForItsOwner(const std::string& key, Group& group, const kube::v1::Pod& pod) const {
@@ -71,7 +77,8 @@ void PodGroupController::MakeGroup(const std::string& key, Group& group, const k
       facts[owner.uid] = FactOf(*shown);
       continue;
     }
-    if (!options_.inherit_owner_annotations) continue;
+    // Whether the owner goes, and who makes its groups, counts in any case.
+    if (!options_.inherit_owner_annotations && owner.uid != pod.owner_uid()) continue;
     return ReadOwner(
         key, group, pod.namespace_(), owner,
         [this, key, uid = pod.uid(), owner_uid = owner.uid, known = std::move(facts)](Group& waiting,
@@ -85,6 +92,10 @@ void PodGroupController::MakeGroup(const std::string& key, Group& group, const k
           next[owner_uid] = *std::move(fact);
           MakeGroup(key, waiting, *still, std::move(next));
         });
+  }
+  if (const auto owner = facts.find(pod.owner_uid()); owner != facts.end()) {
+    group.group_maker = owner->second.group_maker;
+    if (!group.group_maker.empty()) return context_.Wake(key);
   }
   if (IsGoing(facts, pod.owner_uid()) && group.going_owner != pod.owner_uid()) {
     group.going_owner = pod.owner_uid();

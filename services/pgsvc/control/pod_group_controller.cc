@@ -14,6 +14,7 @@
 #include "common/obs/log.h"
 #include "services/pgsvc/control/group_requests.h"
 #include "services/pgsvc/control/pod_event.h"
+#include "services/pgsvc/core/empty_group.h"
 #include "services/pgsvc/core/form/kai_emitter.h"
 #include "services/pgsvc/core/form/volcano_emitter.h"
 #include "services/pgsvc/core/group_update.h"
@@ -96,6 +97,7 @@ void PodGroupController::OnState(std::string_view routing_key, const std::string
   } else if (object.has_pod()) {
     Group& group = groups_.FindOrMake(routing_key);
     group.owner.OnPod(routing_key, group.pods, object.pod());
+    group.have_pods_moved = false;
     group.pods.Set(kube::SplitKey(routing_key).name, std::move(*object.mutable_pod()));
   } else if (object.has_workload() && options_.follow_workloads) {
     groups_.FindOrMake(routing_key).owner.OnWorkload(std::move(*object.mutable_workload()));
@@ -115,7 +117,10 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
     group->is_awaited = false;
   }
   group->owner.OnGone(group->pods, gone.uid);
+  const bool was_pod = group->pods.Find(gone.uid) != nullptr;
   group->pods.Erase(kube::SplitKey(routing_key).name, gone.uid);
+  group->have_pods_moved |= was_pod && gone.reason == runtime::Gone::Reason::kLeft;
+  if (group->pods.empty()) group->group_maker.clear();
   group->pod_events.erase(gone.uid);
 }
 
@@ -168,7 +173,7 @@ void PodGroupController::Act(std::string_view key) {
   ServePods(owned, *group);
   RestoreOwners(owned, *group);
   ServeOwner(owned, *group);
-  DeleteOrphan(owned, *group);
+  DeleteEmpty(owned, *group);
   ReportMissing(owned, *group);
   DropIfEmpty(owned);
 }
@@ -263,8 +268,13 @@ void PodGroupController::MergeAbsence(const std::string& key, const Group& group
 void PodGroupController::ReportMissing(const std::string& key, Group& group) {
   if (group.observed != nullptr || group.is_awaited) return group.missing.Forget();
   const std::string_view name = kube::SplitKey(key).name;
-  for (const kube::v1::Pod* const pod : group.missing.PodsToWarn(name, group.pods.all(), context_.ApiNow())) {
-    RecordOnPod(key, group, *pod, "PodGroupMissing", WhyItWaits(kube::kGroupNameKey, name));
+  const std::string maker = MakerFor(group);
+  const auto waits = [&](const kube::v1::Pod& pod) {
+    return maker.empty() ? WaitsForGroup(pod, name) : NeedsGroup(pod) && pod.node_name().empty();
+  };
+  const std::string why = maker.empty() ? WhyItWaits(kube::kGroupNameKey, name) : WhyItIsLeftTo(maker);
+  for (const kube::v1::Pod* const pod : group.missing.PodsToWarn(group.pods.all(), waits, context_.ApiNow())) {
+    RecordOnPod(key, group, *pod, "PodGroupMissing", why);
   }
   if (group.missing.due() != absl::InfiniteFuture()) context_.WakeAt(key, group.missing.due());
 }

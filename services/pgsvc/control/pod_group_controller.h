@@ -99,7 +99,9 @@ class PodGroupController : public runtime::Controller {
     Pace creates;             // For pods: somebody else may delete it each time.
     std::string going_owner;  // UID of the owner of pods that lack the group, which is being deleted or gone.
     absl::Time going_until = absl::InfinitePast();  // So long its pods may go, too, or be left behind.
-    std::optional<absl::Time> orphaned_since;
+    std::optional<absl::Time> empty_since;
+    bool have_pods_moved = false;  // To other groups, since the last pod came.
+    std::string group_maker;       // As it was read of the owner, which no watch shows: OwnerFact::group_maker.
     MissingGroup missing;
     std::deque<Waiter> waiters;
     bool busy = false;                                        // A write or read of the group itself is under way.
@@ -147,8 +149,8 @@ class PodGroupController : public runtime::Controller {
   void ServeOwner(const std::string& key, Group& group);
   // Without its owners the group would be for ever: whoever has taken them away is undone.
   void RestoreOwners(const std::string& key, Group& group);
-  // One of ours that nobody would collect: without owner, and without pods for a while.
-  void DeleteOrphan(const std::string& key, Group& group);
+  // One of ours that has been without pods for a while, and for nothing.
+  void DeleteEmpty(const std::string& key, Group& group);
   void SendForOwner(const std::string& key, Group& group, gateway::v1::WriteRequest request, GroupDecision decision);
   void OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome);
 
@@ -160,6 +162,8 @@ class PodGroupController : public runtime::Controller {
   void ServePods(const std::string& key, Group& group);
   // `facts`: what is known of the pod's owners so far; the others are read.
   void MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod, OwnerFacts facts);
+  // Who makes the groups of these pods instead, in words; empty: nobody does.
+  static std::string MakerFor(const Group& group);
   // Whether the pod's owner goes, and the pod may go, too, before long.
   bool WaitsForItsOwner(const std::string& key, Group& group, const kube::v1::Pod& pod) const;
   // Nullopt: the owner could not be read.

@@ -16,7 +16,7 @@ namespace basalt::pgsvc {
 
 bool PodGroupController::IsThere(std::string_view key, const Group& group) {
   if (group.observed != nullptr) return true;
-  return !group.is_awaited && group.pods.FirstLacking(kube::SplitKey(key).name) != nullptr;
+  return !group.is_awaited && MakerFor(group).empty() && group.pods.FirstLacking(kube::SplitKey(key).name) != nullptr;
 }
 
 std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view key) const {

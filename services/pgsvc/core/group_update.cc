@@ -9,6 +9,7 @@
 #include "common/base/json.h"
 #include "common/kube/names.h"
 #include "common/kube/resources/pod_group.h"
+#include "services/pgsvc/core/empty_group.h"
 #include "services/pgsvc/core/group_decision.h"
 
 namespace basalt::pgsvc {
@@ -72,7 +73,9 @@ bool WantsNoPods(const kube::v1::Workload& owner) {
 Annotations AnnotationsOf(const kube::v1::Workload& owner) { return TextsOf(owner.meta().annotations()); }
 
 OwnerFact FactOf(const kube::v1::Workload& owner) {
-  return {.is_going = owner.meta().deletion_ms() != 0, .annotations = AnnotationsOf(owner)};
+  return {.is_going = owner.meta().deletion_ms() != 0,
+          .group_maker = MakerOfGroups(owner.meta().owner_references()),
+          .annotations = AnnotationsOf(owner)};
 }
 
 WantedGroup AsItIs(const kube::v1::PodGroup& group) {

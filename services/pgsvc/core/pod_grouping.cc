@@ -175,10 +175,6 @@ bool IsPlainGroupName(std::string_view name) {
   });
 }
 
-bool IsOrphan(const kube::v1::ObjectMeta& group) {
-  return group.owner_references().empty() && group.deletion_ms() == 0 && IsPlainGroupName(group.name());
-}
-
 bool IsOver(const kube::v1::Pod& pod) {
   return pod.phase() == kube::v1::POD_PHASE_SUCCEEDED || pod.phase() == kube::v1::POD_PHASE_FAILED;
 }

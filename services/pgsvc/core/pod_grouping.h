@@ -18,9 +18,6 @@ std::string GroupName(const kube::v1::Pod& pod);
 // A controller of plain pods names the groups so that it makes: `podgroup-<UUID>`.
 bool IsPlainGroupName(std::string_view name);
 
-// A group that a controller of plain pods has named, and that no owner would take along.
-bool IsOrphan(const kube::v1::ObjectMeta& group);
-
 // Finished, well or not.
 bool IsOver(const kube::v1::Pod& pod);
 // Neither over nor being deleted.
@@ -87,6 +84,7 @@ std::map<std::string, std::string> SourcesOf(const kube::v1::Pod& pod, const Ann
 // What an owner of pods says, as it was seen or read.
 struct OwnerFact {
   bool is_going = false;  // It is being deleted or is gone, and Kubernetes collects whatever names it as its owner.
+  std::string group_maker = {};  // Who makes the groups of its pods instead, in words (MakerOfGroups).
   Annotations annotations = {};
 };
 using OwnerFacts = std::map<std::string, OwnerFact, std::less<>>;  // By UID.
@@ -99,7 +97,7 @@ absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotation
                                       const GroupingOptions& options);
 
 // The body that creates the group `name` without owner references: for pods whose owner has left them behind, or goes
-// and stays where it is. Such a group goes some time after its last pod (IsOrphan).
+// and stays where it is. Such a group goes some time after its last pod (IsForNothing).
 std::string OwnerlessGroupBody(std::string_view ns, std::string_view name, const WantedGroup& wanted);
 
 // The merge patch that binds the pod to its group; uid goes into the request, so that a pod of the same name that was

@@ -1,4 +1,7 @@
-// Groups that hold room in a queue for nothing: of a workload that wants no pods.
+// Groups that hold room in a queue for nothing: of a workload that wants no pods, and made beside the one that was
+// meant.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,6 +13,10 @@
 namespace basalt::pgsvc {
 namespace {
 
+using ::testing::HasSubstr;
+
+constexpr kube::Kind kLeaderWorkerSets{"leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"};
+
 void MergeText(NamespaceRig& rig, const kube::Kind& kind, const std::string& name, const std::string& patch,
                const std::string& subresource = "") {
   rig.server().Merge(kind, "default", name, *ParseJson(patch), subresource);
@@ -17,6 +24,10 @@ void MergeText(NamespaceRig& rig, const kube::Kind& kind, const std::string& nam
 
 void DeleteNow(NamespaceRig& rig, const std::string& pod) {
   rig.server().Delete(kube::kPods, "default", pod, json::object{{"gracePeriodSeconds", 0}});
+}
+
+void MoveTo(NamespaceRig& rig, const std::string& pod, const std::string& group) {
+  rig.Annotate(kube::kPods, pod, std::string(kube::kGroupNameKey), json::value(group));
 }
 
 struct Stop {
@@ -75,6 +86,113 @@ TEST(UnwantedGroupsTest, ABatchJobThatWantsNoPodsHasNoGroupInTheRichProfile) {
     EXPECT_EQ(rig.Groups(), 1u);
     EXPECT_EQ(rig.GroupOf("j-c"), "pg-j-" + rig.UidOf(kube::kBatchJobs, "j"));
   }
+}
+
+TEST(UnwantedGroupsTest, AGroupWhosePodHasMovedToAnotherGoes) {
+  PlainRig rig;
+  rig.MakePlainPod("driver");
+  rig.Run(absl::Seconds(1));
+  const std::string first = rig.PlainGroupOf("driver");
+  ASSERT_NE(rig.UidOf(kube::kPodGroups, first), "");
+  rig.Make(kube::kPodGroups, "metadata: {name: spark-x}\nspec: {minMember: 1}");
+  MoveTo(rig, "driver", "spark-x");
+  rig.Run(absl::Seconds(20));
+  EXPECT_NE(rig.UidOf(kube::kPodGroups, first), "") << "the pod may come back";
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.UidOf(kube::kPodGroups, first), "");
+  EXPECT_EQ(rig.PlainGroups(), 1u);
+  // The pod comes back all the same.
+  rig.Annotate(kube::kPods, "driver", std::string(kube::kGroupNameKey), nullptr);
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(rig.PlainGroupOf("driver"), first);
+  EXPECT_EQ(rig.PlainGroups(), 2u);
+}
+
+TEST(UnwantedGroupsTest, AGroupWhosePodsHaveAllMovedGoesThoughTheirOwnerWantsPods) {
+  PlainRig rig;
+  rig.MakeSet(kube::kReplicaSets, "web", 2);
+  for (const char* pod : {"web-a", "web-b"}) rig.MakePlainPod(pod, rig.OwnerOf(kube::kReplicaSets, "web"));
+  rig.Run(absl::Seconds(5));
+  rig.Make(kube::kPodGroups, "metadata: {name: mine}\nspec: {minMember: 1}");
+  for (const char* pod : {"web-a", "web-b"}) MoveTo(rig, pod, "mine");
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.PlainGroups(), 1u);
+}
+
+// A quota or a webhook may refuse them.
+TEST(UnwantedGroupsTest, AGroupWhoseOwnerWantsPodsThatDoNotComeStays) {
+  PlainRig rig;
+  rig.MakeSet(kube::kReplicaSets, "web", 2);
+  rig.MakePlainPod("web-a", rig.OwnerOf(kube::kReplicaSets, "web"));
+  rig.Run(absl::Seconds(5));
+  DeleteNow(rig, "web-a");
+  rig.Run(absl::Minutes(10));
+  EXPECT_EQ(rig.PlainGroups(), 1u);
+  rig.Kill();
+  rig.Start();
+  rig.Run(absl::Minutes(10));
+  EXPECT_EQ(rig.PlainGroups(), 1u);
+}
+
+TEST(UnwantedGroupsTest, AGroupOfPodsWithoutAWorkloadThatIsShownGoesWithTheLast) {
+  PlainRig rig;
+  rig.server().Create(kube::kConfigMaps, *ParseJson(R"({"metadata":{"namespace":"default","name":"owner"}})"));
+  const std::string owner =
+      "apiVersion: v1, kind: ConfigMap, name: owner, uid: " + rig.UidOf(kube::kConfigMaps, "owner");
+  rig.MakePlainPod("a", owner);
+  rig.Run(absl::Seconds(5));
+  ASSERT_EQ(rig.PlainGroups(), 1u);
+  DeleteNow(rig, "a");
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PlainGroups(), 1u);
+  rig.Run(absl::Seconds(20));
+  EXPECT_EQ(rig.PlainGroups(), 0u);
+}
+
+// A job may be called podgroup: its group has the name of one of a plain pod's.
+TEST(UnwantedGroupsTest, TheGroupOfAJobWaitsForItsPodsWhateverItsName) {
+  PlainRig rig;
+  rig.Make(kube::kJobs, "metadata: {name: podgroup}\nspec: {minAvailable: 1}");
+  const std::string name = "podgroup-" + rig.UidOf(kube::kJobs, "podgroup");
+  rig.Make(kube::kPodGroups, "metadata: {name: " + name + "}\nspec: {minMember: 7}", &kube::kJobs, "podgroup");
+  rig.Run(absl::Minutes(10));
+  EXPECT_EQ(rig.PlainGroups(), 1u);
+}
+
+TEST(UnwantedGroupsTest, PodsOfAStatefulSetOfALeaderWorkerSetGetNoGroupOfOurs) {
+  PlainRig rig;
+  rig.Define(kLeaderWorkerSets);
+  rig.Make(kLeaderWorkerSets, "metadata: {name: lws}\nspec: {replicas: 1}");
+  rig.Make(kube::kStatefulSets,
+           NamespaceRig::ForVolcano(NamespaceRig::Workload("lws", "", "serviceName: lws\n  replicas: 2")),
+           &kLeaderWorkerSets, "lws");
+  // The StatefulSet of the workers belongs to the pod of the leader.
+  rig.MakePlainPod("lws-0", rig.OwnerOf(kube::kStatefulSets, "lws"));
+  rig.Make(kube::kStatefulSets,
+           NamespaceRig::ForVolcano(NamespaceRig::Workload("lws-0", "", "serviceName: lws\n  replicas: 1")),
+           &kube::kPods, "lws-0");
+  rig.MakePlainPod("lws-0-1", rig.OwnerOf(kube::kStatefulSets, "lws-0"));
+  rig.Run(absl::Seconds(2));
+  EXPECT_EQ(rig.PlainGroups(), 0u);
+  rig.Make(kube::kPodGroups, "metadata: {name: lws-0-x}\nspec: {minMember: 2}");
+  for (const char* pod : {"lws-0", "lws-0-1"}) MoveTo(rig, pod, "lws-0-x");
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.PlainGroups(), 1u);
+  EXPECT_EQ(rig.server().WritesButEvents(), 0);
+  EXPECT_TRUE(rig.Events().empty());
+}
+
+TEST(UnwantedGroupsTest, APodThatALeaderWorkerSetPutsIntoNoGroupIsWarnedOf) {
+  PlainRig rig;
+  rig.Define(kLeaderWorkerSets);
+  rig.Make(kLeaderWorkerSets, "metadata: {name: lws}\nspec: {replicas: 1}");
+  rig.Make(kube::kStatefulSets,
+           NamespaceRig::ForVolcano(NamespaceRig::Workload("lws", "", "serviceName: lws\n  replicas: 1")),
+           &kLeaderWorkerSets, "lws");
+  rig.MakePlainPod("lws-0", rig.OwnerOf(kube::kStatefulSets, "lws"));
+  rig.Run(absl::Minutes(5));
+  EXPECT_EQ(rig.PlainGroups(), 0u);
+  EXPECT_THAT(rig.Events(), ::testing::ElementsAre(HasSubstr("LeaderWorkerSet lws")));
 }
 
 }  // namespace
