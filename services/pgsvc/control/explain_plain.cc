@@ -66,8 +66,8 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
     return explanation;
   }
   explanation.found = std::move(found);
-  const kube::v1::Pod* const newest = group->pods.Newest();
-  const kube::v1::Pod& says = newest == nullptr ? *pod : *newest;
+  const kube::v1::Pod* const speaker = group->owner.Speaker(group->pods);
+  const kube::v1::Pod& says = speaker == nullptr ? *pod : *speaker;
   const std::vector<OwnerResource> owners = AnnotatedOwners(says);
   const kube::v1::Workload* const owner = owners.empty() ? nullptr : group->owner.Find(owners.front().uid);
   const Annotations annotations = owner == nullptr ? Annotations() : AnnotationsOf(*owner);

@@ -35,11 +35,16 @@ void FollowedOwner::OnWorkload(kube::v1::Workload&& workload) {
   retry_.Succeed();  // What was wrong may be right now.
 }
 
-// Without the newest pod another one says how the group is to be.
+const std::string& FollowedOwner::revision() const {
+  static const std::string kNone;
+  return workload_ == nullptr ? kNone : workload_->update_revision();
+}
+
+// Without the pod that speaks another one says how the group is to be.
 void FollowedOwner::OnGone(const GroupPods& pods, std::string_view uid) {
+  const kube::v1::Pod* const speaker = Speaker(pods);
+  if (speaker != nullptr && speaker->uid() == uid) is_compared_ = false;
   if (Find(uid) != nullptr) workload_.reset();
-  const kube::v1::Pod* const newest = pods.Newest();
-  if (newest != nullptr && newest->uid() == uid) is_compared_ = false;
 }
 
 const kube::v1::Workload* FollowedOwner::Find(std::string_view uid) const {
@@ -47,14 +52,14 @@ const kube::v1::Workload* FollowedOwner::Find(std::string_view uid) const {
 }
 
 void FollowedOwner::OnPod(std::string_view key, const GroupPods& pods, const kube::v1::Pod& next) {
-  const kube::v1::Pod* const newest = pods.Newest();
-  const bool is_newest = newest != nullptr && newest->uid() == next.uid();
-  if (!SaysHowTheGroupIs(key, next)) {
-    if (is_newest) is_compared_ = false;
+  const kube::v1::Pod* const speaker = Speaker(pods);
+  const bool speaks = speaker != nullptr && speaker->uid() == next.uid();
+  if (!SaysHowTheGroupIs(key, next) || (speaks && RevisionOf(*speaker) != RevisionOf(next))) {
+    if (speaks) is_compared_ = false;
     return;
   }
-  if (newest != nullptr && !is_newest && !IsNewer(next, *newest)) return;
-  if (newest == nullptr || !AskForTheSame(*newest, next)) is_compared_ = false;
+  if (speaker != nullptr && !speaks && !SpeaksBefore(next, *speaker, revision())) return;
+  if (speaker == nullptr || !AskForTheSame(*speaker, next)) is_compared_ = false;
 }
 
 void FollowedOwner::OnGroup(const kube::v1::PodGroup* before, const kube::v1::PodGroup& next) {
@@ -79,7 +84,7 @@ FollowedOwner::Step FollowedOwner::NextStep(const kube::v1::PodGroup& group, con
   }
   is_compared_ = true;
   Step step;
-  step.pod = pods.Newest();
+  step.pod = Speaker(pods);
   if (step.pod == nullptr || !IsFirstOwner(*step.pod, *workload_)) return {};  // The next pod has the group compared.
   const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*step.pod, AnnotationsOf(*workload_), options);
   std::string warning =
@@ -99,7 +104,7 @@ FollowedOwner::Step FollowedOwner::NextStep(const kube::v1::PodGroup& group, con
 
 bool FollowedOwner::IsFollowed(const kube::v1::PodGroup& group, const GroupPods& pods,
                                const GroupingOptions& options) const {
-  const kube::v1::Pod* const pod = pods.Newest();
+  const kube::v1::Pod* const pod = Speaker(pods);
   if (pod == nullptr || !is_shown()) return false;
   const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*pod, AnnotationsOf(*workload_), options);
   return wanted.ok() && !UpdateOf(group, *wanted);

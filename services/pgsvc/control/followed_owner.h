@@ -1,7 +1,7 @@
 #pragma once
 
 // The part of a group that follows the owner of its pods: a ReplicaSet, StatefulSet, DaemonSet or batch Job that a
-// watch shows. Its annotations and the newest pod say how the group is to be, and the group goes once the owner is
+// watch shows. Its annotations and its newest pod say how the group is to be, and the group goes once the owner is
 // scaled to zero and no pod runs (podgroup spec 4.2 to 4.4, 6; weaknesses W16 to W18). Lost with the process on
 // purpose: the group is compared anew. On the controller's loop.
 #include <cstdint>
@@ -40,6 +40,9 @@ class FollowedOwner {
   bool is_shown() const { return workload_ != nullptr; }
   // Null: no watch shows the owner.
   const kube::v1::Workload* workload() const { return workload_.get(); }
+  // The pod that says how the group is to be: the newest, and of a StatefulSet the newest of the revision that is
+  // rolled out. Null: there is none.
+  const kube::v1::Pod* Speaker(const GroupPods& pods) const { return pods.Newest(revision()); }
   // Null: no watch shows the owner of that UID.
   const kube::v1::Workload* Find(std::string_view uid) const;
 
@@ -57,6 +60,8 @@ class FollowedOwner {
   void Fail(absl::Time now, Random& random);
 
  private:
+  const std::string& revision() const;
+
   std::unique_ptr<kube::v1::Workload> workload_;  // Null: none is shown.
   bool is_compared_ = false;                      // The group is as the workload and the newest pod say.
   std::string warning_;                           // That was reported last.

@@ -14,12 +14,25 @@ bool IsNewer(const kube::v1::Pod& a, const kube::v1::Pod& b) {
   return a.creation_ms() != b.creation_ms() ? a.creation_ms() > b.creation_ms() : a.uid() > b.uid();
 }
 
+std::string RevisionOf(const kube::v1::Pod& pod) {
+  return std::string(FindKey(pod.grouping().labels(), "controller-revision-hash").value_or(""));
+}
+
+bool SpeaksBefore(const kube::v1::Pod& a, const kube::v1::Pod& b, std::string_view revision) {
+  const bool is_a = !revision.empty() && RevisionOf(a) == revision;
+  const bool is_b = !revision.empty() && RevisionOf(b) == revision;
+  return is_a != is_b ? is_a : IsNewer(a, b);
+}
+
 void GroupPods::Count(std::string_view group, const kube::v1::Pod& pod, int by) {
   lacking_ += LacksGroup(pod, group) ? by : 0;
   unfinished_ += IsOver(pod) ? 0 : by;
   if (!SaysHowTheGroupIs(group, pod)) return;
   const Age age(pod.creation_ms(), pod.uid());
-  by > 0 ? static_cast<void>(ages_.insert(age)) : static_cast<void>(ages_.erase(age));
+  const std::string revision = RevisionOf(pod);
+  std::set<Age>& ages = ages_[revision];
+  by > 0 ? static_cast<void>(ages.insert(age)) : static_cast<void>(ages.erase(age));
+  if (ages.empty()) ages_.erase(revision);
 }
 
 void GroupPods::Set(std::string_view group, kube::v1::Pod&& pod) {
@@ -55,7 +68,14 @@ const kube::v1::Pod* GroupPods::FirstLacking(std::string_view group) const {
   return lacking == pods_.end() ? nullptr : &lacking->second;
 }
 
-const kube::v1::Pod* GroupPods::Newest() const { return ages_.empty() ? nullptr : Find(ages_.rbegin()->second); }
+const kube::v1::Pod* GroupPods::Newest(const std::string& revision) const {
+  if (const auto ages = ages_.find(revision); ages != ages_.end() && !revision.empty()) {
+    return Find(ages->second.rbegin()->second);
+  }
+  Age newest;
+  for (const auto& [other, ages] : ages_) newest = std::max(newest, *ages.rbegin());
+  return Find(newest.second);
+}
 
 std::vector<std::string> GroupPods::TakeToBind() {
   std::vector<std::string> uids(to_bind_.begin(), to_bind_.end());

@@ -64,6 +64,22 @@ TEST(GroupPodsTest, APodThatGoesMeanwhileIsNotBoundAgain) {
   EXPECT_TRUE(pods.empty());
 }
 
+TEST(GroupPodsTest, APodOfTheRevisionComesBeforeANewerOneOfAnother) {
+  const auto made = [](int64_t created_ms, const char* revision) {
+    kube::v1::Pod pod = PodOf(std::to_string(created_ms));
+    pod.set_creation_ms(created_ms);
+    kube::v1::KeyValue& label = *pod.mutable_grouping()->add_labels();
+    label.set_key("controller-revision-hash");
+    label.set_value(revision);
+    return pod;
+  };
+  EXPECT_TRUE(SpeaksBefore(made(1, "new"), made(2, "old"), "new"));
+  EXPECT_FALSE(SpeaksBefore(made(2, "old"), made(1, "new"), "new"));
+  EXPECT_TRUE(SpeaksBefore(made(2, "new"), made(1, "new"), "new"));
+  EXPECT_TRUE(SpeaksBefore(made(2, "old"), made(1, "older"), "new")) << "none is of the revision";
+  EXPECT_TRUE(SpeaksBefore(made(2, "old"), made(1, "new"), "")) << "the owner has no revisions";
+}
+
 TEST(GroupPodsTest, WhatIsKnownOfThemEqualsARecountAfterRandomHistories) {
   SeededRandom random(7);
   GroupPods pods;
@@ -74,6 +90,12 @@ TEST(GroupPodsTest, WhatIsKnownOfThemEqualsARecountAfterRandomHistories) {
     } else {
       kube::v1::Pod pod = PodOf(uid, random.OneIn(2) ? std::string(kGroup) : random.OneIn(3) ? "another" : "");
       pod.set_creation_ms(static_cast<int64_t>(random.Uniform(4)) * 1'000);
+      const std::string of = random.OneIn(2) ? "r1" : "r2";
+      if (!random.OneIn(3)) {
+        kube::v1::KeyValue& label = *pod.mutable_grouping()->add_labels();
+        label.set_key("controller-revision-hash");
+        label.set_value(of);
+      }
       if (random.OneIn(4)) pod.set_phase(kube::v1::POD_PHASE_SUCCEEDED);
       if (random.OneIn(4)) pod.set_deletion_ms(1);
       if (random.OneIn(4)) pod.set_owner_uid("somebody-elses");
@@ -84,12 +106,14 @@ TEST(GroupPodsTest, WhatIsKnownOfThemEqualsARecountAfterRandomHistories) {
     };
     ASSERT_EQ(pods.FirstLacking(kGroup) != nullptr, any([](const auto& pod) { return LacksGroup(pod, kGroup); }));
     ASSERT_EQ(pods.has_unfinished(), any([](const auto& pod) { return !IsOver(pod); }));
-    const kube::v1::Pod* newest = nullptr;
-    for (const auto& [key, pod] : pods.all()) {
-      if (!SaysHowTheGroupIs(kGroup, pod)) continue;
-      if (newest == nullptr || pod.creation_ms() >= newest->creation_ms()) newest = &pod;
+    for (const std::string revision : {"", "r1", "r3"}) {
+      const kube::v1::Pod* first = nullptr;
+      for (const auto& [key, pod] : pods.all()) {
+        if (!SaysHowTheGroupIs(kGroup, pod)) continue;
+        if (first == nullptr || SpeaksBefore(pod, *first, revision)) first = &pod;
+      }
+      ASSERT_EQ(pods.Newest(revision), first) << step << " " << revision;
     }
-    ASSERT_EQ(pods.Newest(), newest) << step;
   }
 }
 
