@@ -40,7 +40,7 @@ want "B FNV-1" "B minResources" "B quota usage" "B partition label" "B restart b
   "B Running to Pending" "B Restarting to Pending" "B svc keys" "B conditions" "B PodGroupPending"
 want S{1..44} W{1..33} C{1..18}
 # Of the pod group controller and the pod grouper. A letter counts the parts of a row that are proven apart.
-want "PC 13."{1..4} "PC 13."{5{a,b},{6..12}} "PC W"{1,2{a,b},{3..8},9{a,b},10,11{a,b},{12..18},19{a..c},20{a,b},21{a..d}} "PC S"{1..22}
+want "PC 13."{1..4} "PC 13."{5{a,b},{6..12}} "PC W"{1,2{a,b},{3..8},9{a,b},10,11{a,b},{12..18},19{a..c},20{a,b},21{a..d}} "PC S"{1..24}
 want "PG 14."{1,2{a,b},3,4,5{a,b},{6..8},9{a,b},{10..12},13{a,b},14,15{a,b},16,17,18{a,b},19,20{a..d},21{a..c},22,23} \
   "PG 14."{24{a,b},{25..29},30{a,b},31,32{a,b},{33..41},42{a,b},43,44{a,b},45{a,b},{46..51},52{a,b},53{a,b},{54..73},74{a,b}}
 want "PG G"{{1..13},14{a..c},15,16{a,b},17,18,19{a,b},{20..25},26{a..c},{27..29},30{a,b},31{a,b},{32..36},37{a..h},38,39{a..c},{40..42}} \

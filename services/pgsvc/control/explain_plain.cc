@@ -68,11 +68,10 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
   explanation.found = std::move(found);
   const kube::v1::Pod* const speaker = group->owner.Speaker(group->pods);
   const kube::v1::Pod& says = speaker == nullptr ? *pod : *speaker;
-  const std::vector<OwnerResource> owners = AnnotatedOwners(says);
-  const kube::v1::Workload* const owner = owners.empty() ? nullptr : group->owner.Find(owners.front().uid);
-  const Annotations annotations = owner == nullptr ? Annotations() : AnnotationsOf(*owner);
+  const kube::v1::Workload* const owner = group->owner.workload();
+  const Annotations annotations = MergedAnnotations(says, group->owner.facts());
   if (const std::string maker = MakerFor(*group); !maker.empty()) explanation.notes.push_back(WhyItIsLeftTo(maker));
-  if (owner == nullptr && !owners.empty()) {
+  if (owner == nullptr && !AnnotatedOwners(says).empty()) {
     explanation.notes.emplace_back("no watch shows the owner: its annotations are read when the group is made");
   }
   Grouping plan;

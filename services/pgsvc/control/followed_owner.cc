@@ -21,12 +21,6 @@ std::string AllButStatus(const kube::v1::PodGroup& group) {
   return relevant.SerializeAsString();
 }
 
-// Of several owners the first says how the group is made (podgroup spec 6.2).
-bool IsFirstOwner(const kube::v1::Pod& pod, const kube::v1::Workload& owner) {
-  const std::vector<OwnerResource> owners = AnnotatedOwners(pod);
-  return !owners.empty() && owners.front().uid == owner.meta().uid();
-}
-
 }  // namespace
 
 void FollowedOwner::OnWorkload(kube::v1::Workload&& workload) {
@@ -67,6 +61,24 @@ void FollowedOwner::OnGroup(const kube::v1::PodGroup* before, const kube::v1::Po
   is_compared_ = before != nullptr && AllButStatus(*before) == AllButStatus(next);
 }
 
+OwnerFacts FollowedOwner::facts() const {
+  OwnerFacts facts = others_;
+  if (workload_ != nullptr) facts[workload_->meta().uid()] = FactOf(*workload_);
+  return facts;
+}
+
+std::optional<OwnerResource> FollowedOwner::NextToRead(const GroupPods& pods) {
+  const kube::v1::Pod* const pod = Speaker(pods);
+  if (pod == nullptr || WantsNoPods(*workload_)) return std::nullopt;
+  if (!std::exchange(are_others_new_, true)) others_.clear();
+  for (OwnerResource& owner : AnnotatedOwners(*pod)) {
+    if (Find(owner.uid) == nullptr && !others_.contains(owner.uid)) return std::move(owner);
+  }
+  return std::nullopt;
+}
+
+void FollowedOwner::OnRead(const std::string& uid, OwnerFact fact) { others_[uid] = std::move(fact); }
+
 bool FollowedOwner::IsDue(const kube::v1::PodGroup& group) const {
   if (!is_shown() || !IsGroupOf(group, *workload_)) return false;
   // Kubernetes collects the group of an owner that is being deleted.
@@ -85,8 +97,9 @@ FollowedOwner::Step FollowedOwner::NextStep(const kube::v1::PodGroup& group, con
   is_compared_ = true;
   Step step;
   step.pod = Speaker(pods);
-  if (step.pod == nullptr || !IsFirstOwner(*step.pod, *workload_)) return {};  // The next pod has the group compared.
-  const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*step.pod, AnnotationsOf(*workload_), options);
+  are_others_new_ = false;
+  if (step.pod == nullptr) return {};  // The next pod has the group compared.
+  const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*step.pod, MergedAnnotations(*step.pod, facts()), options);
   std::string warning =
       wanted.ok() ? WhyNeverPlaced(*wanted, *workload_) : std::string(ToStd(wanted.status().message()));
   if (warning != warning_) {
@@ -106,7 +119,7 @@ bool FollowedOwner::IsFollowed(const kube::v1::PodGroup& group, const GroupPods&
                                const GroupingOptions& options) const {
   const kube::v1::Pod* const pod = Speaker(pods);
   if (pod == nullptr || !is_shown()) return false;
-  const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*pod, AnnotationsOf(*workload_), options);
+  const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*pod, MergedAnnotations(*pod, facts()), options);
   return wanted.ok() && !UpdateOf(group, *wanted);
 }
 

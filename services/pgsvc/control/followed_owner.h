@@ -6,6 +6,7 @@
 // purpose: the group is compared anew. On the controller's loop.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,13 @@ class FollowedOwner {
   // Null: no watch shows the owner of that UID.
   const kube::v1::Workload* Find(std::string_view uid) const;
 
+  // What is known of the owners of the pod that speaks.
+  OwnerFacts facts() const;
+  // An owner beside the one that is shown, whose annotations count and are to be read before NextStep; nullopt: none is
+  // left. Requires IsDue.
+  std::optional<OwnerResource> NextToRead(const GroupPods& pods);
+  void OnRead(const std::string& uid, OwnerFact fact);
+
   // Whether NextStep may find something to do.
   bool IsDue(const kube::v1::PodGroup& group) const;
   // What is to be done for the group; it is taken for done, until Fail says otherwise. Requires IsDue.
@@ -64,6 +72,8 @@ class FollowedOwner {
 
   std::unique_ptr<kube::v1::Workload> workload_;  // Null: none is shown.
   bool is_compared_ = false;                      // The group is as the workload and the newest pod say.
+  OwnerFacts others_;                             // Of the last comparison: owners that are not shown.
+  bool are_others_new_ = false;                   // They were read since that comparison.
   std::string warning_;                           // That was reported last.
   Retry retry_{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
 };

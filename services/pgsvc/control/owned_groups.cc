@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/kube/object_key.h"
 #include "common/obs/log.h"
 #include "services/pgsvc/control/group_requests.h"
 #include "services/pgsvc/control/pod_group_controller.h"
@@ -21,6 +22,7 @@ constexpr absl::Duration kEmptyLasts = absl::Seconds(30);
 void PodGroupController::ServeOwner(const std::string& key, Group& group) {
   if (group.observed == nullptr || group.busy || !group.waiters.empty() || !group.owner.IsDue(*group.observed)) return;
   if (group.owner.retry().Blocks(context_.ApiNow())) return context_.WakeAt(key, group.owner.retry().until());
+  if (ReadsAnotherOwner(key, group)) return;
   FollowedOwner::Step step = group.owner.NextStep(*group.observed, group.pods, options_);
   if (!step.warning.empty()) RecordOnPod(key, group, *step.pod, "PodGroupWarning", step.warning);
   if (step.kind == FollowedOwner::Step::Kind::kNothing) return;
@@ -28,6 +30,22 @@ void PodGroupController::ServeOwner(const std::string& key, Group& group) {
   const bool is_update = step.kind == FollowedOwner::Step::Kind::kUpdate;
   SendForOwner(key, group, is_update ? GroupPatch(key, uid, std::move(step.patch)) : GroupDeletion(key, uid),
                std::move(step.decision));
+}
+
+bool PodGroupController::ReadsAnotherOwner(const std::string& key, Group& group) {
+  if (!options_.inherit_owner_annotations) return false;
+  const std::optional<OwnerResource> other = group.owner.NextToRead(group.pods);
+  if (!other) return false;
+  ReadOwner(key, group, kube::SplitKey(key).ns, *other,
+            [this, key, uid = other->uid](Group& read, std::optional<OwnerFact> fact) {
+              if (fact) {
+                read.owner.OnRead(uid, *std::move(fact));
+              } else {
+                read.owner.Fail(context_.ApiNow(), context_.random());
+              }
+              context_.Wake(key);
+            });
+  return true;
 }
 
 void PodGroupController::SendForOwner(const std::string& key, Group& group, gateway::v1::WriteRequest request,

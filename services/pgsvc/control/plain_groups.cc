@@ -69,9 +69,7 @@ bool PodGroupController::WaitsForItsOwner(const std::string& key, Group& group, 
 
 // What the owner says counts for the one create that follows: it may have been put right before the next.
 void PodGroupController::MakeGroup(const std::string& key, Group& group, const kube::v1::Pod& pod, OwnerFacts facts) {
-  std::vector<OwnerResource> owners = AnnotatedOwners(pod);
-  if (!owners.empty()) owners.resize(1);
-  for (const OwnerResource& owner : owners) {
+  for (const OwnerResource& owner : AnnotatedOwners(pod)) {
     if (facts.contains(owner.uid)) continue;
     if (const kube::v1::Workload* const shown = group.owner.Find(owner.uid); shown != nullptr) {
       facts[owner.uid] = FactOf(*shown);
@@ -120,8 +118,7 @@ void PodGroupController::ReadOwner(const std::string& key, Group& group, std::st
 
 absl::StatusOr<std::string> PodGroupController::BodyFor(std::string_view name, const Group& group,
                                                         const kube::v1::Pod& pod, const OwnerFacts& facts) const {
-  const auto owner = facts.begin();
-  const Annotations annotations = owner == facts.end() ? Annotations() : owner->second.annotations;
+  const Annotations annotations = MergedAnnotations(pod, facts);
   if (name == GroupName(pod) && !IsGoing(facts, pod.owner_uid())) return GroupBody(pod, annotations, options_);
   if (group.lost != nullptr) return OwnerlessGroupBody(pod.namespace_(), name, AsItIs(*group.lost));
   const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(pod, annotations, options_);

@@ -147,6 +147,8 @@ class PodGroupController : public runtime::Controller {
 
   // -- owned_groups.cc --
   void ServeOwner(const std::string& key, Group& group);
+  // An owner that no watch shows says something of the group, too, and is being read.
+  bool ReadsAnotherOwner(const std::string& key, Group& group);
   // Without its owners the group would be for ever: whoever has taken them away is undone.
   void RestoreOwners(const std::string& key, Group& group);
   // One of ours that has been without pods for a while, and for nothing.

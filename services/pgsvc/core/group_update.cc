@@ -47,6 +47,16 @@ json::object SpecPatch(const kube::v1::PodGroupSpec& observed, const kube::v1::P
   return patch;
 }
 
+// Puts null into the patch for each key of the list that is there and not wanted any more.
+void DropListed(std::string_view list, const Pairs& observed, const std::function<bool(std::string_view)>& is_wanted,
+                json::object& patch) {
+  while (!list.empty()) {
+    const std::string_view key = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), key.size() + 1));
+    if (!key.empty() && !is_wanted(key) && FindKey(observed, key)) patch[key] = nullptr;
+  }
+}
+
 bool SameButGroupName(const Pairs& a, const Pairs& b) {
   const auto has = [](const Pairs& pairs, const kube::v1::KeyValue& wanted) {
     return wanted.key() == kube::kGroupNameKey || FindKey(pairs, wanted.key()) == wanted.value();
@@ -111,18 +121,18 @@ std::optional<GroupUpdate> UpdateOf(const kube::v1::PodGroup& observed, const Wa
   const auto is_wanted = [&wanted](std::string_view key) { return wanted.annotations.contains(key); };
   DropInherited(observed.meta().annotations(), is_wanted, annotations);
   json::object labels = Differing(observed.meta().labels(), wanted.labels);
+  const auto is_wanted_label = [&wanted](std::string_view key) { return wanted.labels.contains(key); };
+  if (const auto inherited = FindKey(observed.meta().annotations(), kInheritedLabelsKey)) {
+    DropListed(*inherited, observed.meta().labels(), is_wanted_label, labels);
+    if (!is_wanted(kInheritedLabelsKey)) annotations[kInheritedLabelsKey] = nullptr;
+  }
   return UpdateOfParts(std::move(spec), std::move(annotations), std::move(labels), std::nullopt);
 }
 
 void DropInherited(const Pairs& observed, const std::function<bool(std::string_view)>& is_wanted, json::object& patch) {
   const std::optional<std::string_view> inherited = FindKey(observed, kube::kInheritedKey);
   if (!inherited) return;
-  std::string_view rest = *inherited;
-  while (!rest.empty()) {
-    const std::string_view key = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), key.size() + 1));
-    if (!key.empty() && !is_wanted(key) && FindKey(observed, key)) patch[key] = nullptr;
-  }
+  DropListed(*inherited, observed, is_wanted, patch);
   if (!is_wanted(kube::kInheritedKey)) patch[kube::kInheritedKey] = nullptr;
 }
 

@@ -128,6 +128,30 @@ TEST(GroupUpdateTest, WhatOthersHavePutIntoTheGroupStays) {
             R"({"metadata":{"annotations":{"volcano.sh/a":null,"basalt.dev/inherited-annotations":null}}})");
 }
 
+TEST(GroupUpdateTest, ALabelThatThePodHasLostGoesWhereItCameFromThePod) {
+  kube::v1::Pod pod = OwnedPod();
+  Put(*pod.mutable_grouping()->mutable_labels(), kube::kPreemptableKey, "true");
+  Put(*pod.mutable_grouping()->mutable_labels(), kube::kCooldownTimeKey, "5m");
+  kube::v1::PodGroup group = Made(Wanted(pod, {}));
+  Put(*group.mutable_meta()->mutable_labels(), "team", "ml");
+  EXPECT_FALSE(UpdateOf(group, Wanted(pod, {})).has_value());
+  kube::v1::Pod less = OwnedPod();
+  Put(*less.mutable_grouping()->mutable_labels(), kube::kCooldownTimeKey, "6m");
+  const auto one_less = UpdateOf(group, Wanted(less, {}));
+  ASSERT_TRUE(one_less.has_value());
+  EXPECT_EQ(one_less->fields, (Fields{"annotations", "labels"}));
+  EXPECT_EQ(one_less->patch, R"({"metadata":{"annotations":{"basalt.dev/inherited-labels":"volcano.sh/cooldown-time"},)"
+                             R"("labels":{"volcano.sh/cooldown-time":"6m","volcano.sh/preemptable":null}}})");
+  const auto none = UpdateOf(group, Wanted(OwnedPod(), {}));
+  ASSERT_TRUE(none.has_value());
+  EXPECT_EQ(none->patch, R"({"metadata":{"annotations":{"basalt.dev/inherited-labels":null},)"
+                         R"("labels":{"volcano.sh/preemptable":null,"volcano.sh/cooldown-time":null}}})");
+  // A person has put the label there.
+  kube::v1::PodGroup edited = Made(Wanted(OwnedPod(), {}));
+  Put(*edited.mutable_meta()->mutable_labels(), kube::kPreemptableKey, "true");
+  EXPECT_FALSE(UpdateOf(edited, Wanted(OwnedPod(), {})).has_value());
+}
+
 TEST(GroupUpdateTest, PodsOfOneTemplateAskForTheSame) {
   const kube::v1::Pod pod = OwnedPod();
   kube::v1::Pod bound = pod;

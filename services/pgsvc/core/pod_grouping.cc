@@ -110,10 +110,15 @@ void PutAnnotations(const kube::v1::Pod& pod, const Annotations& owner, Annotati
   if (!keys.empty()) annotations[std::string(kube::kInheritedKey)] = std::move(keys);
 }
 
-void PutLabels(const kube::v1::Pod& pod, Annotations& labels) {
+void PutLabels(const kube::v1::Pod& pod, WantedGroup& wanted) {
+  std::string keys;
   for (const std::string_view key : {kube::kPreemptableKey, kube::kCooldownTimeKey}) {
-    if (const auto value = FindKey(pod.grouping().labels(), key)) labels[std::string(key)] = std::string(*value);
+    const auto value = FindKey(pod.grouping().labels(), key);
+    if (!value) continue;
+    wanted.labels[std::string(key)] = std::string(*value);
+    keys += (keys.empty() ? "" : ",") + std::string(key);
   }
+  if (!keys.empty()) wanted.annotations[std::string(kInheritedLabelsKey)] = std::move(keys);
 }
 
 // Absent and empty differ: minMember 0 gives {}.
@@ -213,6 +218,15 @@ std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod) {
   return owners;
 }
 
+Annotations MergedAnnotations(const kube::v1::Pod& pod, const OwnerFacts& facts) {
+  Annotations merged;
+  for (const OwnerResource& owner : AnnotatedOwners(pod)) {
+    const auto fact = facts.find(owner.uid);
+    if (fact != facts.end()) merged.insert(fact->second.annotations.begin(), fact->second.annotations.end());
+  }
+  return merged;
+}
+
 int32_t MinMember(const Annotations& owner_annotations) {
   auto found = owner_annotations.find(kube::kGroupMinMemberKey);
   if (found == owner_annotations.end()) found = owner_annotations.find(kSeedMinMemberKey);
@@ -234,7 +248,7 @@ absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annota
   BASALT_RETURN_IF_ERROR(PutTopology(pod, spec));
   BASALT_RETURN_IF_ERROR(PutResources(pod, spec));
   PutAnnotations(pod, owner, wanted.annotations);
-  PutLabels(pod, wanted.labels);
+  PutLabels(pod, wanted);
   return wanted;
 }
 

@@ -37,8 +37,8 @@ bool WaitsForGroup(const kube::v1::Pod& pod, std::string_view name);
 // In words, for the Event of a pod that names that group, which is not there, by the annotation `key` (weakness G49).
 std::string WhyItWaits(std::string_view key, std::string_view name);
 
-// The owner whose annotations count, where it is one of the four kinds of podgroup spec 6.2; null otherwise. The API
-// group is compared as well as the kind (W10).
+// The owners whose annotations count, in their order: those of the four kinds of podgroup spec 6.2. The API group is
+// compared as well as the kind (W10).
 struct OwnerResource {
   kube::Kind kind;
   std::string name;
@@ -62,6 +62,9 @@ struct GroupingOptions {
   bool follow_workloads = true;
   bool alternative_queue_keys = true;  // The seed's keys beside upstream's (podgroup spec 11, rows 2 and 3).
 };
+
+// Annotation of ours on a group: the labels that it has of its pods.
+inline constexpr std::string_view kInheritedLabelsKey = "basalt.dev/inherited-labels";
 
 // What the group is to have of a pod and its owner. What they do not say is left out, and left alone in a group that is
 // there: an administrator, the admission or the scheduler may have said it.
@@ -88,6 +91,9 @@ struct OwnerFact {
   Annotations annotations = {};
 };
 using OwnerFacts = std::map<std::string, OwnerFact, std::less<>>;  // By UID.
+
+// What the pod's owners say together (podgroup spec 6.2): the earliest owner wins for each key.
+Annotations MergedAnnotations(const kube::v1::Pod& pod, const OwnerFacts& facts);
 
 // The merge patch that gives the group the owner references with which it is created for the pod.
 std::string OwnerReferencesPatch(const kube::v1::Pod& pod);

@@ -1,5 +1,6 @@
 #include "services/pgsvc/core/pod_grouping.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -139,6 +140,58 @@ TEST(PodGroupingTest, QueuePrecedenceIsPodThenOwnerUpstreamsKeyFirst) {
   EXPECT_EQ(queue(), "b");
   Annotate(pod, "scheduling.volcano.sh/queue-name", "a");
   EXPECT_EQ(queue(), "a");
+}
+
+TEST(PodGroupingTest, KeysOfThePodComeBeforeThoseOfTheOwnerAndTwoOfThemAreLabelsToo) {
+  struct Case {
+    const char* key;
+    const char* inherited;
+    const char* own;
+    bool is_label;
+  };
+  const Case cases[] = {{"volcano.sh/preemptable", "false", "true", true},
+                        {"volcano.sh/cooldown-time", "10m", "600s", true},
+                        {"volcano.sh/revocable-zone", "", "*", false}};
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.key);
+    const Annotations owner{{test.key, test.inherited}};
+    const auto annotation = [&test](const json::value& body) {
+      return std::string(FindString(body.at("metadata").at("annotations"), test.key));
+    };
+    EXPECT_EQ(annotation(Body(OwnedPod(), owner)), test.inherited);
+    kube::v1::Pod pod = OwnedPod();
+    Annotate(pod, test.key, test.own);
+    EXPECT_EQ(annotation(Body(pod, owner)), test.own);
+    EXPECT_EQ(annotation(Body(pod)), test.own);
+    EXPECT_EQ(Find(Body(pod).at("metadata"), "labels"), nullptr) << "an annotation is no label";
+    kube::v1::Pod labelled = OwnedPod();
+    kube::v1::KeyValue& label = *labelled.mutable_grouping()->add_labels();
+    label.set_key(test.key);
+    label.set_value(test.own);
+    const json::value body = Body(labelled);
+    const json::value* const labels = FindPath(body, {"metadata", "labels"});
+    EXPECT_EQ(labels == nullptr ? "none" : ToText(*labels),
+              test.is_label ? fmt::format(R"({{"{}":"{}"}})", test.key, test.own) : "none");
+  }
+}
+
+// podgroup spec 6.2.
+TEST(PodGroupingTest, AnnotationsOfAllOwnersCountAndTheEarliestWinsForEachKey) {
+  kube::v1::Pod pod = OwnedPod();
+  const auto add = [&pod](const char* api_version, const char* kind, const char* uid) {
+    kube::v1::OwnerReference& owner = *pod.mutable_grouping()->add_owner_references();
+    owner.set_api_version(api_version);
+    owner.set_kind(kind);
+    owner.set_uid(uid);
+  };
+  add("example.com/v1", "Job", "foreign");
+  add("batch/v1", "Job", "job-uid");
+  add("apps/v1", "DaemonSet", "unknown");
+  const OwnerFacts facts{{"rs-uid", {.annotations = {{"a", "of rs"}, {"b", "of rs"}}}},
+                         {"foreign", {.annotations = {{"c", "of foreign"}}}},
+                         {"job-uid", {.annotations = {{"a", "of job"}, {"c", "of job"}}}}};
+  EXPECT_EQ(MergedAnnotations(pod, facts), (Annotations{{"a", "of rs"}, {"b", "of rs"}, {"c", "of job"}}));
+  EXPECT_EQ(MergedAnnotations(BarePod(), facts), Annotations());
 }
 
 TEST(PodGroupingTest, OwnPodsBudgetHidesTheOtherKeyButNotAnInheritedOne) {

@@ -1,4 +1,6 @@
-// What the group of an owner's pods is taken from where there are several to say it: pods of several revisions.
+// What the group of an owner's pods is taken from where there are several to say it: pods of several revisions, and
+// several owners of one pod.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,6 +14,12 @@ namespace {
 
 std::string PriorityOf(PlainRig& rig, const std::string& group) {
   return std::string(FindString(rig.PlainGroup(group).at("spec"), "priorityClassName"));
+}
+
+std::string AnnotationOf(PlainRig& rig, const std::string& group, std::string_view key) {
+  const json::value stored = rig.PlainGroup(group);
+  const json::value* const annotations = FindPath(stored, {"metadata", "annotations"});
+  return annotations == nullptr ? "" : std::string(FindString(*annotations, key));
 }
 
 // A roll-out with a partition: the pod below it is made anew by the old revision.
@@ -48,6 +56,59 @@ TEST(SeveralOwnersTest, APodOfTheRevisionThatAStatefulSetRollsOutSpeaksForItsGro
 }
 
 // podgroup spec 6.2.
+TEST(SeveralOwnersTest, AnnotationsOfAllOwnersAreMergedAndTheFirstOwnerWins) {
+  for (const bool is_followed_owner_first : {false, true}) {
+    SCOPED_TRACE(is_followed_owner_first);
+    PlainRig rig;
+    rig.MakeSet(kube::kReplicaSets, "web", 4, ", annotations: {volcano.sh/both: web, volcano.sh/web: w}");
+    rig.MakeSet(kube::kStatefulSets, "db", 4,
+                ", annotations: {volcano.sh/both: db, volcano.sh/db: d, scheduling.volcano.sh/group-min-member: '3'}");
+    const std::string web = rig.OwnerOf(kube::kReplicaSets, "web") + ", controller: true";
+    const std::string db = rig.OwnerOf(kube::kStatefulSets, "db");
+    rig.CreateIn("default", kube::kPods,
+                 fmt::format("metadata: {{name: a, ownerReferences: [{{{}}}, {{{}}}]}}\n"
+                             "spec: {{schedulerName: volcano, containers: [{{name: c, image: i}}]}}\n",
+                             is_followed_owner_first ? web : db, is_followed_owner_first ? db : web));
+    rig.Run(absl::Seconds(5));
+    const std::string group = "podgroup-" + rig.UidOf(kube::kReplicaSets, "web");
+    ASSERT_EQ(rig.PlainGroupOf("a"), group);
+    const auto expect_that_all_count = [&] {
+      EXPECT_EQ(FindInt(rig.PlainGroup(group).at("spec"), "minMember"), 3);
+      EXPECT_EQ(AnnotationOf(rig, group, "volcano.sh/both"), is_followed_owner_first ? "web" : "db");
+      EXPECT_EQ(AnnotationOf(rig, group, "volcano.sh/web"), "w");
+    };
+    expect_that_all_count();
+    EXPECT_EQ(AnnotationOf(rig, group, "volcano.sh/db"), "d");
+    // The group follows the controller, and takes what the other owner says by then.
+    rig.Annotate(kube::kStatefulSets, "db", "volcano.sh/db", "e");
+    rig.Annotate(kube::kReplicaSets, "web", "volcano.sh/more", "m");
+    rig.Run(absl::Seconds(5));
+    expect_that_all_count();
+    EXPECT_EQ(AnnotationOf(rig, group, "volcano.sh/more"), "m");
+    EXPECT_EQ(AnnotationOf(rig, group, "volcano.sh/db"), "e");
+    rig.Kill();
+    rig.server().ClearLog();
+    rig.Start();
+    rig.Run(absl::Seconds(5));
+    EXPECT_EQ(rig.server().WritesButEvents(), 0) << "after a restart";
+  }
+}
+
+TEST(SeveralOwnersTest, ALabelThatThePodHasLostGoesAndAPersonsStays) {
+  PlainRig rig;
+  rig.MakeSet(kube::kReplicaSets, "web", 1);
+  rig.MakePlainPod("a", rig.OwnerOf(kube::kReplicaSets, "web"), "  labels: {volcano.sh/preemptable: 'true'}\n");
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.PlainGroupOf("a");
+  const auto labels = [&rig, &group] { return ToText(rig.PlainGroup(group).at("metadata").at("labels")); };
+  EXPECT_EQ(labels(), R"({"volcano.sh/preemptable":"true"})");
+  rig.server().Merge(kube::kPodGroups, "default", group,
+                     *ParseJson(R"({"metadata":{"labels":{"volcano.sh/cooldown-time":"5m","team":"ml"}}})"));
+  rig.server().Merge(kube::kPods, "default", "a",
+                     *ParseJson(R"({"metadata":{"labels":{"volcano.sh/preemptable":null}}})"));
+  rig.Run(absl::Seconds(5));
+  EXPECT_EQ(labels(), R"({"team":"ml","volcano.sh/cooldown-time":"5m"})");
+}
 
 }  // namespace
 }  // namespace basalt::pgsvc
