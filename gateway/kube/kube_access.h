@@ -53,19 +53,33 @@ struct ServedKind {
 // for again now and then.
 using KindFound = std::function<void(const ServedKind& served)>;
 
-// All objects of one kind under watch: what becomes of them. Called on the hub's loop, never before Watch returns, and
-// must not destroy the watch.
+// The objects of one kind that somebody wants, under one watch: what becomes of them. Called on the hub's loop, never
+// before Watch returns, and must not destroy the watch.
 class KindListener {
  public:
   virtual ~KindListener() = default;
-  // All that there are.
-  virtual void OnReplaced(std::vector<kube::v1::Object> objects) = 0;
+  // The watch passes on nothing else. What is wanted from now on may have passed already, and must be read.
+  virtual bool Wants(std::string_view ns, std::string_view name) const = 0;
+  // All of them as of `version`, less what was not wanted yet when the list came by.
+  virtual void OnReplaced(std::vector<kube::v1::Object> objects, int64_t version) = 0;
   // A state, which may be an older one than is known.
   virtual void OnState(kube::v1::Object object) = 0;
   virtual void OnGone(const kube::v1::Object& last) = 0;
   // Said once each, and asked again now and then until it is otherwise.
   virtual void OnNotServed() = 0;
   virtual void OnForbidden(const std::string& message) = 0;
+};
+
+struct ReadObject {
+  std::shared_ptr<const kube::v1::Object> object;  // Null: there is no such object.
+  int64_t version = 0;                             // As of which that holds.
+};
+
+class KindWatch : public ObjectWatch {
+ public:
+  // One object of the kind as the API server has it now, projected as the watch projects it. `done` comes on the hub's
+  // loop, never before Read returns, and not after the end of the watch.
+  virtual void Read(const std::string& ns, const std::string& name, rpc::Done<ReadObject> done) = 0;
 };
 
 class KubeAccess {
@@ -80,7 +94,7 @@ class KubeAccess {
   // `absent`: it is known not to be served just now; that is not said again, and the first look comes after a while.
   virtual std::unique_ptr<KindSearch> FindKind(const WantedKind& wanted, bool absent, KindFound found) = 0;
   // Of each object identity and, as JSON, what rules of grouping read. `listener` outlives the watch.
-  virtual std::unique_ptr<ObjectWatch> WatchKind(const v1::Resource& resource, KindListener& listener) = 0;
+  virtual std::unique_ptr<KindWatch> WatchKind(const v1::Resource& resource, KindListener& listener) = 0;
   // Ends every write that has not been sent and whose owner is stale, with FAILED_PRECONDITION or UNAVAILABLE.
   virtual void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) = 0;
   // The API server's time; as long as it is not known, the local one.

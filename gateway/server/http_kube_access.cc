@@ -42,7 +42,7 @@ std::unique_ptr<KindSearch> HttpKubeAccess::FindKind(const WantedKind& wanted, b
   return std::make_unique<KindFinder>(kinds_, wanted, absent, std::move(found));
 }
 
-std::unique_ptr<ObjectWatch> HttpKubeAccess::WatchKind(const v1::Resource& resource, KindListener& listener) {
+std::unique_ptr<KindWatch> HttpKubeAccess::WatchKind(const v1::Resource& resource, KindListener& listener) {
   return std::make_unique<ReflectedKind>(objects_, resource, listener);
 }
 

@@ -35,7 +35,7 @@ class HttpKubeAccess : public KubeAccess {
   std::unique_ptr<ObjectWatch> Watch(const v1::Resource& resource, const std::string& ns, const std::string& name,
                                      ObjectSeen seen) override;
   std::unique_ptr<KindSearch> FindKind(const WantedKind& wanted, bool absent, KindFound found) override;
-  std::unique_ptr<ObjectWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override;
+  std::unique_ptr<KindWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override;
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override;
   absl::Time ApiNow() override;
   int64_t ApiTimeMs() override;

@@ -67,6 +67,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   ~Hub() override;
 
   Cache& cache() { return cache_; }
+  const OwnerInterests& owner_interests() const { return owner_interests_; }
 
   // Serves replicas, from what the last leader has saved (an empty record: there was none).
   void Lead(const storage::v1::AssignmentRecord& saved);

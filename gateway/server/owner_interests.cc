@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <set>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "gateway/route/object_ref.h"
 
@@ -36,35 +39,63 @@ class OwnerInterests::Kind final : public KindListener {
   }
   ~Kind() override {
     *alive_ = false;
-    owner_.loop_.Cancel(linger_);
+    for (const TimerId timer : {linger_, drop_, read_again_}) owner_.loop_.Cancel(timer);
   }
 
   void Add(Session& session, const InterestKey& key) {
     owner_.loop_.Cancel(std::exchange(linger_, kNoTimer));
-    std::vector<Session*>& sessions = asked_[{key.ns, key.name}];
-    if (std::find(sessions.begin(), sessions.end(), &session) == sessions.end()) sessions.push_back(&session);
-    if (state_ != State::kUnknown) owner_.tell_(session, key, Told(key.ns, key.name));
+    const auto asked = entries_.try_emplace({key.name, key.ns}).first;
+    Entry& entry = asked->second;
+    unasked_.erase({std::exchange(entry.kept_until, absl::InfiniteFuture()), asked->first});
+    if (entry.sessions.empty()) ++asked_;
+    if (std::find(entry.sessions.begin(), entry.sessions.end(), &session) == entry.sessions.end()) {
+      entry.sessions.push_back(&session);
+    }
+    if (CanAnswer(entry)) return owner_.tell_(session, key, AnswerFor(*asked));
+    if (state_ == State::kListed) Read(*asked);
   }
   void Withdraw(Session& session, const InterestKey& key) {
-    const auto asked = asked_.find({key.ns, key.name});
-    if (asked == asked_.end()) return;
-    std::erase(asked->second, &session);
-    if (asked->second.empty()) asked_.erase(asked);
+    const auto asked = entries_.find(Name(key.name, key.ns));
+    if (asked != entries_.end()) Leave(*asked, session);
   }
   void Forget(Session& session) {
-    for (auto asked = asked_.begin(); asked != asked_.end();) {
-      std::erase(asked->second, &session);
-      asked = asked->second.empty() ? asked_.erase(asked) : std::next(asked);
-    }
+    for (Asked& asked : entries_) Leave(asked, session);
   }
-  bool is_asked_for() const { return !asked_.empty(); }
+  bool is_asked_for() const { return asked_ > 0; }
   void Linger(std::function<void()> end) {
     if (linger_ == kNoTimer) linger_ = owner_.loop_.RunAfter(kLinger, std::move(end));
   }
+  void Count(Kept& kept) const {
+    for (const auto& [name, entry] : entries_) {
+      if (entry.object == nullptr) continue;
+      ++kept.objects;
+      kept.bytes += entry.object->SpaceUsedLong();
+    }
+  }
 
  private:
-  using Name = std::pair<std::string, std::string>;  // Namespace and name.
+  using Name = std::pair<std::string, std::string>;  // Name and namespace: those of one name lie side by side.
+  struct Less {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      const int order = std::string_view(a.first).compare(std::string_view(b.first));
+      return order < 0 || (order == 0 && std::string_view(a.second) < std::string_view(b.second));
+    }
+  };
+  struct Entry {
+    std::vector<Session*> sessions;                  // Who asks, in the order in which they began to.
+    bool is_known = false;                           // Whether there is such an object; then:
+    ObjectPtr object;                                // Null: there is none.
+    int64_t version = 0;                             // As of which that holds.
+    bool is_read = false;                            // A read is under way or waits.
+    absl::Time kept_until = absl::InfiniteFuture();  // Where nobody asks.
+  };
+  using Entries = std::map<Name, Entry, Less>;
+  using Asked = Entries::value_type;
   enum class State { kUnknown, kListed, kNotServed, kForbidden };
+
+  // ---- the kind ----
 
   void Search(bool absent) {
     search_.reset();
@@ -86,44 +117,15 @@ class OwnerInterests::Kind final : public KindListener {
     watch_ = owner_.kube_.WatchKind(resource, *this);
   }
 
-  void OnReplaced(std::vector<kube::v1::Object> objects) override {
-    const bool was_forbidden = !std::exchange(forbidden_, "").empty();
-    const bool is_first = std::exchange(state_, State::kListed) != State::kListed || was_forbidden;
-    std::map<Name, ObjectPtr> before = std::exchange(objects_, {});
-    for (kube::v1::Object& object : objects) {
-      Name name = NameOf(object);
-      objects_[std::move(name)] = std::make_shared<const kube::v1::Object>(std::move(object));
-    }
-    for (const auto& [asked, sessions] : asked_) {
-      const auto known = before.find(Stored(asked.first, asked.second));
-      const ObjectPtr now = Told(asked.first, asked.second);
-      const bool is_same = known == before.end() ? now == nullptr : now != nullptr && IsSame(known->second, now);
-      if (is_first || !is_same) TellAll(asked, sessions, now);
-    }
-  }
-
-  void OnState(kube::v1::Object object) override {
-    const Name name = NameOf(object);
-    ObjectPtr& known = objects_[name];
-    if (known != nullptr && RefOf(object).resource_version <= RefOf(*known).resource_version) return;
-    auto next = std::make_shared<const kube::v1::Object>(std::move(object));
-    const bool is_same = known != nullptr && IsSame(known, next);
-    known = std::move(next);
-    if (!is_same) TellOf(name);
-  }
-
-  void OnGone(const kube::v1::Object& last) override {
-    const auto known = objects_.find(NameOf(last));
-    if (known == objects_.end() || RefOf(*known->second).uid != RefOf(last).uid) return;
-    objects_.erase(known);
-    TellOf(NameOf(last));
-  }
-
   void OnNotServed() override {
     state_ = State::kNotServed;
     forbidden_.clear();
-    objects_.clear();
-    for (const auto& [asked, sessions] : asked_) TellAll(asked, sessions, nullptr);
+    EndReads();
+    for (Asked& asked : entries_) {
+      asked.second.is_known = false;
+      asked.second.object = nullptr;
+      SendAll(asked);
+    }
     if (watch_ == nullptr) return;
     // The watch is calling, and must not be destroyed within its own callback.
     owner_.loop_.Post([this, alive = alive_] {
@@ -137,60 +139,193 @@ class OwnerInterests::Kind final : public KindListener {
   void OnForbidden(const std::string& message) override {
     forbidden_ = message.empty() ? "forbidden" : message;
     if (state_ != State::kListed) state_ = State::kForbidden;
-    for (const auto& [asked, sessions] : asked_) {
-      if (objects_.contains(Stored(asked.first, asked.second))) continue;
-      TellAll(asked, sessions, Told(asked.first, asked.second));
+    EndReads();
+    for (Asked& asked : entries_) {
+      if (asked.second.object == nullptr) SendAll(asked);
     }
   }
 
-  static Name NameOf(const kube::v1::Object& object) {
-    const ObjectRef ref = RefOf(object);
-    return {std::string(ref.ns), std::string(ref.name)};
+  // ---- its objects ----
+
+  bool Wants(std::string_view ns, std::string_view name) const override {
+    if (is_namespaced_) return entries_.contains(std::pair(name, ns));
+    const auto first = entries_.lower_bound(std::pair(name, std::string_view()));
+    return first != entries_.end() && first->first.first == name;
   }
+
+  void OnReplaced(std::vector<kube::v1::Object> objects, int64_t version) override {
+    const bool was_forbidden = !std::exchange(forbidden_, "").empty();
+    const bool is_first = std::exchange(state_, State::kListed) != State::kListed || was_forbidden;
+    std::set<Name> listed;
+    for (kube::v1::Object& object : objects) {
+      const auto shared = std::make_shared<const kube::v1::Object>(std::move(object));
+      ForEach(*shared, [&](Asked& asked) {
+        listed.insert(asked.first);
+        Learn(asked, shared, RefOf(*shared).resource_version, is_first);
+      });
+    }
+    for (Asked& asked : entries_) {
+      if (listed.contains(asked.first)) continue;
+      if (asked.second.is_known) {
+        Learn(asked, nullptr, version, is_first);
+      } else {
+        Read(asked);  // The list may have come by before it was asked for.
+      }
+    }
+  }
+
+  void OnState(kube::v1::Object object) override {
+    const auto shared = std::make_shared<const kube::v1::Object>(std::move(object));
+    ForEach(*shared, [&](Asked& asked) { Learn(asked, shared, RefOf(*shared).resource_version); });
+  }
+
+  void OnGone(const kube::v1::Object& last) override {
+    ForEach(last, [&](Asked& asked) { Learn(asked, nullptr, RefOf(last).resource_version); });
+  }
+
+  // What is asked for by the object's name: for one of the whole cluster, from each namespace.
+  template <typename Fn>
+  void ForEach(const kube::v1::Object& object, Fn fn) {
+    const ObjectRef ref = RefOf(object);
+    if (is_namespaced_) {
+      const auto asked = entries_.find(std::pair(ref.name, ref.ns));
+      if (asked != entries_.end()) fn(*asked);
+      return;
+    }
+    auto asked = entries_.lower_bound(std::pair(ref.name, std::string_view()));
+    for (; asked != entries_.end() && asked->first.first == ref.name; ++asked) fn(*asked);
+  }
+
+  // The object's state as of a version; null: there is none. `is_news`: it is sent though it may be the known one.
+  void Learn(Asked& asked, ObjectPtr object, int64_t version, bool is_news = false) {
+    Entry& entry = asked.second;
+    const bool is_newer = !entry.is_known || version > entry.version;
+    if (is_newer) {
+      is_news |= !entry.is_known || !IsSame(entry.object, object);
+      entry.is_known = true;
+      entry.object = Placed(std::move(object), asked.first.second);
+      entry.version = version;
+    }
+    if (is_news) SendAll(asked);
+  }
+
   static bool IsSame(const ObjectPtr& a, const ObjectPtr& b) {
+    if (a == nullptr || b == nullptr) return a == b;
     return RefOf(*a).uid == RefOf(*b).uid && JsonOf(a) == JsonOf(b);
   }
-  // Under what an object is kept that is asked for by that name: one of the whole cluster has no namespace.
-  Name Stored(const std::string& ns, const std::string& name) const { return {is_namespaced_ ? ns : "", name}; }
 
-  ObjectPtr Told(const std::string& ns, const std::string& name) const {
-    const auto known = objects_.find(Stored(ns, name));
-    if (known == objects_.end() && !forbidden_.empty()) {
-      return Unreadable({.watch = watch_id_, .ns = ns, .name = name}, forbidden_);
-    }
-    if (known == objects_.end() || is_namespaced_) return known == objects_.end() ? nullptr : known->second;
-    auto placed = std::make_shared<kube::v1::Object>(*known->second);
-    placed->mutable_generic()->mutable_meta()->set_namespace_(ns);  // By which it is asked for.
+  // In the namespace from which it is asked for.
+  ObjectPtr Placed(ObjectPtr object, const std::string& ns) const {
+    if (object == nullptr || is_namespaced_) return object;
+    auto placed = std::make_shared<kube::v1::Object>(*object);
+    placed->mutable_generic()->mutable_meta()->set_namespace_(ns);
     return placed;
   }
 
-  void TellOf(const Name& stored) {
-    if (is_namespaced_) {
-      const auto asked = asked_.find(stored);
-      if (asked != asked_.end()) TellAll(asked->first, asked->second, Told(stored.first, stored.second));
-      return;
-    }
-    for (const auto& [asked, sessions] : asked_) {
-      if (asked.second == stored.second) TellAll(asked, sessions, Told(asked.first, asked.second));
+  // ---- reads ----
+
+  void Read(Asked& asked) {
+    if (std::exchange(asked.second.is_read, true)) return;
+    to_read_.push_back(asked.first);
+    StartReads();
+  }
+
+  void StartReads() {
+    while (!to_read_.empty() && reads_ < kMostReads && read_again_ == kNoTimer) {
+      const Name name = std::move(to_read_.front());
+      to_read_.pop_front();
+      if (!entries_.contains(name)) continue;
+      ++reads_;
+      watch_->Read(is_namespaced_ ? name.second : "", name.first,
+                   [this, name, round = round_](absl::StatusOr<ReadObject> read) { OnRead(name, round, read); });
     }
   }
 
-  void TellAll(const Name& asked, const std::vector<Session*>& sessions, const ObjectPtr& object) {
-    const InterestKey key{.watch = watch_id_, .ns = asked.first, .name = asked.second};
-    for (Session* const session : sessions) owner_.tell_(*session, key, object);
+  void OnRead(const Name& name, uint64_t round, const absl::StatusOr<ReadObject>& read) {
+    if (round != round_) return;
+    --reads_;
+    const auto asked = entries_.find(name);
+    if (asked != entries_.end()) asked->second.is_read = false;
+    if (asked != entries_.end() && read.ok()) {
+      Learn(*asked, read->object, read->version);
+    } else if (asked != entries_.end() && !asked->second.is_known) {
+      ReadAgain(*asked, read.status());
+    }
+    StartReads();
+  }
+
+  void ReadAgain(Asked& asked, const absl::Status& why) {
+    obs::LogWarning("an owner of pods could not be read, reading it again",
+                    {{"kind", watch_id_}, {"name", asked.first.first}, {"why", std::string(ToStd(why.message()))}});
+    asked.second.is_read = true;
+    to_read_.push_back(asked.first);
+    if (read_again_ != kNoTimer) return;
+    read_again_ = owner_.loop_.RunAfter(kReadAgain, [this] {
+      read_again_ = kNoTimer;
+      StartReads();
+    });
+  }
+
+  // The next list begins anew with those that are not known.
+  void EndReads() {
+    ++round_;
+    reads_ = 0;
+    to_read_.clear();
+    owner_.loop_.Cancel(std::exchange(read_again_, kNoTimer));
+    for (auto& [name, entry] : entries_) entry.is_read = false;
+  }
+
+  // ---- who asks ----
+
+  bool CanAnswer(const Entry& entry) const {
+    return state_ == State::kNotServed || !forbidden_.empty() || (state_ == State::kListed && entry.is_known);
+  }
+  ObjectPtr AnswerFor(const Asked& asked) const {
+    if (asked.second.object != nullptr || forbidden_.empty()) return asked.second.object;
+    return Unreadable(KeyOf(asked), forbidden_);
+  }
+  InterestKey KeyOf(const Asked& asked) const {
+    return {.watch = watch_id_, .ns = asked.first.second, .name = asked.first.first};
+  }
+  void SendAll(const Asked& asked) {
+    for (Session* const session : asked.second.sessions) owner_.tell_(*session, KeyOf(asked), AnswerFor(asked));
+  }
+
+  void Leave(Asked& asked, Session& session) {
+    Entry& entry = asked.second;
+    if (std::erase(entry.sessions, &session) == 0 || !entry.sessions.empty()) return;
+    --asked_;
+    entry.kept_until = owner_.loop_.Now() + kKept;
+    unasked_.emplace(entry.kept_until, asked.first);
+    if (drop_ == kNoTimer) drop_ = owner_.loop_.RunAt(entry.kept_until, [this] { DropUnasked(); });
+  }
+
+  void DropUnasked() {
+    drop_ = kNoTimer;
+    while (!unasked_.empty() && unasked_.begin()->first <= owner_.loop_.Now()) {
+      entries_.erase(unasked_.begin()->second);
+      unasked_.erase(unasked_.begin());
+    }
+    if (!unasked_.empty()) drop_ = owner_.loop_.RunAt(unasked_.begin()->first, [this] { DropUnasked(); });
   }
 
   OwnerInterests& owner_;
   const std::string watch_id_;
   const WantedKind wanted_;
   State state_ = State::kUnknown;
-  std::string forbidden_;  // Why objects that are not known are not told, in the server's words; empty: they are.
+  std::string forbidden_;  // Why objects that are not known are not sent, in the server's words; empty: they are.
   bool is_namespaced_ = true;
-  std::map<Name, ObjectPtr> objects_;
-  std::map<Name, std::vector<Session*>> asked_;  // Who asks, in the order in which they began to.
+  Entries entries_;
+  size_t asked_ = 0;                               // Entries that somebody asks for.
+  std::set<std::pair<absl::Time, Name>> unasked_;  // The others, by when they are dropped.
+  std::deque<Name> to_read_;
+  size_t reads_ = 0;           // Under way.
+  uint64_t round_ = 0;         // Of reads: the answers of earlier ones are of no use.
+  TimerId linger_ = kNoTimer;  // While nobody asks for the kind.
+  TimerId drop_ = kNoTimer;
+  TimerId read_again_ = kNoTimer;
   std::unique_ptr<KindSearch> search_;
-  std::unique_ptr<ObjectWatch> watch_;
-  TimerId linger_ = kNoTimer;  // While nobody asks.
+  std::unique_ptr<KindWatch> watch_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
@@ -199,21 +334,27 @@ OwnerInterests::OwnerInterests(Loop& loop, KubeAccess& kube, Tell tell)
 
 OwnerInterests::~OwnerInterests() = default;
 
-OwnerInterests::Kind* OwnerInterests::FindOrMake(const std::string& watch, OwnerKind kind) {
+absl::StatusOr<OwnerInterests::Kind*> OwnerInterests::FindOrMake(const Session&, const std::string& watch) {
+  BASALT_ASSIGN_OR_RETURN(OwnerKind named, OwnerKindOf(watch));
   const auto known = kinds_.find(watch);
   if (known != kinds_.end()) return known->second.get();
-  if (kinds_.size() >= kMostKinds) return nullptr;
-  return kinds_.emplace(watch, std::make_unique<Kind>(*this, watch, std::move(kind))).first->second.get();
+  if (kinds_.size() >= kMostKinds) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      fmt::format("{} kinds of owners are watched already", kMostKinds));
+  }
+  return kinds_.emplace(watch, std::make_unique<Kind>(*this, watch, std::move(named))).first->second.get();
+}
+
+OwnerInterests::Kept OwnerInterests::kept() const {
+  Kept kept;
+  for (const auto& [watch, kind] : kinds_) kind->Count(kept);
+  return kept;
 }
 
 void OwnerInterests::Add(Session& session, const InterestKey& key) {
-  absl::StatusOr<OwnerKind> named = OwnerKindOf(key.watch);
-  if (!named.ok()) return tell_(session, key, Unreadable(key, std::string(ToStd(named.status().message()))));
-  Kind* const kind = FindOrMake(key.watch, *std::move(named));
-  if (kind == nullptr) {
-    return tell_(session, key, Unreadable(key, fmt::format("{} kinds of owners are watched already", kMostKinds)));
-  }
-  kind->Add(session, key);
+  const absl::StatusOr<Kind*> kind = FindOrMake(session, key.watch);
+  if (!kind.ok()) return tell_(session, key, Unreadable(key, std::string(ToStd(kind.status().message()))));
+  (*kind)->Add(session, key);
 }
 
 void OwnerInterests::Withdraw(Session& session, const InterestKey& key) {

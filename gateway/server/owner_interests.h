@@ -1,11 +1,13 @@
 #pragma once
 
-// Owners of pods that replicas ask for by kind and name (Interest.watch: "objects/<apiVersion>/<kind>"). All objects of
-// a kind are under one watch, from the first one that is asked for until a while after the last one is not asked for
-// any more; an object is told when the watch has shown it, and again when what rules of grouping read of it changes.
-// A kind that the API server does not serve is looked for, once for all objects of it. What cannot be told is told as
-// unreadable in the place of its objects: of a kind that must not be read, or cannot be watched, of Secrets, of what is
-// no kind, and of kinds beyond kMostKinds. Confined to one loop.
+// Owners of pods that replicas ask for by kind and name (Interest.watch: "objects/<apiVersion>/<kind>"). A kind is
+// under one watch, from the first object of it that is asked for until a while after the last one is not asked for any
+// more; of the objects only those are kept that are asked for, and for a short while those that were. An object is sent
+// when the watch has shown it, and again when what rules of grouping read of it changes. One that is asked for after
+// the list of its kind came by is read; whichever of the read and the watch knows the newer state is believed, also
+// about its absence. A kind that the API server does not serve is looked for, once for all objects of it. What cannot
+// be sent is sent as unreadable in the place of its objects: of a kind that must not be read, or cannot be watched, of
+// Secrets, of what is no kind, and of kinds beyond kMostKinds. Confined to one loop.
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/exec/loop.h"
 #include "gateway/kube/kube_access.h"
@@ -30,6 +33,11 @@ class OwnerInterests {
   static constexpr size_t kMostKinds = 300;
   // For how long a kind stays under watch that nobody asks for.
   static constexpr absl::Duration kLinger = absl::Minutes(10);
+  // For how long an object is kept that nobody asks for: a replica that starts again asks for the same ones.
+  static constexpr absl::Duration kKept = absl::Minutes(1);
+  // Reads of one kind under way at a time, and when one that failed is tried again.
+  static constexpr size_t kMostReads = 16;
+  static constexpr absl::Duration kReadAgain = absl::Seconds(1);
 
   OwnerInterests(Loop& loop, KubeAccess& kube, Tell tell);
   ~OwnerInterests();
@@ -40,12 +48,17 @@ class OwnerInterests {
   void Forget(Session& session);
 
   size_t kinds() const { return kinds_.size(); }
+  struct Kept {
+    size_t objects = 0;
+    size_t bytes = 0;
+  };
+  Kept kept() const;
 
  private:
   class Kind;
 
-  // Null: there are kMostKinds already.
-  Kind* FindOrMake(const std::string& watch, OwnerKind kind);
+  // The kind under watch; or why the session must not have it watched.
+  absl::StatusOr<Kind*> FindOrMake(const Session& session, const std::string& watch);
   void LingerIfUnwanted(const std::string& watch);
 
   Loop& loop_;

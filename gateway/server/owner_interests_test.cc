@@ -66,10 +66,25 @@ class OwnerInterestsTest : public ::testing::Test {
     time.RunDueTasks();
   }
   KindListener& Kind() { return *kube.watched_kinds.at(kKind); }
-  void Replace(std::vector<kube::v1::Object> objects) {
-    Kind().OnReplaced(std::move(objects));
+  // As of the newest object's version, unless another one is given.
+  void Replace(std::vector<kube::v1::Object> objects, int64_t version = 0) {
+    for (const kube::v1::Object& object : objects) version = std::max(version, RefOf(object).resource_version);
+    Kind().OnReplaced(std::move(objects), version);
     time.RunDueTasks();
   }
+  // Answers the only read under way.
+  void AnswerRead(const std::string& key, absl::StatusOr<ReadObject> answer) {
+    ASSERT_EQ(kube.kind_reads.size(), 1u);
+    EXPECT_EQ(kube.kind_reads.front().first, key);
+    auto done = std::move(kube.kind_reads.front().second);
+    kube.kind_reads.clear();
+    done(std::move(answer));
+    time.RunDueTasks();
+  }
+  static ReadObject There(kube::v1::Object object, int64_t version) {
+    return {.object = std::make_shared<const kube::v1::Object>(std::move(object)), .version = version};
+  }
+  static ReadObject Absent(int64_t version) { return {.object = nullptr, .version = version}; }
   void State(kube::v1::Object object) {
     Kind().OnState(std::move(object));
     time.RunDueTasks();
@@ -112,10 +127,109 @@ TEST_F(OwnerInterestsTest, ObjectsOfOneKindShareOneWatch) {
   EXPECT_EQ(a.TakeText(), "ns/a a@5");
   EXPECT_EQ(b.TakeText(), "ns/b b@6");
   Ask(b);
-  EXPECT_EQ(b.TakeText(), "ns/a a@5") << "what is known is told at once";
-  Ask(a, "none");
-  EXPECT_EQ(a.TakeText(), "deleted ns/none none@0");
+  EXPECT_EQ(b.TakeText(), "ns/a a@5") << "a known object is sent at once";
   EXPECT_THAT(kube.watched_kinds, SizeIs(1));
+}
+
+TEST_F(OwnerInterestsTest, ObjectsThatNobodyAsksForAreNotKept) {
+  FakeReplica& a = Attach("r-0");
+  Ask(a);
+  Serve();
+  EXPECT_TRUE(Kind().Wants("ns", "a"));
+  EXPECT_FALSE(Kind().Wants("ns", "foreign"));
+  EXPECT_FALSE(Kind().Wants("other", "a"));
+  Replace({Thing(5), Thing(6, "{}", "foreign", "u2")});
+  for (int64_t version = 7; version < 100; ++version) State(Thing(version, "{}", "foreign", "u2"));
+  EXPECT_EQ(hub.owner_interests().kept().objects, 1u);
+  Ask(a, "a", /*withdraw=*/true);
+  EXPECT_EQ(hub.owner_interests().kept().objects, 1u) << "a replica that starts again asks for it again";
+  time.Advance(OwnerInterests::kKept);
+  EXPECT_EQ(hub.owner_interests().kept().objects, 0u);
+  EXPECT_FALSE(Kind().Wants("ns", "a"));
+}
+
+TEST_F(OwnerInterestsTest, AnObjectThatIsAskedForAfterTheListIsRead) {
+  FakeReplica& a = Attach("r-0");
+  Ask(a);
+  Serve();
+  Replace({Thing(5)}, 9);
+  a.TakeText();
+  Ask(a, "later");
+  EXPECT_EQ(a.TakeText(), "") << "nobody knows yet";
+  AnswerRead("ns/later", There(Thing(3, "{}", "later", "u2"), 12));
+  EXPECT_EQ(a.TakeText(), "ns/later later@3");
+  Ask(a, "none");
+  AnswerRead("ns/none", Absent(13));
+  EXPECT_EQ(a.TakeText(), "deleted ns/none none@0");
+}
+
+// The watch may be behind a read, or before it: whichever is newer holds.
+TEST_F(OwnerInterestsTest, AReadAndTheWatchAreNeverTakenForNewerThanTheyAre) {
+  FakeReplica& a = Attach("r-0");
+  Ask(a);
+  Serve();
+  Replace({Thing(5)}, 9);
+  a.TakeText();
+  Ask(a, "b");
+  State(Thing(20, R"({"spec":2})", "b"));
+  EXPECT_EQ(a.TakeText(), "ns/b b@20");
+  AnswerRead("ns/b", There(Thing(15, R"({"spec":1})", "b"), 19));
+  EXPECT_EQ(a.TakeText(), "") << "the watch was ahead";
+  Ask(a, "c");
+  AnswerRead("ns/c", Absent(40));
+  EXPECT_EQ(a.TakeText(), "deleted ns/c c@0");
+  State(Thing(30, "{}", "c"));
+  Kind().OnGone(Thing(35, "{}", "c"));
+  time.RunDueTasks();
+  EXPECT_EQ(a.TakeText(), "") << "the watch shows a life that was over by then";
+  State(Thing(50, "{}", "c", "u9"));
+  EXPECT_EQ(a.TakeText(), "ns/c c@50");
+  Ask(a, "d");
+  Kind().OnGone(Thing(60, "{}", "d"));
+  time.RunDueTasks();
+  EXPECT_EQ(a.TakeText(), "deleted ns/d d@0");
+  AnswerRead("ns/d", There(Thing(55, "{}", "d"), 58));
+  EXPECT_EQ(a.TakeText(), "") << "it is deleted since";
+}
+
+// Of a list that comes in pages, what is asked for after its page came by is not in it.
+TEST_F(OwnerInterestsTest, AnObjectThatTheListDoesNotHaveIsReadBeforeItCountsAsAbsent) {
+  FakeReplica& a = Attach("r-0");
+  Ask(a);
+  Serve();
+  Replace({}, 9);
+  EXPECT_EQ(a.TakeText(), "");
+  AnswerRead("ns/a", There(Thing(5), 12));
+  EXPECT_EQ(a.TakeText(), "ns/a a@5");
+  Replace({}, 12);
+  EXPECT_EQ(a.TakeText(), "") << "that list is no newer than the read";
+  Replace({}, 13);
+  EXPECT_EQ(a.TakeText(), "deleted ns/a a@0");
+}
+
+TEST_F(OwnerInterestsTest, FewReadsAreUnderWayAtATimeAndAFailedOneIsRepeated) {
+  FakeReplica& a = Attach("r-0");
+  Ask(a);
+  Serve();
+  Replace({Thing(5)});
+  a.TakeText();
+  const size_t asked = OwnerInterests::kMostReads + 4;
+  for (size_t i = 0; i < asked; ++i) Ask(a, fmt::format("n{}", i));
+  ASSERT_THAT(kube.kind_reads, SizeIs(OwnerInterests::kMostReads));
+  auto reads = std::exchange(kube.kind_reads, {});
+  for (auto& [key, done] : reads) done(absl::UnavailableError("no connection"));
+  EXPECT_THAT(kube.kind_reads, IsEmpty());
+  time.Advance(OwnerInterests::kReadAgain);
+  while (!kube.kind_reads.empty()) {
+    ASSERT_LE(kube.kind_reads.size(), OwnerInterests::kMostReads);
+    auto done = std::move(kube.kind_reads.front().second);
+    kube.kind_reads.pop_front();
+    done(Absent(9));
+  }
+  time.RunDueTasks();
+  for (size_t i = 0; i < asked; ++i) {
+    EXPECT_THAT(a.items, ::testing::Contains(fmt::format("deleted ns/n{0} n{0}@0", i)));
+  }
 }
 
 TEST_F(OwnerInterestsTest, AListAnewTellsWhatHasChanged) {
@@ -183,8 +297,12 @@ TEST_F(OwnerInterestsTest, AKindThatNobodyAsksForStaysUnderWatchForAWhile) {
   Ask(a, "a", /*withdraw=*/true);
   State(Thing(6, R"({"spec":{}})"));
   EXPECT_EQ(a.TakeText(), "") << "nobody asks";
+  Ask(a);
+  EXPECT_EQ(a.TakeText(), "ns/a a@6") << "the object is still kept";
+  Ask(a, "a", /*withdraw=*/true);
   time.Advance(OwnerInterests::kLinger - absl::Seconds(1));
   Ask(a);
+  AnswerRead("ns/a", There(Thing(6), 8));
   EXPECT_EQ(a.TakeText(), "ns/a a@6");
   a.Close(absl::OkStatus());
   time.Advance(OwnerInterests::kLinger - absl::Seconds(1));
@@ -199,14 +317,17 @@ TEST_F(OwnerInterestsTest, AKindThatIsForbiddenAfterItWasListedIsToldSoOfWhatIsN
   Ask(a, "gone");
   Serve();
   Replace({Thing(5)});
+  AnswerRead("ns/gone", Absent(5));
   a.TakeText();
   Kind().OnForbidden("no");
   time.RunDueTasks();
   EXPECT_EQ(a.TakeText(), "ns/gone gone@0") << "nobody knows whether it is there by now";
   Ask(a, "new");
   EXPECT_EQ(a.TakeText(), "ns/new new@0");
-  Replace({Thing(5)});
-  EXPECT_EQ(a.TakeText(), "ns/a a@5 | deleted ns/gone gone@0 | deleted ns/new new@0");
+  Replace({Thing(5)}, 9);
+  EXPECT_EQ(a.TakeText(), "ns/a a@5 | deleted ns/gone gone@0");
+  AnswerRead("ns/new", Absent(9));
+  EXPECT_EQ(a.TakeText(), "deleted ns/new new@0");
 }
 
 TEST_F(OwnerInterestsTest, AKindThatCannotBeWatchedIsUnreadable) {

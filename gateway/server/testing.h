@@ -33,6 +33,16 @@ class FakeKubeAccess : public KubeAccess {
     std::map<std::string, Callback>& all_;
     const std::string key_;
   };
+  class KeptKind : public Kept<KindWatch, KindListener*> {
+   public:
+    KeptKind(FakeKubeAccess& kube, const std::string& key) : Kept(kube.watched_kinds, key), kube_(kube) {}
+    void Read(const std::string& ns, const std::string& name, rpc::Done<ReadObject> done) override {
+      kube_.kind_reads.emplace_back(fmt::format("{}/{}", ns, name), std::move(done));
+    }
+
+   private:
+    FakeKubeAccess& kube_;
+  };
 
  public:
   void Write(v1::WriteRequest request, const std::string&, rpc::Done<v1::WriteResponse> done) override {
@@ -54,10 +64,10 @@ class FakeKubeAccess : public KubeAccess {
     EXPECT_TRUE(searched.emplace(key, std::move(found)).second) << key << " is looked for already";
     return std::make_unique<Kept<KindSearch, KindFound>>(searched, key);
   }
-  std::unique_ptr<ObjectWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override {
+  std::unique_ptr<KindWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override {
     const std::string key = fmt::format("{}/{}", resource.version(), resource.plural());
     EXPECT_TRUE(watched_kinds.emplace(key, &listener).second) << key << " is watched already";
-    return std::make_unique<Kept<ObjectWatch, KindListener*>>(watched_kinds, key);
+    return std::make_unique<KeptKind>(*this, key);
   }
   void DropUnsent(const std::function<bool(const v1::Owner&)>& is_stale) override {
     for (const auto& [request, done] : writes) stale += is_stale(request.owner()) ? 1 : 0;
@@ -73,8 +83,9 @@ class FakeKubeAccess : public KubeAccess {
 
   std::deque<std::pair<v1::WriteRequest, rpc::Done<v1::WriteResponse>>> writes;
   std::deque<std::pair<v1::GetRequest, rpc::Done<v1::GetResponse>>> gets;
-  std::map<std::string, ObjectSeen> watched;           // By "version/plural namespace/name".
-  std::map<std::string, KindListener*> watched_kinds;  // By "version/plural".
+  std::map<std::string, ObjectSeen> watched;                             // By "version/plural namespace/name".
+  std::map<std::string, KindListener*> watched_kinds;                    // By "version/plural".
+  std::deque<std::pair<std::string, rpc::Done<ReadObject>>> kind_reads;  // By "namespace/name".
   // By "plural.group" or "version/Kind.group", " again" behind it where it is known to be absent.
   std::map<std::string, KindFound> searched;
   int stale = 0;

@@ -106,6 +106,7 @@ ObjectKind KindOf(std::string_view group, std::string_view plural) {
 struct Decoder::Impl {
   ObjectKind kind;
   Json json;
+  Wants wants;  // Null: everything is wanted.
   simdjson::ondemand::parser parser;
   std::string buffer;  // The text and the padding that the parser may read.
   simdjson::ondemand::document document;
@@ -164,9 +165,10 @@ struct Decoder::Impl {
       case ObjectKind::kKaiQueue:
         return ReadKaiQueue(reader, value, envelope, *out.object.mutable_kai_queue());
       case ObjectKind::kOwner:
-        return ReadOwnerObject(reader, value, envelope, /*trims=*/true, *out.object.mutable_generic());
+        out.is_unwanted = !ReadOwnerObject(reader, value, envelope, wants, *out.object.mutable_generic());
+        return;
       case ObjectKind::kClusterRule:
-        return ReadOwnerObject(reader, value, envelope, /*trims=*/false, *out.object.mutable_generic());
+        return ReadClusterRule(reader, value, envelope, *out.object.mutable_generic());
       case ObjectKind::kGeneric:
         return ReadGeneric(reader, value, envelope, *out.object.mutable_generic());
     }
@@ -204,6 +206,8 @@ Decoder::Decoder(ObjectKind kind, Json json) : impl_(std::make_unique<Impl>(kind
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+
+void Decoder::KeepOnly(Wants wants) { impl_->wants = std::move(wants); }
 
 absl::StatusOr<Decoded> Decoder::DecodeObject(std::string_view text) {
   absl::StatusOr<Decoded> result = Decoded();
@@ -290,6 +294,7 @@ absl::StatusOr<DecodedList> Decoder::DecodeList(std::string_view text) {
         if (!status.ok()) return;
         Decoded& decoded = result->items.emplace_back();
         status = Annotate(impl.Read(item, {}, decoded), at.Text());
+        if (decoded.is_unwanted) result->items.pop_back();
       });
     }
   });

@@ -6,6 +6,7 @@
 // Decoded.error (for a Job in Job.decode_error too). INVALID_ARGUMENT only where the text is no JSON, or where there
 // is nothing to know the object by. Field sources: kube.proto, job spec 1.3-1.10, podgroup spec 1, queue spec 1.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,7 +46,12 @@ struct Decoded {
   bool finalizers = false;
   // The text was a Status (the answer of some deletions); `object` is then empty.
   bool is_status = false;
+  // Nobody wants the object (Decoder::KeepOnly): it has its identity alone.
+  bool is_unwanted = false;
 };
+
+// Whether somebody wants the object of that namespace and name.
+using Wants = std::function<bool(std::string_view ns, std::string_view name)>;
 
 enum class WatchType { kAdded, kModified, kDeleted, kBookmark, kError };
 
@@ -73,6 +79,9 @@ class Decoder {
   ~Decoder();
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
+
+  // Only for kOwner. What is not wanted is left out of lists, and its spec is not read.
+  void KeepOnly(Wants wants);
 
   absl::StatusOr<Decoded> DecodeObject(std::string_view text);
   // One line of a watch: {"type": …, "object": …}. `event` may hold an earlier one, whose memory is then used again; it

@@ -6,6 +6,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/kube/decode/json_reader.h"
 #include "common/kube/decode/metadata.h"
+#include "gateway/translate/decoder.h"
 
 namespace basalt::gateway {
 
@@ -35,7 +36,10 @@ void ReadPriorityClass(Reader& reader, Value& value, Envelope& envelope, kube::v
 void ReadWorkload(Reader& reader, Value& value, Envelope& envelope, kube::v1::Workload& workload);
 void ReadKaiPodGroup(Reader& reader, Value& value, Envelope& envelope, bool with_status, kube::v1::KaiPodGroup& group);
 void ReadKaiQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::KaiQueue& queue);
-void ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, bool trims, kube::v1::GenericObject& generic);
+// False: `wants` does not want it, and its identity alone was read. A null `wants` wants everything.
+bool ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, const Wants& wants,
+                     kube::v1::GenericObject& generic);
+void ReadClusterRule(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic);
 void ReadGeneric(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic);
 void ReadStatus(Reader& reader, Value& value, v1::KubeError& error);
 

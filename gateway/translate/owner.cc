@@ -86,13 +86,25 @@ json::object MetadataOf(const MetaView& meta) {
   return metadata;
 }
 
-}  // namespace
+void SetIdentity(const MetaView& meta, kube::v1::GenericObject& generic) {
+  kube::v1::ObjectMeta& identity = *generic.mutable_meta();
+  identity.set_namespace_(std::string(meta.ns));
+  identity.set_name(std::string(meta.name));
+  identity.set_uid(std::string(meta.uid));
+  identity.set_resource_version(meta.resource_version);
+  identity.set_deletion_ms(meta.deletion_ms);
+}
 
-void ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, bool trims, kube::v1::GenericObject& generic) {
+// False: `wants` does not want it.
+bool ReadObject(Reader& reader, Value& value, Envelope& envelope, bool trims, const Wants& wants,
+                kube::v1::GenericObject& generic) {
+  const MetaView& meta = envelope.meta;
+  const auto is_wanted = [&] { return wants == nullptr || meta.name.empty() || wants(meta.ns, meta.name); };
   json::object object;
   reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
     if (ReadEnvelopeMember(reader, key, member, envelope)) return;
-    if (key != "spec" && key != "status") return;
+    // The API server writes metadata before the parts that are large.
+    if ((key != "spec" && key != "status") || !is_wanted()) return;
     json::value part = ParsedOf(reader.RawObject(kRoot / key, member));
     if (key == "spec") {
       if (trims) Trim(part);
@@ -101,15 +113,22 @@ void ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, bool trim
     }
     if (!part.as_object().empty()) object[key] = std::move(part);
   });
-  MetaView& meta = envelope.meta;
+  SetIdentity(meta, generic);
+  if (!is_wanted()) return false;
   object["metadata"] = MetadataOf(meta);
   generic.set_json(ToText(object));
-  kube::v1::ObjectMeta& identity = *generic.mutable_meta();
-  identity.set_namespace_(std::string(meta.ns));
-  identity.set_name(std::string(meta.name));
-  identity.set_uid(std::string(meta.uid));
-  identity.set_resource_version(meta.resource_version);
-  identity.set_deletion_ms(meta.deletion_ms);
+  return true;
+}
+
+}  // namespace
+
+bool ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, const Wants& wants,
+                     kube::v1::GenericObject& generic) {
+  return ReadObject(reader, value, envelope, /*trims=*/true, wants, generic);
+}
+
+void ReadClusterRule(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic) {
+  ReadObject(reader, value, envelope, /*trims=*/false, nullptr, generic);
 }
 
 }  // namespace basalt::gateway

@@ -82,6 +82,25 @@ TEST(OwnerTest, ItemsOfAListAreReadAlike) {
   EXPECT_EQ(list->items[1].object.generic().json(), R"({"spec":{"x":"1"},"metadata":{"name":"b","uid":"u2"}})");
 }
 
+TEST(OwnerTest, AnObjectThatNobodyWantsIsLeftOutAndItsSpecIsNotRead) {
+  Decoder decoder(ObjectKind::kOwner);
+  decoder.KeepOnly([](std::string_view ns, std::string_view name) { return ns == "n" && name == "b"; });
+  const auto list = decoder.DecodeList(R"({"metadata":{"resourceVersion":"9"},"items":[
+    {"metadata":{"name":"a","namespace":"n","uid":"u1"},"spec":{"x":1}},
+    {"spec":{"x":1},"metadata":{"name":"b","namespace":"n","uid":"u2"}}]})");
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->items.size(), 1u);
+  EXPECT_EQ(list->items[0].object.generic().json(),
+            R"({"spec":{"x":1},"metadata":{"name":"b","uid":"u2","namespace":"n"}})");
+  const auto event = decoder.DecodeWatchLine(
+      R"({"type":"MODIFIED","object":{"metadata":{"name":"a","namespace":"n","uid":"u1","resourceVersion":"7"},)"
+      R"("spec":{"x":1}}})");
+  ASSERT_TRUE(event.ok()) << event.status();
+  EXPECT_TRUE(event->decoded.is_unwanted);
+  EXPECT_EQ(event->resource_version, 7);
+  EXPECT_EQ(event->decoded.object.generic().json(), "");
+}
+
 TEST(KaiPodGroupTest, StatusIsKeptWhereTheWholeObjectIsAskedFor) {
   const std::string text = R"({"metadata":{"name":"pg-a","uid":"u1"},"spec":{},"status":{"conditions":[]}})";
   Decoder watch(ObjectKind::kKaiPodGroup);

@@ -61,7 +61,7 @@ class InterestsOverKubeTest : public ::testing::Test, public KubeAccess {
     const KindFinder::Shared shared{loop, client, random, kSlowRetry};
     return std::make_unique<KindFinder>(shared, wanted, absent, std::move(found));
   }
-  std::unique_ptr<ObjectWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override {
+  std::unique_ptr<KindWatch> WatchKind(const v1::Resource& resource, KindListener& listener) override {
     const ReflectedObject::Shared shared{loop, client, random, clock, *metrics, kSlowRetry};
     return std::make_unique<ReflectedKind>(shared, resource, listener);
   }

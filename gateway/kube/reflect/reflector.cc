@@ -46,6 +46,7 @@ Reflector::Reflector(Loop& loop, http::Client& client, Random& random, Reflector
       back_off_(options_.back_off),
       lines_(options_.max_line),
       decoder_(options_.kind) {
+  if (options_.wants != nullptr) decoder_.KeepOnly(options_.wants);
   if (options_.distrusts_first_refusal) lost_ = loop_.Now();
 }
 
@@ -229,7 +230,7 @@ bool Reflector::HandleLine(std::string_view line) {
   relisted_at_once_ = false;
   back_off_.Reset();
   resource_version_ = std::max(resource_version_, event_.resource_version);
-  if (event_.type == WatchType::kBookmark) {
+  if (event_.type == WatchType::kBookmark || event_.decoded.is_unwanted) {
     sink_.OnBookmark(event_.resource_version);
   } else {
     sink_.OnEvent(event_.type, event_.decoded, event_.resource_version);
@@ -252,6 +253,7 @@ bool Reflector::HandleListed() {
     Replace(std::move(objects), event_.resource_version);
     return phase_ == Phase::kWatch;
   }
+  if (event_.decoded.is_unwanted) return true;
   const ObjectRef name = RefOf(event_.decoded.object);
   const auto [at, inserted] = listed_at_.try_emplace({std::string(name.ns), std::string(name.name)}, listed_.size());
   if (inserted) listed_.emplace_back();

@@ -51,6 +51,8 @@ struct ReflectorOptions {
   ObjectKind kind = ObjectKind::kGeneric;
   std::string label_selector;
   std::string field_selector;
+  // Only for kOwner: the sink hears of nothing else. Null: everything. Called on the reflector's loop.
+  Wants wants;
   // Of workloads, for which the API server has no such selector: those whose pods are for one of these.
   std::vector<std::string> schedulers;
   int page_limit = 500;
