@@ -28,6 +28,21 @@ std::string PhaseOf(const PodGroup& group) {
   return OrDash(group.object().phase());
 }
 
+// How many pods run, have succeeded and have failed: as the scheduler counts them in the status, and where nobody does
+// by the pods that are known.
+struct Counts {
+  explicit Counts(const PodGroup& group)
+      : running(group.object().counts().running()),
+        succeeded(group.object().counts().succeeded()),
+        failed(group.object().counts().failed()) {
+    if (!group.has_members()) return;
+    running = group.members().running();
+    succeeded = group.members().succeeded();
+    failed = group.members().failed();
+  }
+  int32_t running, succeeded, failed;
+};
+
 std::string ProfileOf(const PodGroup& group) {
   switch (group.profile()) {
     case podgroup::v1::PROFILE_RICH:
@@ -81,16 +96,20 @@ std::string WordsOf(const PodGroupHistoryEntry& entry) {
 
 std::string FormatPodGroups(const podgroup::v1::ListPodGroupsResponse& groups, bool with_namespace, int64_t now_ms,
                             const Look& look) {
-  Row header = {"NAME", "PROFILE", "PHASE", "QUEUE", "MIN-MEMBER", "AGE"};
+  Row header = {"NAME", "PROFILE", "STATUS", "QUEUE", "MINMEMBER", "RUNNING", "SUCCEEDED", "FAILED", "AGE"};
   if (with_namespace) header.insert(header.begin(), "NAMESPACE");
   std::vector<Row> rows;
   for (const PodGroup& group : groups.pod_groups()) {
     const kube::v1::PodGroup& object = group.object();
+    const Counts counts(group);
     Row row = {object.meta().name(),
                ProfileOf(group),
                PhaseOf(group),
                OrDash(object.spec().queue()),
                std::to_string(object.spec().min_member()),
+               std::to_string(counts.running),
+               std::to_string(counts.succeeded),
+               std::to_string(counts.failed),
                AgeOf(group, now_ms)};
     if (with_namespace) row.insert(row.begin(), object.meta().namespace_());
     rows.push_back(std::move(row));
@@ -122,6 +141,10 @@ std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& lo
   } else if (group.pods() > 0) {
     line("Pods", fmt::format("{} of no job", group.pods()));
   }
+  const Counts counts(group);
+  line("Running", std::to_string(counts.running));
+  line("Succeeded", std::to_string(counts.succeeded));
+  line("Failed", std::to_string(counts.failed));
   line("Age", AgeOf(group, now_ms));
   if (group.has_failing_since_time()) {
     line("Failing", fmt::format("since {}", FormatTime(kube::ToMs(group.failing_since_time()))));
@@ -130,9 +153,11 @@ std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& lo
   if (!group.spec_json().empty()) text += "Spec\n" + LinesOfSpec(group.spec_json());
   std::vector<Row> rows;
   for (const kube::v1::PodGroupCondition& condition : object.conditions()) {
-    rows.push_back({condition.type(), condition.status(), OrDash(condition.reason()), OrDash(condition.message())});
+    const int64_t changed_ms = condition.last_transition_ms();
+    rows.push_back({condition.type(), condition.status(), changed_ms == 0 ? "-" : FormatTime(changed_ms),
+                    OrDash(condition.reason()), OrDash(condition.message())});
   }
-  if (!rows.empty()) text += "\n" + FormatTable({"CONDITION", "STATUS", "REASON", "MESSAGE"}, rows, look);
+  if (!rows.empty()) text += "\n" + FormatTable({"CONDITION", "STATUS", "SINCE", "REASON", "MESSAGE"}, rows, look);
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "cli/view/table.h"
 #include "common/kube/timestamp.h"
 
 namespace basalt::cli {
@@ -31,13 +32,17 @@ podgroup::v1::PodGroup Made() {
 TEST(PodGroupViewTest, GroupsStandInATableAndOneThatIsMissingSaysSo) {
   podgroup::v1::ListPodGroupsResponse groups;
   *groups.add_pod_groups() = Made();
+  kube::v1::PodCounts& counts = *groups.mutable_pod_groups(0)->mutable_object()->mutable_counts();
+  counts.set_running(2);
+  counts.set_succeeded(3);
+  counts.set_failed(1);
   kube::v1::ObjectMeta& meta = *groups.add_pod_groups()->mutable_object()->mutable_meta();
   meta.set_namespace_("default");
   meta.set_name("podgroup-x");
   EXPECT_EQ(FormatPodGroups(groups, /*with_namespace=*/false, 61'000, {}),
-            "NAME         PROFILE   PHASE      QUEUE      MIN-MEMBER   AGE\n"
-            "train-uid    compat    Running    research   3            60s\n"
-            "podgroup-x   compat    not made   -          0            -\n");
+            "NAME         PROFILE   STATUS     QUEUE      MINMEMBER   RUNNING   SUCCEEDED   FAILED   AGE\n"
+            "train-uid    compat    Running    research   3           2         3           1        60s\n"
+            "podgroup-x   compat    not made   -          0           0         0           0        -\n");
   EXPECT_THAT(FormatPodGroups(groups, /*with_namespace=*/true, 61'000, {}), HasSubstr("default     train-uid"));
 }
 
@@ -50,8 +55,11 @@ TEST(PodGroupViewTest, OneIsToldWithWhatHoldsItUp) {
   kube::v1::PodGroupCondition& condition = *group.mutable_object()->add_conditions();
   condition.set_type("Unschedulable");
   condition.set_message("3 nodes are full\n");
+  condition.set_last_transition_ms(5'000);
+  group.mutable_object()->mutable_counts()->set_failed(4);
   EXPECT_THAT(FormatPodGroup(group, 61'000, {}),
-              AllOf(HasSubstr("Failing     since "), HasSubstr("3 nodes are full?")));
+              AllOf(HasSubstr("Failing     since "), HasSubstr("Running     0\nSucceeded   0\nFailed      4\n"),
+                    HasSubstr(FormatTime(5'000)), HasSubstr("3 nodes are full?")));
 }
 
 TEST(PodGroupViewTest, OneOfKaisHasThePhaseOfItsPodsAndItsWholeSpec) {
@@ -60,10 +68,11 @@ TEST(PodGroupViewTest, OneOfKaisHasThePhaseOfItsPodsAndItsWholeSpec) {
   group.mutable_object()->clear_phase();
   group.mutable_members()->set_phase(podgroup::v1::GroupMembers::PHASE_PENDING);
   group.mutable_members()->set_pending(2);
+  group.mutable_members()->set_succeeded(5);
   group.set_spec_json(R"({"minMember":3,"queue":"a\nb","subGroups":[{"name":"x"}]})");
   EXPECT_THAT(FormatPodGroup(group, 61'000, {}),
               AllOf(HasSubstr("Pod group default/train-uid: Pending\n"), HasSubstr("Profile     kai\n"),
-                    HasSubstr("Pods        Pending; 2 pending\n"),
+                    HasSubstr("Pods        Pending; 2 pending, 5 succeeded\n"), HasSubstr("Succeeded   5\n"),
                     HasSubstr("Spec\n  minMember: 3\n  queue: a?b\n  subGroups: [{\"name\":\"x\"}]\n")));
   EXPECT_THAT(FormatPodGroupChange(group), HasSubstr("default/train-uid (kai)  Pending"));
 }

@@ -19,7 +19,7 @@
 #include "services/pgsvc/api/grouping_messages.h"
 #include "services/pgsvc/api/pod_group_list.h"
 #include "services/pgsvc/api/try_grouping.h"
-#include "services/pgsvc/core/form/kai_emitter.h"
+#include "services/pgsvc/core/form/kai_status.h"
 #include "services/pgsvc/core/grouping/volcano_group.h"
 
 namespace basalt::pgsvc {

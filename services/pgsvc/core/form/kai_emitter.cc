@@ -80,25 +80,4 @@ std::set<std::string> KaiEmitter::LeavesIn(const ObservedGroup& observed, const 
 
 int64_t KaiEmitter::LeastPodsOf(const Grouping& grouping) const { return LeastPodsForKai(grouping); }
 
-std::vector<std::string> UnschedulableReasons(const kube::v1::KaiPodGroup& group) {
-  std::vector<std::string> texts;
-  const absl::StatusOr<json::value> status = ParseJson(group.status_json().empty() ? "{}" : group.status_json());
-  const json::value* const conditions = status.ok() ? Find(*status, "schedulingConditions") : nullptr;
-  if (conditions == nullptr || !conditions->is_array()) return texts;
-  for (const json::value& condition : conditions->get_array()) {
-    const std::string pool(FindString(condition, "nodePool"));
-    const std::string where = pool.empty() ? "" : fmt::format("node pool {}: ", pool);
-    const auto add = [&](const json::value& reason) {
-      texts.push_back(fmt::format("{}{}: {}", where, FindString(reason, "reason"), FindString(reason, "message")));
-    };
-    const json::value* const reasons = Find(condition, "reasons");
-    if (reasons == nullptr || !reasons->is_array() || reasons->get_array().empty()) {
-      if (!FindString(condition, "reason").empty()) add(condition);  // The form of earlier releases.
-      continue;
-    }
-    for (const json::value& reason : reasons->get_array()) add(reason);
-  }
-  return texts;
-}
-
 }  // namespace basalt::pgsvc

@@ -43,8 +43,4 @@ class KaiEmitter final : public GroupEmitter {
   const RuleOptions options_;
 };
 
-// Why KAI's scheduler has not placed the group: from its status, which an answer to Get has (9.1). One text for each
-// reason of each node pool, in the scheduler's words.
-std::vector<std::string> UnschedulableReasons(const kube::v1::KaiPodGroup& group);
-
 }  // namespace basalt::pgsvc

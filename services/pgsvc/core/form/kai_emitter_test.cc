@@ -211,20 +211,6 @@ TEST(KaiGroupPatchTest, SomebodyElsesGroupIsToldFromOurs) {
   EXPECT_FALSE(KaiEmitter({}).IsOurs(stored, wanted));
 }
 
-TEST(KaiGroupStatusTest, TheSchedulersReasonsAreThoseOfEachNodePool) {
-  kube::v1::KaiPodGroup group;
-  EXPECT_TRUE(UnschedulableReasons(group).empty());
-  group.set_status_json(R"({"schedulingConditions":[
-    {"type":"UnschedulableOnNodePool","nodePool":"a100","reasons":[
-      {"reason":"OverLimit","message":"the limit is 8"},{"reason":"QueueDoesNotExist","message":"no queue q"}]},
-    {"nodePool":"","reason":"Old","message":"as earlier releases have it"}, {}, 7]})");
-  EXPECT_EQ(UnschedulableReasons(group), (std::vector<std::string>{"node pool a100: OverLimit: the limit is 8",
-                                                                   "node pool a100: QueueDoesNotExist: no queue q",
-                                                                   "Old: as earlier releases have it"}));
-  group.set_status_json(R"({"schedulingConditions":{}})");
-  EXPECT_TRUE(UnschedulableReasons(group).empty());
-}
-
 TEST(LinkPatchTest, NamesGroupAndSubgroupOnce) {
   kube::v1::Pod pod;
   EXPECT_EQ(LinkPatchOf(pod, kube::kKaiGroupNameKey, "pg", ""),
