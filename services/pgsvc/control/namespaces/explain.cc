@@ -10,19 +10,29 @@ namespace basalt::pgsvc {
 std::optional<Explanation> NamespaceGroups::Explain(std::string_view key, std::string_view pod_name) const {
   Namespace* const space = namespaces_.Find(key);
   if (space == nullptr) return std::nullopt;
-  const kube::v1::Pod* const pod = space->objects.FindPod(pod_name);
+  std::optional<Explanation> explanation = ExplainIn(*space, pod_name);
+  space->objects.DropMade();
+  return explanation;
+}
+
+std::optional<Explanation> NamespaceGroups::ExplainIn(Namespace& space, std::string_view pod_name) const {
+  const kube::v1::Pod* const pod = space.objects.FindPod(pod_name);
   if (pod == nullptr) return std::nullopt;
-  Found found = FindGrouping(*space, *pod);
+  Found found = FindGrouping(space, *pod, Describe::kOwners);
+  for (const std::string& fact : found.facts) {
+    // No pass has asked for it, so none forgets it.
+    if (space.dependents.Of(fact).empty()) space.objects.Forget(fact);
+  }
   Explanation explanation{.found = std::move(found.grouping),
                           .owners = std::move(found.owners),
                           .waits_for = std::move(found.waits_for),
                           .unreadable = std::move(found.unreadable)};
   if (!explanation.found.ok() || found.is_waiting) return explanation;
   const std::string& name = explanation.found->grouping.name;
-  const auto group = space->groups.find(name);
-  if (group == space->groups.end()) return explanation;
-  const std::optional<GroupPlanOfPods> plan = PlanOf(*space, group->second);
-  const ObservedGroup* const observed = space->objects.FindGroup(name);
+  const auto group = space.groups.find(name);
+  if (group == space.groups.end()) return explanation;
+  const std::optional<GroupPlanOfPods> plan = PlanOf(space, group->second);
+  const ObservedGroup* const observed = space.objects.FindGroup(name);
   explanation.is_there = observed != nullptr;
   if (!plan) return explanation;
   explanation.plan = plan->grouping;
@@ -30,11 +40,11 @@ std::optional<Explanation> NamespaceGroups::Explain(std::string_view key, std::s
   explanation.members = MembersOf(group->second, explanation.least_pods);
   explanation.notes = NotesOn(plan->grouping);
   if (std::string fight = FightOver(name, group->second); !fight.empty()) explanation.notes.push_back(std::move(fight));
-  const auto state = space->pods.find(pod->uid());
-  if (state != space->pods.end() && state->second.links.IsFought(context_.ApiNow())) {
+  const auto state = space.pods.find(pod->uid());
+  if (state != space.pods.end() && state->second.links.IsFought(context_.ApiNow())) {
     explanation.notes.push_back(FightOverLink(name));
   }
-  RenderedGroup rendered = Render(*space, *plan);
+  RenderedGroup rendered = Render(space, *plan);
   if (observed != nullptr) {
     explanation.unschedulable = WhyNotPlaced(observed->object);
     if (auto update = emitter_->UpdateOf(*observed, plan->grouping, rendered)) {

@@ -297,7 +297,8 @@ bool NamespaceGroups::IsSettled(const std::string& ns, Namespace& space) {
   return space.is_settled;
 }
 
-NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod) const {
+NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod,
+                                                     Describe describe) const {
   json::value object = PodObject(pod, emitter_->group_name_key());
   const std::string assigned = TakeAssignment(object);
   const ObjectView seen(object);
@@ -319,8 +320,8 @@ NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kub
   found.is_waiting = !view.waits_for().empty();
   found.unreadable = view.unreadable();
   found.waits_for = view.waits_for();
-  for (const ObjectView owner : owners.ok() ? *owners : std::vector<ObjectView>()) {
-    found.owners.push_back(owner.Described());
+  if (describe == Describe::kOwners && owners.ok()) {
+    for (const ObjectView owner : *owners) found.owners.push_back(owner.Described());
   }
   const std::string_view named = NameOfGroup(pod);
   const bool is_named_otherwise = !named.empty() && found.grouping.ok() &&

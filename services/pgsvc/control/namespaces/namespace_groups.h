@@ -129,7 +129,7 @@ class NamespaceGroups {
     absl::StatusOr<PodGrouping> grouping = PodGrouping();
     std::set<std::string> facts;
     bool is_waiting = false;
-    std::vector<std::string> owners;     // Descriptions, the pod's own first.
+    std::vector<std::string> owners;     // Descriptions, the pod's own first; for people alone.
     std::vector<std::string> waits_for;  // Facts.
     std::vector<std::string> unreadable;
   };
@@ -140,7 +140,8 @@ class NamespaceGroups {
   void GroupPod(const std::string& ns, Namespace& space, const std::string& uid);
   // Whether groups may be compared with what their members ask for.
   bool IsSettled(const std::string& ns, Namespace& space);
-  Found FindGrouping(Namespace& space, const kube::v1::Pod& pod) const;
+  enum class Describe { kNothing, kOwners };
+  Found FindGrouping(Namespace& space, const kube::v1::Pod& pod, Describe describe = Describe::kNothing) const;
   // The pod names another group than the rules say, and stays there. `found`: what they say.
   bool StaysInItsGroup(const Namespace& space, const kube::v1::Pod& pod, const PodGrouping& found) const;
   static void Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group, const std::string& leaf);
@@ -194,6 +195,7 @@ class NamespaceGroups {
   void DropIfIdle(Namespace& space, const std::string& name);
 
   // -- explain.cc --
+  std::optional<Explanation> ExplainIn(Namespace& space, std::string_view pod_name) const;
   // `least`: how many pods have to run for the group to run.
   static podgroup::v1::GroupMembers MembersOf(const GroupState& group, int64_t least);
   std::vector<std::string> NotesOn(const Grouping& plan) const;

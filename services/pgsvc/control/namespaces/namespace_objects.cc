@@ -19,6 +19,7 @@ namespace basalt::pgsvc {
 namespace {
 
 constexpr std::string_view kPodFactPrefix = "pod ";
+constexpr std::string_view kLabelFactPrefix = "labels ";
 
 std::string WatchOf(std::string_view api_version, std::string_view kind) {
   return fmt::format("{}{}/{}", kube::kWatchObjectsPrefix, api_version, kind);
@@ -62,7 +63,7 @@ std::string GroupFact(std::string_view name) { return fmt::format("group {}", na
 std::string OwnedGroupsFact(std::string_view owner_uid) { return fmt::format("groups of {}", owner_uid); }
 std::string KartaFact(std::string_view kind) { return fmt::format("karta {}", kind); }
 std::string LabelFact(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
-  return fmt::format("labels {}={}", fmt::join(keys, ","), fmt::join(values, ","));
+  return fmt::format("{}{}={}", kLabelFactPrefix, fmt::join(keys, ","), fmt::join(values, ","));
 }
 
 // ---- what is told ----
@@ -86,9 +87,10 @@ std::string NamespaceObjects::TextOf(const ObservedGroup& group) {
 }
 
 void NamespaceObjects::IndexPod(const kube::v1::Pod& pod, bool is_there, std::set<std::string>& changed) {
-  for (auto& [keys, by_values] : by_labels_) {
+  for (auto& [keys, index] : by_labels_) {
     const std::optional<Texts> values = ValuesOf(pod, keys);
     if (!values) continue;
+    auto& by_values = index.pods;
     if (is_there) {
       by_values[*values].insert(pod.uid());
     } else if (const auto pods = by_values.find(*values); pods != by_values.end()) {
@@ -232,6 +234,12 @@ bool NamespaceObjects::IsGoing(std::string_view api_version, std::string_view ki
 void NamespaceObjects::Forget(const std::string& fact) {
   objects_.erase(fact);
   if (fact.starts_with(kPodFactPrefix)) gone_pods_.erase(fact.substr(kPodFactPrefix.size()));
+  if (!fact.starts_with(kLabelFactPrefix)) return;
+  for (auto index = by_labels_.begin(); index != by_labels_.end(); ++index) {
+    if (index->second.facts.erase(fact) == 0) continue;
+    if (index->second.facts.empty()) by_labels_.erase(index);
+    return;
+  }
 }
 
 const ObservedGroup* NamespaceObjects::FindGroup(std::string_view name) const {
@@ -321,16 +329,18 @@ std::vector<ObjectView> NamespaceView::PodsWithLabels(std::string_view, const La
     keys.emplace_back(key);
     values.emplace_back(value);
   }
-  facts_.insert(LabelFact(keys, values));
+  const std::string fact = LabelFact(keys, values);
+  facts_.insert(fact);
   const auto [index, is_new] = objects_.by_labels_.try_emplace(keys);
   if (is_new) {
     for (const auto& [uid, pod] : objects_.pods_) {
-      if (const auto own = ValuesOf(pod, keys)) index->second[*own].insert(uid);
+      if (const auto own = ValuesOf(pod, keys)) index->second.pods[*own].insert(uid);
     }
   }
+  index->second.facts.insert(fact);
   std::vector<ObjectView> pods;
-  const auto uids = index->second.find(values);
-  if (uids == index->second.end()) return pods;
+  const auto uids = index->second.pods.find(values);
+  if (uids == index->second.pods.end()) return pods;
   for (const std::string& uid : uids->second) pods.emplace_back(objects_.JsonOf(objects_.pods_.at(uid)));
   return pods;
 }

@@ -79,6 +79,9 @@ class NamespaceObjects {
   // Null: there is none.
   const ObservedGroup* FindGroup(std::string_view name) const;
   bool empty() const { return pods_.empty() && groups_.empty(); }
+  // What is kept for views: the JSON that was made, and the labels that pods are indexed by.
+  size_t made() const { return pod_json_.size() + group_json_.size(); }
+  size_t label_indices() const { return by_labels_.size(); }
   const GroupEmitter& emitter() const { return emitter_; }
 
  private:
@@ -121,9 +124,13 @@ class NamespaceObjects {
   std::set<std::string, std::less<>> gone_pods_;            // Names of owners.
   std::map<std::string, std::set<std::string>> groups_of_;  // Names of groups, by the UID of their first owner.
   std::map<std::string, Object> objects_;                   // By fact; what is not in here was not told yet.
-  // By label keys and values, UIDs of pods: of the keys that rules ask for.
+  // By label keys, what pods carry of them: of the keys that rules ask for.
   using Texts = std::vector<std::string>;
-  std::map<Texts, std::map<Texts, std::set<std::string>>> by_labels_;
+  struct LabelIndex {
+    std::map<Texts, std::set<std::string>> pods;  // UIDs, by values.
+    std::set<std::string> facts;                  // That are asked for by it.
+  };
+  std::map<Texts, LabelIndex> by_labels_;
 };
 
 // The namespace as the rules see it while one pod is grouped: nothing is told meanwhile.
