@@ -14,9 +14,11 @@
 namespace basalt::pgsvc {
 namespace {
 
-// A deletion that has waited so long for its turn is not begun: whoever asked is about to give up, and may want the
-// group again.
+// A call that has waited so long for its turn is not begun: whoever asked is about to give up, and asks again.
 constexpr absl::Duration kMostWait = absl::Seconds(5);
+// Calls about one group that wait. Its job makes one at a time; whoever asks faster than the API server answers is
+// told to ask again.
+constexpr size_t kMostWaiters = 32;
 
 absl::Status AskAgain(std::string_view key, std::string_view why) {
   return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("pod group {}: {}", key, why));
@@ -33,8 +35,19 @@ absl::Status PodGroupController::CheckCall(const std::string& ns, const std::str
                                            const std::string& job_uid) const {
   if (ns.empty() || name.empty() || job_uid.empty()) return Invalid("namespace, name and job_uid are required");
   const std::string key = kube::ObjectKey(ns, name);
-  if (context_.IsReady(SlotOf(key))) return absl::OkStatus();
-  return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("the slot of {} is not ready here", key));
+  if (!context_.IsReady(SlotOf(key))) {
+    return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("the slot of {} is not ready here", key));
+  }
+  const Group* const group = groups_.Find(key);
+  if (group == nullptr || group->waiters.size() < kMostWaiters) return absl::OkStatus();
+  return AskAgain(key, fmt::format("{} calls about it wait already", kMostWaiters));
+}
+
+void PodGroupController::Wait(const std::string& key, Waiter waiter) {
+  Group& group = groups_.FindOrMake(key);
+  group.waiters.push_back(std::move(waiter));
+  ServeWaiters(key, group);
+  if (!group.waiters.empty()) context_.WakeAt(key, context_.ApiNow() + kMostWait + absl::Milliseconds(1));
 }
 
 void PodGroupController::EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
@@ -42,9 +55,8 @@ void PodGroupController::EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest requ
   const absl::Status check = CheckCall(request.namespace_(), request.name(), request.job_uid());
   if (!check.ok()) return done(check);
   const std::string key = kube::ObjectKey(request.namespace_(), request.name());
-  Group& group = groups_.FindOrMake(key);
-  group.waiters.emplace_back(Ensure{.request = std::move(request), .done = std::move(done)});
-  ServeWaiters(key, group);
+  const absl::Time until = context_.loop().Now() + kMostWait;
+  Wait(key, Ensure{.request = std::move(request), .done = std::move(done), .until = until});
 }
 
 void PodGroupController::DeletePodGroup(podgroup::v1::DeletePodGroupRequest request,
@@ -53,13 +65,30 @@ void PodGroupController::DeletePodGroup(podgroup::v1::DeletePodGroupRequest requ
   if (!check.ok()) return done(check);
   if (request.uid().empty()) return done(Invalid("uid is required"));
   const std::string key = kube::ObjectKey(request.namespace_(), request.name());
-  Group& group = groups_.FindOrMake(key);
   const absl::Time until = context_.loop().Now() + kMostWait;
-  group.waiters.emplace_back(Deletion{.request = std::move(request), .done = std::move(done), .until = until});
-  ServeWaiters(key, group);
+  Wait(key, Deletion{.request = std::move(request), .done = std::move(done), .until = until});
+}
+
+// The first waiter may be what a write or read is under way for: its outcome answers it.
+void PodGroupController::RefuseLate(const std::string& key, Group& group) {
+  const absl::Time now = context_.loop().Now();
+  std::deque<Waiter> late;
+  for (size_t i = group.busy ? 1 : 0; i < group.waiters.size();) {
+    const absl::Time until = std::visit([](const auto& call) { return call.until; }, group.waiters[i]);
+    if (now <= until) {
+      ++i;
+      continue;
+    }
+    late.push_back(std::move(group.waiters[i]));
+    group.waiters.erase(group.waiters.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  for (Waiter& waiter : late) {
+    std::visit([&key](auto& call) { call.done(AskAgain(key, "the call has waited too long for its turn")); }, waiter);
+  }
 }
 
 void PodGroupController::ServeWaiters(const std::string& key, Group& group) {
+  RefuseLate(key, group);
   while (!group.waiters.empty() && !group.busy) {
     Waiter& first = group.waiters.front();
     if (auto* deletion = std::get_if<Deletion>(&first)) {
@@ -103,7 +132,6 @@ void PodGroupController::ServeEnsure(const std::string& key, Group& group,
 }
 
 void PodGroupController::ServeDeletion(const std::string& key, Group& group, Deletion& deletion) {
-  if (context_.loop().Now() > deletion.until) return Refuse(group, AskAgain(key, "its deletion has waited too long"));
   podgroup::v1::DeletePodGroupResponse response;
   switch (NextDeleteStep(deletion.request, group.observed.get(), deletion.was_read)) {
     case DeleteStep::kRead:

@@ -260,6 +260,36 @@ TEST_F(DeletePodGroupTest, ACallThatHasWaitedTooLongIsNotCarriedOut) {
   EXPECT_EQ(answers_[1].status().code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(DeletePodGroupTest, CallsThatWaitAreBoundedInNumberAndInTime) {
+  Show(Group("pg-1"));
+  Delete();
+  std::vector<absl::Status> ensured;
+  const auto ensure = [&] {
+    podgroup::v1::EnsurePodGroupRequest request;
+    request.set_namespace_("default");
+    request.set_name("train-uid");
+    request.set_job_uid("job-1");
+    controller_.EnsurePodGroup(request, [&ensured](const auto& answer) { ensured.push_back(answer.status()); });
+  };
+  for (int i = 0; i < 31; ++i) ensure();
+  EXPECT_THAT(ensured, ::testing::IsEmpty());
+  ensure();
+  ASSERT_EQ(ensured.size(), 1U);
+  EXPECT_EQ(ensured[0].code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(ToStd(ensured[0].message())), ::testing::HasSubstr("32 calls about it wait already"));
+  context_.Advance(absl::Seconds(4));
+  controller_.Act(kJobsGroup);
+  EXPECT_EQ(ensured.size(), 1U);
+  context_.Advance(absl::Seconds(2));
+  controller_.Act(kJobsGroup);
+  ASSERT_EQ(ensured.size(), 32U) << "though the deletion before them has no answer yet";
+  for (const absl::Status& status : ensured) EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(answers_.empty());
+  Carry();
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_TRUE(answers_[0].ok()) << answers_[0].status();
+}
+
 TEST_F(DeletePodGroupTest, WhoeverWaitsIsAnsweredWhenTheSlotCloses) {
   Show(Group("pg-1"));
   Delete();

@@ -80,12 +80,13 @@ class PodGroupController : public runtime::Controller {
   struct Ensure {
     podgroup::v1::EnsurePodGroupRequest request;
     rpc::Done<podgroup::v1::EnsurePodGroupResponse> done;
+    absl::Time until;  // By the loop's clock: not begun after that.
   };
   struct Deletion {
     enum class Asked { kNothing, kRead, kDeletion };
     podgroup::v1::DeletePodGroupRequest request;
     rpc::Done<podgroup::v1::DeletePodGroupResponse> done;
-    absl::Time until;               // By the loop's clock: not begun after that.
+    absl::Time until;               // The same.
     Asked asked = Asked::kNothing;  // Of the API server, for this call.
     bool was_read = false;          // What is observed is no older than the call.
   };
@@ -123,6 +124,9 @@ class PodGroupController : public runtime::Controller {
   // -- job_group_calls.cc --
   // OK: a call about the group may wait here.
   absl::Status CheckCall(const std::string& ns, const std::string& name, const std::string& job_uid) const;
+  void Wait(const std::string& key, Waiter waiter);
+  // Those whose turn has not come in time.
+  void RefuseLate(const std::string& key, Group& group);
   void ServeWaiters(const std::string& key, Group& group);
   void ServeEnsure(const std::string& key, Group& group, const podgroup::v1::EnsurePodGroupRequest& request);
   void ServeDeletion(const std::string& key, Group& group, Deletion& deletion);
