@@ -49,6 +49,18 @@ std::string OverQuotaText(const Queue& queue, const std::vector<const Queue*>& c
   return text;
 }
 
+bool IsMissing(const Queue& queue) { return queue.has_kai() && queue.kai().object().meta().uid().empty(); }
+
+bool HasPodGroups(const Queue& queue) {
+  if (queue.has_kai()) return queue.kai().pod_groups() > 0;
+  const queue::v1::PodGroupCounts& counts = queue.pod_groups();
+  return counts.pending() + counts.inqueue() + counts.running() + counts.unknown() > 0;
+}
+
+void AddRemark(const std::string& more, std::string& remark) {
+  if (!more.empty()) remark += (remark.empty() ? "" : "; ") + more;
+}
+
 bool IsClosedByParent(const Queue& queue) {
   const std::string& state = queue.object().state();
   if (state != "Closed" && state != "Closing") return false;
@@ -68,6 +80,17 @@ class Tree {
     }
   }
 
+  std::map<std::string, std::string> Remarks() const {
+    std::map<std::string, std::string> remarks;
+    for (const auto& [name, queue] : by_name_) {
+      std::string remark = IsMissing(*queue) ? "does not exist" : "";
+      AddRemark(RemarkOnParent(*queue), remark);
+      AddRemark(RemarkOnChildren(*queue), remark);
+      if (!remark.empty()) remarks[name] = std::move(remark);
+    }
+    return remarks;
+  }
+
   std::vector<Row> Of(std::string_view top) {
     if (const auto found = by_name_.find(top); found != by_name_.end()) Add(*found->second, "", "", "");
     return std::move(rows_);
@@ -77,7 +100,7 @@ class Tree {
     for (const auto& [name, queue] : by_name_) {
       const std::string parent = ParentNameOf(*queue);
       if (by_name_.contains(parent)) continue;
-      Add(*queue, "", "", parent.empty() ? "" : fmt::format("parent {} does not exist", parent));
+      Add(*queue, "", "", RemarkOnParent(*queue));
     }
     for (const auto& [name, queue] : by_name_) {
       if (!drawn_.contains(name)) Add(InCircleAbove(*queue), "", "", "below itself");
@@ -86,6 +109,25 @@ class Tree {
   }
 
  private:
+  // Empty: the parent is there, or there is none.
+  std::string RemarkOnParent(const Queue& queue) const {
+    const std::string parent = ParentNameOf(queue);
+    if (parent.empty()) return "";
+    const auto found = by_name_.find(parent);
+    if (found == by_name_.end() || IsMissing(*found->second)) return fmt::format("parent {} does not exist", parent);
+    std::set<std::string> seen;
+    for (auto above = found; above != by_name_.end(); above = by_name_.find(ParentNameOf(*above->second))) {
+      if (above->second == &queue) return "below itself";
+      if (!seen.insert(above->first).second) break;
+    }
+    return "";
+  }
+  // Schedulers that heed the hierarchy place groups of queues without children alone.
+  std::string RemarkOnChildren(const Queue& queue) const {
+    const bool has_children = children_.contains(QueueNameOf(queue));
+    return has_children && HasPodGroups(queue) ? "has pod groups of its own beside queues below it" : "";
+  }
+
   // Requires: everybody above the queue has a parent that is there.
   const Queue& InCircleAbove(const Queue& queue) const {
     std::set<const Queue*> seen;
@@ -99,14 +141,17 @@ class Tree {
     const std::string name = QueueNameOf(queue);
     if (!drawn_.insert(name).second) return;
     rows_.push_back(queue.has_kai() ? KaiRow(queue, branch + name, remark) : RowOf(queue, branch + name, remark));
-    const std::vector<const Queue*>& children = children_[name];
+    const auto known = children_.find(name);
+    if (known == children_.end()) return;
+    const std::vector<const Queue*>& children = known->second;
     for (size_t i = 0; i < children.size(); ++i) {
       const bool is_last = i + 1 == children.size();
       Add(*children[i], below + (is_last ? "└─ " : "├─ "), below + (is_last ? "   " : "│  "), "");
     }
   }
 
-  static Row RowOf(const Queue& queue, std::string shown, const std::string& remark) {
+  Row RowOf(const Queue& queue, std::string shown, std::string remark) const {
+    AddRemark(RemarkOnChildren(queue), remark);
     const kube::v1::Queue& object = queue.object();
     const queue::v1::PodGroupCounts& counts = queue.pod_groups();
     std::string state = StateText(object.state());
@@ -120,26 +165,30 @@ class Tree {
             std::to_string(counts.unknown()),
             std::to_string(counts.completed()),
             ResourcesText(queue),
-            remark};
+            std::move(remark)};
   }
 
   // Its groups have no phase.
-  Row KaiRow(const Queue& queue, std::string shown, std::string remark) {
-    const auto add = [&remark](const std::string& more) { remark += (remark.empty() ? "" : "; ") + more; };
-    if (queue.kai().object().meta().uid().empty()) add("does not exist");
+  Row KaiRow(const Queue& queue, std::string shown, std::string remark) const {
+    const auto add = [&remark](const std::string& more) { AddRemark(more, remark); };
+    if (IsMissing(queue)) add("does not exist");
     std::set<std::string> counted;
     const int64_t all = PodGroupsIn(queue, counted);
     const int64_t own = queue.kai().pod_groups();
     add(all == own ? fmt::format("{} pod groups", own) : fmt::format("{} pod groups, {} with those below", own, all));
-    const std::string over = OverQuotaText(queue, children_[QueueNameOf(queue)]);
+    add(RemarkOnChildren(queue));
+    const auto children = children_.find(QueueNameOf(queue));
+    const std::string over = children == children_.end() ? "" : OverQuotaText(queue, children->second);
     if (!over.empty()) add(fmt::format("quotas below: {}", over));
     return {std::move(shown), "-", "-", "-", "-", "-", "-", "-", ResourcesText(queue), std::move(remark)};
   }
 
-  int64_t PodGroupsIn(const Queue& queue, std::set<std::string>& counted) {
+  int64_t PodGroupsIn(const Queue& queue, std::set<std::string>& counted) const {
     if (!counted.insert(QueueNameOf(queue)).second) return 0;
     int64_t sum = queue.kai().pod_groups();
-    for (const Queue* child : children_[QueueNameOf(queue)]) sum = AddSaturating(sum, PodGroupsIn(*child, counted));
+    const auto children = children_.find(QueueNameOf(queue));
+    if (children == children_.end()) return sum;
+    for (const Queue* child : children->second) sum = AddSaturating(sum, PodGroupsIn(*child, counted));
     return sum;
   }
 
@@ -150,6 +199,10 @@ class Tree {
 };
 
 }  // namespace
+
+std::map<std::string, std::string> QueueRemarks(const queue::v1::ListQueuesResponse& queues) {
+  return Tree(queues).Remarks();
+}
 
 std::string FormatQueueTree(const queue::v1::ListQueuesResponse& queues, std::string_view top, const Look& look) {
   Tree tree(queues);

@@ -1,6 +1,7 @@
 #pragma once
 
 // Queues as they stand one below the other.
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -14,5 +15,8 @@ namespace basalt::cli {
 // the pod groups that name them; sums stay at the most that 64 bits hold. `top`: that queue and those below it alone,
 // by QueueNameOf; empty: all.
 std::string FormatQueueTree(const queue::v1::ListQueuesResponse& queues, std::string_view top, const Look& look = {});
+
+// What is wrong with each queue of a list of all of them, by QueueNameOf; a queue that is as it should be is not there.
+std::map<std::string, std::string> QueueRemarks(const queue::v1::ListQueuesResponse& queues);
 
 }  // namespace basalt::cli

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <utility>
+
+#include "cli/view/queue_view.h"
 
 namespace basalt::cli {
 namespace {
@@ -106,10 +110,35 @@ TEST(QueueTreeTest, QueuesOfKaisStandInTheSameTree) {
   AddKai(queues, "typo", "", 4).mutable_object()->mutable_meta()->clear_uid();
   const std::string tree = FormatQueueTree(queues, "");
   EXPECT_THAT(tree, HasSubstr("team            Open"));
-  EXPECT_THAT(tree, ContainsRegex("\nkai/all .* 1 pod groups, 3 with those below; quotas below: gpu 10500m of 10\n"));
+  EXPECT_THAT(tree, ContainsRegex("\nkai/all .* 1 pod groups, 3 with those below; has pod groups of its own "
+                                  "beside queues below it; quotas below: gpu 10500m of 10\n"));
   EXPECT_THAT(tree, ContainsRegex("\n├─ kai/team .*gpu 500m/8 +2 pod groups\n"));
   EXPECT_THAT(tree, ContainsRegex("\n└─ kai/vision .* 0 pod groups\n"));
   EXPECT_THAT(tree, ContainsRegex("\nkai/typo .* does not exist; 4 pod groups\n"));
+}
+
+TEST(QueueTreeTest, AQueueThatPlacesNothingSaysSoInTheTreeAndInTheList) {
+  queue::v1::ListQueuesResponse queues;
+  Add(queues, "inner", "root", "Open").mutable_pod_groups()->set_pending(2);
+  Add(queues, "leaf", "inner", "Open").mutable_pod_groups()->set_pending(2);
+  Add(queues, "orphan", "gone", "Open");
+  Add(queues, "root", "", "Open");
+  Add(queues, "self", "self", "Open");
+  AddKai(queues, "below-typo", "typo", 1);
+  AddKai(queues, "typo", "", 4).mutable_object()->mutable_meta()->clear_uid();
+  using Remark = std::pair<const std::string, std::string>;
+  constexpr char kBeside[] = "has pod groups of its own beside queues below it";
+  EXPECT_THAT(
+      QueueRemarks(queues),
+      ::testing::ElementsAre(Remark("inner", kBeside), Remark("kai/below-typo", "parent kai/typo does not exist"),
+                             Remark("kai/typo", std::string("does not exist; ") + kBeside),
+                             Remark("orphan", "parent gone does not exist"), Remark("self", "below itself")));
+  EXPECT_THAT(FormatQueueTree(queues, ""),
+              ContainsRegex("inner .* has pod groups of its own beside queues below it\n"));
+  const std::string list = FormatQueues(queues, {});
+  EXPECT_THAT(list, ContainsRegex("\norphan .* parent gone does not exist\n"));
+  EXPECT_THAT(list, ContainsRegex("\nleaf +Open +inner[^a-z]*\n"));
+  EXPECT_THAT(list, ContainsRegex("\nkai/typo .* does not exist; "));
 }
 
 TEST(QueueTreeTest, SumsStayAtTheMostThatThereIs) {
@@ -125,8 +154,8 @@ TEST(QueueTreeTest, QueuesOfKaisThatAreBelowThemselvesAreDrawnOnce) {
   AddKai(queues, "a", "b", 1);
   AddKai(queues, "b", "a", 2);
   const std::string tree = FormatQueueTree(queues, "");
-  EXPECT_THAT(tree, ContainsRegex("\nkai/a .* below itself; 1 pod groups, 3 with those below\n"));
-  EXPECT_THAT(tree, ContainsRegex("\n└─ kai/b .* 2 pod groups, 3 with those below\n"));
+  EXPECT_THAT(tree, ContainsRegex("\nkai/a .* below itself; 1 pod groups, 3 with those below; "));
+  EXPECT_THAT(tree, ContainsRegex("\n└─ kai/b .* 2 pod groups, 3 with those below; "));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/view/queue_tree.h"
 #include "cli/view/table.h"
 #include "common/kube/object_key.h"
 #include "common/kube/timestamp.h"
@@ -99,23 +100,26 @@ std::string CountsText(const queue::v1::PodGroupCounts& counts) {
 std::string FormatQueues(const queue::v1::ListQueuesResponse& queues, const Look& look) {
   std::vector<Row> rows;
   std::vector<Row> kai_rows;
+  const std::map<std::string, std::string> remarks = QueueRemarks(queues);
   for (const queue::v1::Queue& queue : queues.queues()) {
+    const auto known = remarks.find(QueueNameOf(queue));
+    const std::string remark = known == remarks.end() ? "" : known->second;
     if (queue.has_kai()) {
       const kube::v1::KaiQueue& kai = queue.kai().object();
       kai_rows.push_back({QueueNameOf(queue), StateText(kai.parent()), std::to_string(kai.priority()),
-                          std::to_string(queue.kai().pod_groups()), StateText(ResourcesText(queue))});
+                          std::to_string(queue.kai().pod_groups()), StateText(ResourcesText(queue)), remark});
       continue;
     }
     const queue::v1::PodGroupCounts& counts = queue.pod_groups();
     rows.push_back({queue.object().meta().name(), StateText(queue.object().state()), StateText(queue.object().parent()),
                     std::to_string(queue.object().weight()), std::to_string(counts.pending()),
                     std::to_string(counts.inqueue()), std::to_string(counts.running()),
-                    std::to_string(counts.unknown()), std::to_string(counts.completed())});
+                    std::to_string(counts.unknown()), std::to_string(counts.completed()), remark});
   }
   const std::string text = FormatTable(
-      {"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED"}, rows, look);
+      {"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED", ""}, rows, look);
   if (kai_rows.empty()) return text;
-  return text + "\n" + FormatTable({"KAI QUEUE", "PARENT", "PRIORITY", "POD GROUPS", "RESOURCES"}, kai_rows, look);
+  return text + "\n" + FormatTable({"KAI QUEUE", "PARENT", "PRIORITY", "POD GROUPS", "RESOURCES", ""}, kai_rows, look);
 }
 
 std::string QueueNameOf(const queue::v1::Queue& queue) {

@@ -18,7 +18,8 @@ constexpr std::string_view kLeftOut[] = {"containers",   "initContainers", "ephe
                                          "managedFields"};
 
 // Of a status, the names of objects that it leads to; the rest counts pods, and changes with each of them.
-constexpr std::string_view kReadOfStatus[] = {"rayClusterName", "activeServiceStatus", "pendingServiceStatus"};
+constexpr std::string_view kReadOfStatus[] = {"rayClusterName", "activeServiceStatus", "pendingServiceStatus",
+                                              "childQueues"};
 
 template <size_t kSize>
 bool IsIn(const std::string_view (&names)[kSize], std::string_view name) {

@@ -225,8 +225,27 @@ void ControllerRig::DeliverGone(const kube::v1::Object& object, const std::strin
 void ControllerRig::DeliverInterest(const std::string& watch, const kube::v1::Object& object, bool gone) {
   if (!alive()) return;
   const kube::v1::ObjectMeta& meta = object.generic().meta();
-  if (!process_->interests.contains(InterestOf(watch, meta.namespace_(), meta.name()))) return;
-  process_->controller->OnShared(watch, object, gone);
+  if (process_->interests.contains(InterestOf(watch, meta.namespace_(), meta.name()))) {
+    process_->controller->OnShared(watch, object, gone);
+  } else if (meta.namespace_().empty()) {
+    DeliverOfCluster(watch, object, gone);
+  }
+}
+
+// As the gateway does: to each namespace from which it is asked for.
+void ControllerRig::DeliverOfCluster(const std::string& watch, const kube::v1::Object& object, bool gone) {
+  const std::string prefix = watch + " ";
+  const std::string suffix = "/" + object.generic().meta().name();
+  std::vector<std::string> namespaces;
+  for (const std::string& interest : process_->interests) {
+    if (!interest.starts_with(prefix) || !interest.ends_with(suffix)) continue;
+    namespaces.push_back(interest.substr(prefix.size(), interest.size() - prefix.size() - suffix.size()));
+  }
+  for (const std::string& ns : namespaces) {
+    kube::v1::Object placed = object;
+    placed.mutable_generic()->mutable_meta()->set_namespace_(ns);
+    process_->controller->OnShared(watch, placed, gone);
+  }
 }
 
 std::set<std::string> ControllerRig::Interests() const {

@@ -128,6 +128,7 @@ class ControllerRig {
   void DeliverGone(const kube::v1::Object& object, const std::string& key, runtime::Gone::Reason reason);
   // To the process, if it asks for it.
   void DeliverInterest(const std::string& watch, const kube::v1::Object& object, bool gone);
+  void DeliverOfCluster(const std::string& watch, const kube::v1::Object& object, bool gone);
   // The key of the object in this service; empty: none.
   std::string KeyOf(const kube::v1::Object& object) const;
   // Tells what there is of these slots, and what is gone of what was known.

@@ -100,9 +100,12 @@ void RigKube::FollowOwners(std::string_view watch) {
 std::optional<kube::v1::Object> RigKube::ReadOwner(std::string_view watch, std::string_view ns, std::string_view name) {
   const auto known = owner_watches_.find(watch);
   if (known == owner_watches_.end()) return std::nullopt;
-  const auto stored = server_->Get(known->second, ns, name);
+  auto stored = server_->Get(known->second, ns, name);
+  if (stored == nullptr) stored = server_->Get(known->second, "", name);  // An object of the whole cluster.
   if (stored == nullptr) return std::nullopt;
-  return Project(gateway::ObjectKind::kOwner, ToText(*stored));
+  kube::v1::Object object = Project(gateway::ObjectKind::kOwner, ToText(*stored));
+  object.mutable_generic()->mutable_meta()->set_namespace_(std::string(ns));
+  return object;
 }
 
 void RigKube::Sync() {

@@ -116,6 +116,7 @@ podgroup::v1::ExplainGroupingResponse ToMessage(const std::string& ns, const std
     for (const std::string& loss : explanation.rendered.losses) group.add_losses(loss);
     message.set_least_pods(explanation.least_pods);
   }
+  if (!explanation.queue_problem.empty()) message.add_notes(explanation.queue_problem);
   for (const std::string& note : explanation.notes) message.add_notes(note);
   for (const std::string& reason : explanation.unschedulable) message.add_unschedulable(reason);
   return message;

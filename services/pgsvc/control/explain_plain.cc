@@ -89,6 +89,8 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
     if (std::string warning = WhyNeverPlaced(*wanted, *owner); !warning.empty()) plan.warnings.push_back(warning);
   }
   if (group->observed != nullptr) {
+    std::set<std::string> asked;
+    explanation.queue_problem = WhyQueuePlacesNothing(*group->observed, asked);
     explanation.unschedulable = WhyNotPlaced(*group->observed);
     if (auto update = UpdateOf(*group->observed, *wanted)) explanation.differing_fields = std::move(update->fields);
   }

@@ -25,7 +25,8 @@ struct Explanation {
   std::vector<std::string> differing_fields = {};
   podgroup::v1::GroupMembers members = {};
   std::vector<std::string> unschedulable = {};  // Why Volcano's scheduler has not placed the group, in its words.
-  std::vector<std::string> notes = {};          // What follows from the plan and is easily missed.
+  std::string queue_problem = {};       // Why no group of the queue is placed; empty: as far as is known, any is.
+  std::vector<std::string> notes = {};  // What follows from the plan and is easily missed.
 };
 
 // `members` has the counts: adds the phase that follows from them. `least`: how many pods have to run for the group to

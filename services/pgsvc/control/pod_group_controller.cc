@@ -41,8 +41,8 @@ PodGroupController::PodGroupController(runtime::Context& context, GroupingOption
       metrics_(metrics),
       interests_(context),
       output_{records_, publisher_},
-      kai_groups_(context, interests_, output_, rules, std::make_unique<KaiEmitter>(rules)),
-      rich_groups_(context, interests_, output_, RulesOfVolcano(rules), std::make_unique<VolcanoEmitter>()) {}
+      kai_groups_(context, interests_, output_, queues_, rules, std::make_unique<KaiEmitter>(rules)),
+      rich_groups_(context, interests_, output_, queues_, RulesOfVolcano(rules), std::make_unique<VolcanoEmitter>()) {}
 
 PodGroupController::~PodGroupController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
@@ -63,6 +63,7 @@ void PodGroupController::CloseSlot(uint32_t slot) {
       Refuse(group, MakeStatus(absl::StatusCode::kUnavailable, "the slot has moved to another replica"));
     }
     failing_.erase(key);
+    queue_dependents_.Set(key, {});
   }
   groups_.Close(slot);
   kai_groups_.CloseSlot(slot);
@@ -124,28 +125,10 @@ void PodGroupController::OnGone(std::string_view routing_key, const runtime::Gon
   group->pod_events.erase(gone.uid);
 }
 
-// A queue that opens lets groups through that admission refused before (weakness W9). Its counts, which change with
-// every pod group of the cluster, do not.
 void PodGroupController::OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) {
-  if (!object.has_queue()) {
-    kai_groups_.OnShared(watch, object, gone);
-    return rich_groups_.OnShared(watch, object, gone);
-  }
-  const std::string& name = object.queue().meta().name();
-  if (gone) {
-    queue_states_.erase(name);
-    return;
-  }
-  const auto [known, is_new] = queue_states_.try_emplace(name, object.queue().state());
-  if (!is_new && known->second == object.queue().state()) return;
-  known->second = object.queue().state();
-  rich_groups_.RetryFailed();
-  for (const std::string& key : failing_) {
-    Group& group = *groups_.Find(key);
-    group.retry.Postpone(absl::InfinitePast());
-    group.owner.retry().Postpone(absl::InfinitePast());
-    context_.Wake(key);
-  }
+  if (object.has_queue()) return OnQueue(object.queue(), gone);
+  kai_groups_.OnShared(watch, object, gone);
+  rich_groups_.OnShared(watch, object, gone);
 }
 
 // What ends is told in a batch of its own: the store has to have what it follows.
@@ -175,6 +158,7 @@ void PodGroupController::Act(std::string_view key) {
   ServeOwner(owned, *group);
   DeleteEmpty(owned, *group);
   ReportMissing(owned, *group);
+  CheckQueue(owned, *group);
   DropIfEmpty(owned);
 }
 

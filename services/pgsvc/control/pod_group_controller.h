@@ -33,6 +33,7 @@
 #include "services/pgsvc/control/group_records.h"
 #include "services/pgsvc/control/missing_group.h"
 #include "services/pgsvc/control/namespaces/namespace_groups.h"
+#include "services/pgsvc/control/queue_index.h"
 #include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
@@ -104,6 +105,7 @@ class PodGroupController : public runtime::Controller {
     bool have_pods_moved = false;  // To other groups, since the last pod came.
     std::string group_maker;       // As it was read of the owner, which no watch shows: OwnerFact::group_maker.
     MissingGroup missing;
+    QueueProblem queue_problem;
     std::deque<Waiter> waiters;
     bool busy = false;                                        // A write or read of the group itself is under way.
     std::map<std::string, runtime::ObjectEvents> pod_events;  // By UID: of pods that were told of a problem.
@@ -145,6 +147,13 @@ class PodGroupController : public runtime::Controller {
   void PublishState(const std::string& key, Group& group, kv::WriteBatch& batch);
   // Whether people are shown it: it is there, or pods want it.
   static bool IsThere(std::string_view key, const Group& group);
+
+  // -- plain_queues.cc --
+  void OnQueue(const kube::v1::Queue& queue, bool gone);
+  // What is wrong with the queue of the group that is there; empty: nothing, as far as is known. `asked`: by which.
+  std::string WhyQueuePlacesNothing(const kube::v1::PodGroup& group, std::set<std::string>& asked) const;
+  // Warns a plain pod of what lasts.
+  void CheckQueue(const std::string& key, Group& group);
 
   // -- explain_plain.cc --
   static const kube::v1::Pod* FindPod(const Group& group, std::string_view pod_name);
@@ -217,11 +226,12 @@ class PodGroupController : public runtime::Controller {
   obs::Metrics* const metrics_;
   ObjectInterests interests_;
   GroupOutput output_;
+  QueueIndex queues_;
+  Dependents queue_dependents_;  // Keys of groups, by the names of queues.
   NamespaceGroups kai_groups_;
   NamespaceGroups rich_groups_;
   TimerId history_timer_ = kNoTimer;
-  std::set<std::string, std::less<>> failing_;                    // Keys of groups whose last try failed.
-  std::map<std::string, std::string, std::less<>> queue_states_;  // By the queue's name.
+  std::set<std::string, std::less<>> failing_;  // Keys of groups whose last try failed.
 };
 
 }  // namespace basalt::pgsvc

@@ -78,8 +78,9 @@ TEST(KaiRigTest, EachPodOfADeploymentHasAGroupWithTheDeploymentsLabels) {
   const std::string group = "pg-web-1-a-" + rig.UidOf(kube::kPods, "web-1-a");
   EXPECT_EQ(rig.GroupOf("web-1-a"), group);
   EXPECT_THAT(rig.Spec(group), HasSubstr(R"("queue":"team","priorityClassName":"inference")"));
-  EXPECT_THAT(rig.Interests(), UnorderedElementsAre("objects/apps/v1/ReplicaSet default/web-1",
-                                                    "objects/apps/v1/Deployment default/web"));
+  EXPECT_THAT(rig.Interests(),
+              UnorderedElementsAre("objects/apps/v1/ReplicaSet default/web-1", "objects/apps/v1/Deployment default/web",
+                                   "objects/scheduling.run.ai/v2/Queue default/team"));
   for (const char* pod : {"web-1-a", "web-1-b"}) {
     rig.server().Delete(kube::kPods, "default", pod, json::object{{"gracePeriodSeconds", 0}});
   }
@@ -350,13 +351,15 @@ TEST(KaiRigTest, ASlotThatGoesTakesItsInterestsAlong) {
   NamespaceRig rig;
   rig.Start();
   rig.MakeDatabase();
-  EXPECT_THAT(rig.Interests(), ElementsAre("objects/apps/v1/StatefulSet default/db"));
+  EXPECT_THAT(rig.Interests(), ElementsAre("objects/apps/v1/StatefulSet default/db",
+                                           "objects/scheduling.run.ai/v2/Queue default/default-queue"));
   rig.CloseSlot(SlotOf("default"));
   EXPECT_THAT(rig.Interests(), IsEmpty());
   rig.server().ClearLog();
   rig.OpenSlot(SlotOf("default"));
   rig.Run(absl::Seconds(5));
-  EXPECT_THAT(rig.Interests(), ElementsAre("objects/apps/v1/StatefulSet default/db"));
+  EXPECT_THAT(rig.Interests(), ElementsAre("objects/apps/v1/StatefulSet default/db",
+                                           "objects/scheduling.run.ai/v2/Queue default/default-queue"));
   EXPECT_EQ(rig.server().WritesButEvents(), 0);
 }
 

@@ -41,7 +41,10 @@ class NamespaceRig : public basalt::testing::ControllerRig {
                                                                          nullptr, rules);
                            },
                        .is_rich = profile == kube::GroupProfile::kRich}),
-        is_rich_(profile == kube::GroupProfile::kRich) {}
+        is_rich_(profile == kube::GroupProfile::kRich) {
+    const json::object metadata{{"name", "default-queue"}};
+    server().Create(kube::kKaiQueues, json::object{{"metadata", metadata}, {"spec", json::object()}});
+  }
   ~NamespaceRig() override { Shutdown(); }
 
   // ---- what there is ----

@@ -21,7 +21,7 @@ std::optional<Explanation> NamespaceGroups::ExplainIn(Namespace& space, std::str
   Found found = FindGrouping(space, *pod, Describe::kOwners);
   for (const std::string& fact : found.facts) {
     // No pass has asked for it, so none forgets it.
-    if (space.dependents.Of(fact).empty()) space.objects.Forget(fact);
+    if (space.dependents.Of(fact).empty() && space.queue_dependents.Of(fact).empty()) space.objects.Forget(fact);
   }
   Explanation explanation{.found = std::move(found.grouping),
                           .owners = std::move(found.owners),
@@ -34,6 +34,8 @@ std::optional<Explanation> NamespaceGroups::ExplainIn(Namespace& space, std::str
   const std::optional<GroupPlanOfPods> plan = PlanOf(space, group->second);
   const ObservedGroup* const observed = space.objects.FindGroup(name);
   explanation.is_there = observed != nullptr;
+  Dependents::Facts facts;
+  if (observed != nullptr) explanation.queue_problem = WhyQueuePlacesNothing(space, *observed, facts);
   if (!plan) return explanation;
   explanation.plan = plan->grouping;
   explanation.least_pods = emitter_->LeastPodsOf(plan->grouping);

@@ -18,6 +18,7 @@
 #include "common/runtime/watch/publisher.h"
 #include "services/pgsvc/control/group_records.h"
 #include "services/pgsvc/core/group_decision.h"
+#include "services/pgsvc/core/queue_check.h"
 
 namespace basalt::pgsvc {
 
@@ -107,6 +108,7 @@ class GroupState {
 
   // ---- what people are told ----
   GroupRecord record;
+  QueueProblem queue_problem;
   std::optional<GroupDecision> sent;  // What the write under way was decided for, or the last one that is unsure.
   runtime::Shown shown;
   std::string shown_uid;    // Of the group that was shown last; empty: of one that pods want.

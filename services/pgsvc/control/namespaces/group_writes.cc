@@ -52,6 +52,7 @@ bool IsAnother(const runtime::WriteOutcome& outcome) {
 
 void NamespaceGroups::ServeGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
   if (group.busy) return;
+  CheckQueue(ns, space, name, group);
   if (!group.has_active()) return ServeEmptyGroup(ns, space, name, group);
   group.empty_since.reset();
   const ObservedGroup* const observed = space.objects.FindGroup(name);

@@ -37,10 +37,11 @@ std::string TakeAssignment(json::value& pod) {
 }  // namespace
 
 NamespaceGroups::NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupOutput output,
-                                 RuleOptions rules, std::unique_ptr<GroupEmitter> emitter)
+                                 const QueueIndex& queues, RuleOptions rules, std::unique_ptr<GroupEmitter> emitter)
     : context_(context),
       interests_(interests),
       output_(output),
+      queues_(queues),
       rules_(std::move(rules)),
       emitter_(std::move(emitter)),
       karta_warnings_(context),
@@ -52,9 +53,12 @@ NamespaceGroups::Namespace& NamespaceGroups::NamespaceOf(std::string_view ns) {
 
 void NamespaceGroups::CloseSlot(uint32_t slot) {
   for (const std::string& ns : namespaces_.KeysOf(slot)) {
-    for (const std::string& fact : namespaces_.Find(ns)->dependents.All()) {
-      const auto [watch, name] = InterestOf(fact);
-      if (!watch.empty()) interests_.Drop(watch, kube::NamespaceOf(ns), name);
+    Namespace& space = *namespaces_.Find(ns);
+    for (const Dependents* const dependents : {&space.dependents, &space.queue_dependents}) {
+      for (const std::string& fact : dependents->All()) {
+        const auto [watch, name] = InterestOf(fact);
+        if (!watch.empty()) interests_.Drop(watch, kube::NamespaceOf(ns), name);
+      }
     }
   }
   namespaces_.Close(slot);
@@ -210,7 +214,9 @@ void NamespaceGroups::OnShared(const std::string& watch, const kube::v1::Object&
   if (!watch.starts_with(kube::kWatchObjectsPrefix)) return;
   const std::string ns = kube::NamespaceKey(object.generic().meta().namespace_(), emitter_->profile());
   Namespace* const space = namespaces_.Find(ns);
-  if (space == nullptr || space->dependents.Of(ObjectFact(watch, object.generic().meta().name())).empty()) return;
+  if (space == nullptr) return;
+  const std::string fact = ObjectFact(watch, object.generic().meta().name());
+  if (space->dependents.Of(fact).empty() && space->queue_dependents.Of(fact).empty()) return;
   NoteChanged(*space, {space->objects.SetObject(watch, object.generic(), gone)});
   context_.Wake(ns);
 }
@@ -229,9 +235,11 @@ void NamespaceGroups::RetryFailed() {
 
 void NamespaceGroups::NoteChangedEverywhere(const std::set<std::string>& facts) {
   for (const auto& [ns, space] : namespaces_) {
-    const Dependents& dependents = space->dependents;
-    const bool concerns = std::any_of(facts.begin(), facts.end(),
-                                      [&dependents](const std::string& fact) { return !dependents.Of(fact).empty(); });
+    const Dependents& pods = space->dependents;
+    const Dependents& groups = space->queue_dependents;
+    const bool concerns = std::any_of(facts.begin(), facts.end(), [&](const std::string& fact) {
+      return !pods.Of(fact).empty() || !groups.Of(fact).empty();
+    });
     if (!concerns) continue;
     NoteChanged(*space, facts);
     context_.Wake(ns);
@@ -254,6 +262,8 @@ void NamespaceGroups::NoteChanged(Namespace& space, const std::set<std::string>&
   for (const std::string& fact : facts) {
     const std::set<std::string>& pods = space.dependents.Of(fact);
     space.pods_due.insert(pods.begin(), pods.end());
+    const std::set<std::string>& groups = space.queue_dependents.Of(fact);
+    space.groups_due.insert(groups.begin(), groups.end());
   }
 }
 
@@ -428,14 +438,15 @@ void NamespaceGroups::Leave(Namespace& space, const std::string& uid) {
   space.to_publish.insert(name);
 }
 
-void NamespaceGroups::Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts) {
-  const Dependents::Change change = space.dependents.Set(uid, std::move(facts));
+void NamespaceGroups::Depend(const std::string& ns, Namespace& space, Dependents& dependents, const std::string& id,
+                             Dependents::Facts facts) {
+  const Dependents::Change change = dependents.Set(id, std::move(facts));
   for (const std::string& fact : change.first) {
     const auto [watch, name] = InterestOf(fact);
     if (!watch.empty()) interests_.Add(watch, kube::NamespaceOf(ns), name);
   }
   for (const std::string& fact : change.last) {
-    space.objects.Forget(fact);
+    if (space.dependents.Of(fact).empty() && space.queue_dependents.Of(fact).empty()) space.objects.Forget(fact);
     const auto [watch, name] = InterestOf(fact);
     if (!watch.empty()) interests_.Drop(watch, kube::NamespaceOf(ns), name);
   }

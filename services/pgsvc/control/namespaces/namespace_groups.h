@@ -32,6 +32,7 @@
 #include "services/pgsvc/control/namespaces/karta_warnings.h"
 #include "services/pgsvc/control/namespaces/namespace_objects.h"
 #include "services/pgsvc/control/namespaces/object_interests.h"
+#include "services/pgsvc/control/queue_index.h"
 #include "services/pgsvc/core/form/group_emitter.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
 
@@ -58,9 +59,9 @@ class NamespaceGroups {
   // The same while there are pods of which it is not known yet where they belong.
   static constexpr absl::Duration kMostEmptyGrace = absl::Minutes(5);
 
-  // The context, the interests and what `output` has outlive it.
-  NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupOutput output, RuleOptions rules,
-                  std::unique_ptr<GroupEmitter> emitter);
+  // The context, the interests, what `output` has and the queues, which are Volcano's, outlive it.
+  NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupOutput output, const QueueIndex& queues,
+                  RuleOptions rules, std::unique_ptr<GroupEmitter> emitter);
 
   void OpenSlot(uint32_t slot) { namespaces_.Open(slot); }
   void CloseSlot(uint32_t slot);
@@ -70,6 +71,8 @@ class NamespaceGroups {
   void OnGone(std::string_view key, const runtime::Gone& gone);
   // Priority classes, Kartas, the definition of groups, and objects that were asked for.
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone);
+  // Queues of Volcano's that the index says something else of.
+  void OnQueues(const std::set<std::string>& names);
   // Records what was decided, and what has changed for people.
   void Decide(std::string_view key, kv::WriteBatch& batch);
   void Act(std::string_view key);
@@ -112,6 +115,7 @@ class NamespaceGroups {
     std::optional<absl::Time> waits_since;  // The first pass that had looked at all of them.
     NamespaceObjects objects;
     Dependents dependents;
+    Dependents queue_dependents;      // Groups, by their names: of what is wrong with their queues.
     std::map<std::string, Pod> pods;  // By UID.
     std::map<std::string, GroupState, std::less<>> groups;
     std::set<std::string> pods_due;  // UIDs: to be grouped.
@@ -146,7 +150,11 @@ class NamespaceGroups {
   bool StaysInItsGroup(const Namespace& space, const kube::v1::Pod& pod, const PodGrouping& found) const;
   static void Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group, const std::string& leaf);
   static void Leave(Namespace& space, const std::string& uid);
-  void Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts);
+  void Depend(const std::string& ns, Namespace& space, const std::string& uid, Dependents::Facts facts) {
+    Depend(ns, space, space.dependents, uid, std::move(facts));
+  }
+  void Depend(const std::string& ns, Namespace& space, Dependents& dependents, const std::string& id,
+              Dependents::Facts facts);
   // The same in all namespaces.
   void NoteChangedEverywhere(const std::set<std::string>& facts);
   // Of the cluster's definition of groups: all is looked at again where it has changed.
@@ -155,7 +163,7 @@ class NamespaceGroups {
   std::string_view NameOfGroup(const kube::v1::Pod& pod) const;
   // The pod names `now` from now on: the group that it has named may have no pod any more.
   void NoteUnnamed(Namespace& space, const std::string& uid, std::string_view now);
-  // Pods that were grouped by these are due.
+  // Pods that were grouped by these are due, and groups whose queue was looked at by them.
   static void NoteChanged(Namespace& space, const std::set<std::string>& facts);
   // Whether the pod names its group, and its subgroup as far as the group has that one.
   bool IsLinked(const Namespace& space, const std::string& uid) const;
@@ -163,6 +171,12 @@ class NamespaceGroups {
   static void NoteActivity(Namespace& space, const kube::v1::Pod& pod, const std::string& group);
   // Whether the group itself is otherwise than before, or only what its scheduler says of it.
   void NoteGroup(Namespace& space, const std::string& name, bool is_news);
+
+  // -- group_queues.cc --
+  // What is wrong with the queue of the group that is there; empty: nothing, as far as is known. `facts`: by which.
+  std::string WhyQueuePlacesNothing(Namespace& space, const ObservedGroup& observed, Dependents::Facts& facts) const;
+  // Warns of what lasts.
+  void CheckQueue(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
 
   // -- pod_warnings.cc --
   // Reason of an Event.
@@ -247,6 +261,7 @@ class NamespaceGroups {
   runtime::Context& context_;
   ObjectInterests& interests_;
   const GroupOutput output_;
+  const QueueIndex& queues_;
   RuleOptions rules_;
   const std::unique_ptr<GroupEmitter> emitter_;
   SlotMap<Namespace> namespaces_;

@@ -62,6 +62,7 @@ std::string ClassFact(std::string_view priority_class) { return fmt::format("cla
 std::string GroupFact(std::string_view name) { return fmt::format("group {}", name); }
 std::string OwnedGroupsFact(std::string_view owner_uid) { return fmt::format("groups of {}", owner_uid); }
 std::string KartaFact(std::string_view kind) { return fmt::format("karta {}", kind); }
+std::string QueueFact(std::string_view name) { return fmt::format("queue {}", name); }
 std::string LabelFact(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
   return fmt::format("{}{}={}", kLabelFactPrefix, fmt::join(keys, ","), fmt::join(values, ","));
 }
@@ -289,6 +290,19 @@ absl::StatusOr<ObjectView> NamespaceView::FindOwner(const OwnerReference& refere
       return ObjectView(object->json);
   }
   return absl::NotFoundError(text + " does not exist");
+}
+
+SeenQueue NamespaceView::FindQueue(std::string_view name) const {
+  using State = NamespaceObjects::State;
+  const kube::Kind& kind = kube::kKaiQueues;
+  const NamespaceObjects::Object* const queue = Ask(fmt::format("{}/{}", kind.group, kind.version), kind.name, name);
+  if (queue == nullptr || queue->state == State::kForbidden) return {};
+  if (queue->state == State::kAbsent) return {.state = SeenQueue::State::kAbsent};
+  const json::value* const spec = basalt::Find(queue->json, "spec");
+  const json::value* const children = FindPath(queue->json, {"status", "childQueues"});
+  return {.state = SeenQueue::State::kThere,
+          .parent = spec == nullptr ? "" : std::string(FindString(*spec, "parentQueue")),
+          .has_children = children != nullptr && children->is_array() && !children->get_array().empty()};
 }
 
 bool NamespaceView::HasPriorityClass(std::string_view name) const {

@@ -18,6 +18,7 @@
 #include "services/pgsvc/core/grouping/karta/karta_set.h"
 #include "services/pgsvc/core/grouping/owner_walk.h"
 #include "services/pgsvc/core/grouping/rule.h"
+#include "services/pgsvc/core/queue_check.h"
 
 namespace basalt::pgsvc {
 
@@ -29,6 +30,7 @@ std::string ClassFact(std::string_view priority_class);
 std::string GroupFact(std::string_view name);
 std::string OwnedGroupsFact(std::string_view owner_uid);
 std::string KartaFact(std::string_view kind);  // KartaSet::KindText.
+std::string QueueFact(std::string_view name);  // A queue of Volcano's.
 std::string LabelFact(const std::vector<std::string>& keys, const std::vector<std::string>& values);
 
 using PriorityClasses = std::map<std::string, int32_t, std::less<>>;  // Values, by name.
@@ -149,6 +151,8 @@ class NamespaceView final : public ClusterView {
   // Owners that nobody may read: the way up ends below them (pod-grouper 3.2).
   const std::vector<std::string>& unreadable() const { return unreadable_; }
 
+  // A queue of KAI's.
+  SeenQueue FindQueue(std::string_view name) const;
   bool HasPriorityClass(std::string_view name) const override;
   ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                   std::string_view name) const override;

@@ -35,6 +35,19 @@ std::string AnnotationOf(ObjectView object, std::string_view key) {
 
 // ---- queue (5.3) ----
 
+// KAI reads the label alone; users who come from other schedulers write an annotation.
+void WarnOfQueueAnnotation(const RuleInput& input, ObjectView owner, Grouping& grouping) {
+  const std::string& key = input.options.queue_label;
+  for (const ObjectView object : {owner, input.pod}) {
+    const json::string* const annotation = object.Annotation(key);
+    if (annotation == nullptr || *annotation == grouping.queue) continue;
+    grouping.warnings.push_back(
+        fmt::format("{}: annotation {} is not read, but a label of that name is: the queue is {}", object.Described(),
+                    key, grouping.queue));
+    return;
+  }
+}
+
 void FindQueue(const RuleInput& input, ObjectView owner, Grouping& grouping) {
   const std::string& key = input.options.queue_label;
   for (const ObjectView object : {owner, input.pod}) {
@@ -229,6 +242,7 @@ Grouping IdentityFrom(const RuleInput& input, ObjectView owner) {
   }
   CopyTexts(owner.labels(), Existing::kOverwritten, grouping.labels);
   FindQueue(input, owner, grouping);
+  WarnOfQueueAnnotation(input, owner, grouping);
   return grouping;
 }
 

@@ -156,6 +156,16 @@ TEST(InheritanceTest, TheQueueIsThatOfTheOwnerThenOfThePodThenOfTheProject) {
   }
 }
 
+TEST(InheritanceTest, AQueueThatIsNamedByAnAnnotationIsWarnedOf) {
+  const auto warnings = [](const char* pod, const char* set) { return Objects(OfStatefulSet(pod, set)).Of().warnings; };
+  EXPECT_THAT(warnings("", "  annotations: {kai.scheduler/queue: o}\n"),
+              ElementsAre("StatefulSet default/s: annotation kai.scheduler/queue is not read, but a label of that name "
+                          "is: the queue is default-queue"));
+  EXPECT_THAT(warnings("  annotations: {kai.scheduler/queue: o}\n", "  labels: {kai.scheduler/queue: q}\n"),
+              ElementsAre(HasSubstr("Pod default/p: annotation kai.scheduler/queue is not read")));
+  EXPECT_THAT(warnings("  annotations: {kai.scheduler/queue: q}\n", "  labels: {kai.scheduler/queue: q}\n"), IsEmpty());
+}
+
 TEST(InheritanceTest, KeysOfLabelsAreThoseOfTheOptions) {
   Objects objects(OfStatefulSet("  labels: {pool: np, kai.scheduler/node-pool: m}\n",
                                 "  labels: {runai/queue: o, kai.scheduler/queue: q, project: x}\n"));

@@ -70,10 +70,20 @@ absl::StatusOr<Grouping> GroupOfJob(const RuleInput& input, ObjectView job) {
 
 absl::StatusOr<Grouping> GroupJob(const RuleInput& input) { return GroupOfJob(input, input.top); }
 
-// The Job's own rule, of the Job that owns the pod (G42); its API group counts (G24).
+// The Job's own rule, of the Job that owns the pod (G42); its API group counts (G24). The queue alone comes from the
+// CronJob where the Job names none: users label the object that they write.
 absl::StatusOr<Grouping> GroupCronJob(const RuleInput& input) {
+  const std::string& key = input.options.queue_label;
   for (const ObjectView owner : input.owners) {
-    if (owner.kind() == "Job" && owner.group() == "batch") return GroupOfJob(input, owner);
+    if (owner.kind() != "Job" || owner.group() != "batch") continue;
+    BASALT_ASSIGN_OR_RETURN(Grouping grouping, GroupOfJob(input, owner));
+    const json::string* const queue = owner.Label(key) == nullptr ? input.top.Label(key) : nullptr;
+    if (queue != nullptr) {
+      grouping.queue = std::string(*queue);
+      grouping.has_default_queue = false;
+      grouping.sources["queue"] = fmt::format("label {} of {}", key, input.top.Described());
+    }
+    return grouping;
   }
   return Invalid(fmt::format("{}: metadata.ownerReferences: names no Job of batch, though {} owns the pod",
                              input.pod.Described(), input.top.Described()));

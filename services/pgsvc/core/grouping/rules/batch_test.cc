@@ -126,7 +126,8 @@ TEST(CronJobTest, TheRuleIsThatOfItsJob) {
   EXPECT_FALSE(grouping.labels.contains("a"));
   EXPECT_EQ(grouping.annotations.at("kai.scheduler/top-owner-metadata"),
             "name: j\nuid: job-j\ngroup: batch\nversion: v1\nkind: Job\n");
-  EXPECT_EQ(Objects(cron("", "{}")).Of().queue, "default-queue");
+  EXPECT_EQ(Objects(cron("", "{}")).Of().queue, "of-cron-job") << "the queue alone is taken from the top owner, too";
+  EXPECT_FALSE(Objects(cron("", "{}")).Of().labels.contains("kai.scheduler/queue"));
 }
 
 TEST(CronJobTest, APodWithoutAJobOfBatchIsAnError) {
