@@ -31,10 +31,15 @@ absl::StatusOr<std::vector<Right>> ReadRights(std::string_view manifest);
 // What deploy/rbac/gateway.yaml asks for, as it was when this program was built.
 const std::vector<Right>& GatewayRights();
 
+// What deploy/rbac/owner-references asks for.
+const std::vector<Right>& OwnerReferenceRights();
+
 absl::Status CheckVersion(KubeApi& api, Findings& findings);
 absl::Status CheckDefinitions(KubeApi& api, Findings& findings);
 absl::Status CheckRights(KubeApi& api, const std::vector<Right>& rights, const std::string& account,
                          Findings& findings);
+// Only needed where the admission plugin OwnerReferencesPermissionEnforcement is on, which the API server says nowhere.
+absl::Status CheckOwnerReferenceRights(KubeApi& api, const std::string& account, Findings& findings);
 absl::Status CheckControllers(KubeApi& api, Findings& findings);
 absl::Status CheckWebhooks(KubeApi& api, const std::vector<Right>& rights, Findings& findings);
 absl::Status CheckAdmission(KubeApi& api, Findings& findings);

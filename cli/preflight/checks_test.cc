@@ -188,6 +188,19 @@ TEST(PreflightTest, EachRightIsAskedForAndAMissingOneIsNamed) {
   EXPECT_EQ(findings.front().result, Result::kUnchecked);
 }
 
+TEST(PreflightTest, TheRightToSetFinalizersOfOwnersIsAskedForAndItsWantIsAWarning) {
+  ScriptedApi api;
+  api.forbidden_verb = "update";
+  api.forbidden_resource = "jobs";
+  Findings findings;
+  ASSERT_TRUE(CheckOwnerReferenceRights(api, "system:serviceaccount:s:a", findings).ok());
+  const Finding missing = Of(findings, "right to jobs/finalizers.batch.volcano.sh");
+  EXPECT_EQ(missing.result, Result::kWarning);
+  EXPECT_NE(missing.what.find("may not update: where admission plugin"), std::string::npos) << missing.what;
+  EXPECT_EQ(missing.cure, "kubectl apply -f deploy/rbac/owner-references");
+  EXPECT_EQ(Of(findings, "right to pods/finalizers").result, Result::kOk);
+}
+
 TEST(PreflightTest, AWebhookTakesWhatItsRulesName) {
   const Right patch{"batch.volcano.sh", "jobs", "", {"get", "patch"}};
   const Right status{"batch.volcano.sh", "jobs/status", "", {"patch"}};

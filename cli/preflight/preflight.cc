@@ -8,6 +8,7 @@ absl::StatusOr<Findings> Preflight(KubeApi& api, const PreflightOptions& options
   BASALT_RETURN_IF_ERROR(CheckVersion(api, findings));
   BASALT_RETURN_IF_ERROR(CheckDefinitions(api, findings));
   BASALT_RETURN_IF_ERROR(CheckRights(api, GatewayRights(), options.account, findings));
+  BASALT_RETURN_IF_ERROR(CheckOwnerReferenceRights(api, options.account, findings));
   BASALT_RETURN_IF_ERROR(CheckControllers(api, findings));
   BASALT_RETURN_IF_ERROR(CheckWebhooks(api, GatewayRights(), findings));
   BASALT_RETURN_IF_ERROR(CheckAdmission(api, findings));

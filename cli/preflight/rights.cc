@@ -77,6 +77,28 @@ const std::vector<Right>& GatewayRights() {
   return rights;
 }
 
+const std::vector<Right>& OwnerReferenceRights() {
+  static const auto& rights = *new std::vector<Right>(*ReadRights(kOwnerReferenceRights));
+  return rights;
+}
+
+absl::Status CheckOwnerReferenceRights(KubeApi& api, const std::string& account, Findings& findings) {
+  Findings asked;
+  BASALT_RETURN_IF_ERROR(CheckRights(api, OwnerReferenceRights(), account, asked));
+  for (Finding& finding : asked) {
+    if (finding.result == Result::kUnchecked) continue;  // It is said of the other rights already.
+    if (finding.result == Result::kProblem) {
+      finding.result = Result::kWarning;
+      finding.what +=
+          ": where admission plugin OwnerReferencesPermissionEnforcement is on, as on OpenShift, the API "
+          "server refuses pod groups and objects of jobs without that";
+      finding.cure = "kubectl apply -f deploy/rbac/owner-references";
+    }
+    findings.push_back(std::move(finding));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRights(KubeApi& api, const std::vector<Right>& rights, const std::string& account,
                          Findings& findings) {
   for (const Right& right : rights) {

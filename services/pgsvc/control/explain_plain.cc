@@ -60,6 +60,8 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
   }
   found.decided_by = controller;
   explanation.is_there = group->observed != nullptr;
+  explanation.notes =
+      ObstaclesOf(group->observed == nullptr ? nullptr : &group->observed->meta(), group->refusal, group->retry);
   if (name != GroupName(*pod)) {  // Somebody else's: nothing is known of what it is to be.
     found.verdict = PodGrouping::Verdict::kAssigned;
     explanation.found = std::move(found);
@@ -93,6 +95,13 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
     explanation.queue_problem = WhyQueuePlacesNothing(*group->observed, asked);
     explanation.unschedulable = WhyNotPlaced(*group->observed);
     if (auto update = UpdateOf(*group->observed, *wanted)) explanation.differing_fields = std::move(update->fields);
+    const kube::v1::PodGroupSpec& spec = group->observed->spec();
+    const json::value is = json::object{{"queue", spec.queue()}, {"priorityClassName", spec.priority_class_name()}};
+    const json::object rules{{"queue", wanted->spec.queue()},
+                             {"priorityClassName", wanted->spec.priority_class_name()}};
+    for (std::string& kept : KeptFields(is, rules, explanation.differing_fields)) {
+      explanation.notes.push_back(std::move(kept));
+    }
   }
   explanation.least_pods = wanted->spec.min_member();
   for (const auto& [uid, member] : group->pods.all()) Count(member, explanation.members);

@@ -2,6 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "common/kube/names.h"
+#include "common/kube/text.h"
+
 namespace basalt::pgsvc {
 
 void SetPhase(int64_t least, podgroup::v1::GroupMembers& members) {
@@ -12,6 +19,49 @@ void SetPhase(int64_t least, podgroup::v1::GroupMembers& members) {
   }
   const bool runs = members.running() > 0 && members.running() + members.succeeded() >= least;
   members.set_phase(runs ? Members::PHASE_RUNNING : Members::PHASE_PENDING);
+}
+
+std::vector<std::string> KeptFields(const json::value& observed, const json::object& wanted,
+                                    const std::vector<std::string>& changing) {
+  std::vector<std::string> texts;
+  for (const auto& [field, words] : {std::pair("queue", "queue"), std::pair("priorityClassName", "priority class")}) {
+    if (std::find(changing.begin(), changing.end(), field) != changing.end()) continue;
+    const std::string_view is = FindString(observed, field);
+    const json::value* const member = wanted.if_contains(field);
+    const std::string_view rules =
+        member != nullptr && member->is_string() ? std::string_view(member->get_string()) : std::string_view();
+    if (is.empty() || is == rules) continue;
+    if (!rules.empty()) {
+      texts.push_back(
+          fmt::format("the {} of the group is {} and stays so, though the rules say {} by now: it was fixed "
+                      "when the group was made",
+                      words, is, rules));
+    } else if (is != kube::kDefaultQueue) {  // That one is admission's.
+      texts.push_back(fmt::format(
+          "the {} of the group is {} and stays so: neither the pods nor their owners name one any more", words, is));
+    }
+  }
+  return texts;
+}
+
+std::vector<std::string> ObstaclesOf(const kube::v1::ObjectMeta* observed, std::string_view refusal,
+                                     const Retry& retry) {
+  std::vector<std::string> texts;
+  if (observed != nullptr && observed->deletion_ms() != 0) {
+    texts.push_back(fmt::format("the group is being deleted since {}: another one is made once it is gone",
+                                kube::FormatTime(observed->deletion_ms())));
+  }
+  if (refusal.empty()) return texts;
+  std::string text = fmt::format("the API server refuses to have the group written: {}", refusal);
+  if (const std::optional<absl::Time> since = retry.since()) {
+    text += fmt::format("; since {}", kube::FormatTime(absl::ToUnixMillis(*since)));
+  }
+  // Admission plugin OwnerReferencesPermissionEnforcement.
+  if (refusal.find("set finalizers on") != std::string_view::npos) {
+    text += "; deploy/rbac/owner-references gives the right to set finalizers of owners";
+  }
+  texts.push_back(std::move(text));
+  return texts;
 }
 
 std::vector<std::string> WhyNotPlaced(const kube::v1::PodGroup& group) {

@@ -4,10 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "basalt/kube/v1/kube.pb.h"
 #include "basalt/podgroup/v1/grouping.pb.h"
+#include "common/base/json.h"
+#include "common/reconcile/retry.h"
 #include "services/pgsvc/core/form/group_emitter.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
 
@@ -32,6 +36,14 @@ struct Explanation {
 // `members` has the counts: adds the phase that follows from them. `least`: how many pods have to run for the group to
 // run.
 void SetPhase(int64_t least, podgroup::v1::GroupMembers& members);
+// What of the group stays otherwise than the rules would make it now. `observed`, `wanted`: spec; `changing`: the
+// members of it that are to be changed.
+std::vector<std::string> KeptFields(const json::value& observed, const json::object& wanted,
+                                    const std::vector<std::string>& changing);
+// What is the matter with the group itself beside that: it is being deleted, or the API server has refused its last
+// write in the words of `refusal`.
+std::vector<std::string> ObstaclesOf(const kube::v1::ObjectMeta* observed, std::string_view refusal,
+                                     const Retry& retry);
 // As its conditions have it.
 std::vector<std::string> WhyNotPlaced(const kube::v1::PodGroup& group);
 

@@ -153,7 +153,10 @@ void PodGroupController::CreateForPod(const std::string& key, Group& group, cons
     } else if (runtime::IsNameTaken(outcome)) {
       Refresh(key);
     } else {
-      if (runtime::ShouldReportToUser(outcome)) Note(key, *written, RefusalOf(sent, outcome.error.message()));
+      if (runtime::ShouldReportToUser(outcome)) {
+        written->refusal = outcome.error.message();
+        Note(key, *written, RefusalOf(sent, outcome.error.message()));
+      }
       const kube::v1::Pod* const still = written->pods.Find(uid);
       if (still != nullptr && outcome.kind == Kind::kRefused) {
         ReportOnPod(key, *written, *still, outcome.error.message());
@@ -178,6 +181,7 @@ void PodGroupController::Bind(const std::string& key, const kube::v1::Pod& pod) 
       // Another pod's patch may be refused beside it, and waits.
       if (!written->retry.Blocks(context_.ApiNow())) Succeed(key, *written);
     } else if (!is_another) {
+      if (runtime::ShouldReportToUser(outcome)) written->refusal = outcome.error.message();
       TryLater(key, *written);
     }
   });

@@ -271,6 +271,7 @@ void PodGroupController::TryLater(const std::string& key, Group& group) {
 
 void PodGroupController::Succeed(const std::string& key, Group& group) {
   group.retry.Succeed();
+  group.refusal.clear();
   failing_.erase(key);
 }
 

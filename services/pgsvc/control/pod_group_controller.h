@@ -115,6 +115,7 @@ class PodGroupController : public runtime::Controller {
     runtime::Shown shown;
     std::string shown_uid;    // Of the group that was shown last; empty: of one that pods want.
     bool is_awaited = false;  // It was shown before the slot was opened, and was neither seen since nor is it gone.
+    std::string refusal;      // Why the API server has refused the group or a pod's name of it; empty: it has not.
     Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};  // Weakness W9: capped.
   };
 

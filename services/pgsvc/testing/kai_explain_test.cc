@@ -12,6 +12,7 @@
 namespace basalt::pgsvc {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -112,6 +113,33 @@ TEST(KaiExplainTest, WithoutThePriorityClassNothingIsSaidOfTheQuota) {
   rig.MakePod("a");
   rig.Run(absl::Seconds(5));
   EXPECT_THAT(Explain(rig, "a").notes, IsEmpty());
+}
+
+TEST(KaiExplainTest, WhatTheGroupIsApartFromTheRulesIsSaid) {
+  NamespaceRig rig;
+  rig.Start();
+  rig.MakePod("a", nullptr, "", "labels: {kai.scheduler/queue: default-queue}");
+  rig.Run(absl::Seconds(5));
+  const auto notes = [&rig] { return Explain(rig, "a").notes; };
+  EXPECT_THAT(notes(), IsEmpty());
+  rig.server().Merge(kube::kPods, "default", "a", *ParseJson(R"({"metadata":{"labels":{"kai.scheduler/queue":"x"}}})"));
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(notes(),
+              ElementsAre("the queue of the group is default-queue and stays so, though the rules say x by now: "
+                          "it was fixed when the group was made"));
+  const std::string group = rig.GroupOf("a");
+  rig.server().Merge(kube::kKaiPodGroups, "default", group, *ParseJson(R"({"metadata":{"finalizers":["x/y"]}})"));
+  rig.server().Delete(kube::kKaiPodGroups, "default", group);
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(notes(), Contains(HasSubstr("the group is being deleted since")));
+  constexpr char kRefusal[] = "cannot set blockOwnerDeletion: a resource you can't set finalizers on";
+  rig.Refuse(NamespaceRig::IsOfGroup, 403, "Forbidden", kRefusal);
+  rig.server().Merge(kube::kKaiPodGroups, "default", group, *ParseJson(R"({"metadata":{"finalizers":null}})"));
+  rig.Run(absl::Seconds(5));
+  EXPECT_THAT(notes(), ElementsAre(AllOf(HasSubstr(kRefusal), HasSubstr("deploy/rbac/owner-references"))));
+  rig.server().refuse = nullptr;
+  rig.Run(absl::Minutes(2));
+  EXPECT_THAT(notes(), IsEmpty());
 }
 
 // Weakness G47.

@@ -36,25 +36,38 @@ std::optional<Explanation> NamespaceGroups::ExplainIn(Namespace& space, std::str
   explanation.is_there = observed != nullptr;
   Dependents::Facts facts;
   if (observed != nullptr) explanation.queue_problem = WhyQueuePlacesNothing(space, *observed, facts);
+  AddObstacles(space, *pod, name, group->second, explanation.notes);
   if (!plan) return explanation;
   explanation.plan = plan->grouping;
   explanation.least_pods = emitter_->LeastPodsOf(plan->grouping);
   explanation.members = MembersOf(group->second, explanation.least_pods);
-  explanation.notes = NotesOn(plan->grouping);
-  if (std::string fight = FightOver(name, group->second); !fight.empty()) explanation.notes.push_back(std::move(fight));
-  const auto state = space.pods.find(pod->uid());
-  if (state != space.pods.end() && state->second.links.IsFought(context_.ApiNow())) {
-    explanation.notes.push_back(FightOverLink(name));
-  }
+  for (std::string& note : NotesOn(plan->grouping)) explanation.notes.push_back(std::move(note));
   RenderedGroup rendered = Render(space, *plan);
   if (observed != nullptr) {
     explanation.unschedulable = WhyNotPlaced(observed->object);
     if (auto update = emitter_->UpdateOf(*observed, plan->grouping, rendered)) {
       explanation.differing_fields = std::move(update->fields);
     }
+    const json::value spec = emitter_->SpecOf(*observed);
+    const json::object& wanted = rendered.object.at("spec").as_object();
+    for (std::string& kept : KeptFields(spec, wanted, explanation.differing_fields)) {
+      explanation.notes.push_back(std::move(kept));
+    }
   }
   explanation.rendered = std::move(rendered);
   return explanation;
+}
+
+void NamespaceGroups::AddObstacles(const Namespace& space, const kube::v1::Pod& pod, const std::string& name,
+                                   const GroupState& group, std::vector<std::string>& notes) const {
+  const ObservedGroup* const observed = space.objects.FindGroup(name);
+  notes = ObstaclesOf(observed == nullptr ? nullptr : &observed->object.meta(), group.refusal, group.retry);
+  if (std::string fight = FightOver(name, group); !fight.empty()) notes.push_back(std::move(fight));
+  const auto state = space.pods.find(pod.uid());
+  if (state == space.pods.end()) return;
+  if (state->second.links.IsFought(context_.ApiNow())) notes.push_back(FightOverLink(name));
+  if (state->second.refusal.empty()) return;
+  notes.push_back(fmt::format("the API server refuses to have the pod put into its group: {}", state->second.refusal));
 }
 
 podgroup::v1::GroupMembers NamespaceGroups::MembersOf(const GroupState& group, int64_t least) {

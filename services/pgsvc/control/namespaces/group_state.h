@@ -100,6 +100,7 @@ class GroupState {
   std::set<std::string> plan_leaves;  // Of the group as Kubernetes has it.
   std::set<std::string> sent_leaves;  // Of the update that is under way.
   std::string sent_state;             // What the write that is under way brings about; empty: that the group is there.
+  std::string refusal;                // Why the API server has refused the last write of the group; empty: it has not.
   Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
   Pace creates;                           // Somebody else may delete it each time.
   Pace updates;                           // Somebody else may put an old value back each time.

@@ -300,6 +300,7 @@ void NamespaceGroups::OnGroupWritten(const std::string& ns, const std::string& n
   const GroupDecision sent = group.TakeSent();
   if (is_stale) return Refresh(ns, name);
   if (!runtime::ShouldReportToUser(outcome)) return;
+  group.refusal = outcome.error.message();
   Note(ns, *space, name, group, RefusalOf(sent, outcome.error.message()));
   obs::LogWarning("pod group cannot be written",
                   {{"group", kube::ObjectKey(kube::NamespaceOf(ns), name)}, {"why", outcome.error.message()}});
@@ -368,6 +369,7 @@ kube::v1::Object NamespaceGroups::LastOf(const ObservedGroup& group) const {
 void NamespaceGroups::Succeed(Namespace& space, const std::string& name, GroupState& group) {
   if (group.retry.since()) space.to_publish.insert(name);
   group.retry.Succeed();
+  group.refusal.clear();
   space.failing.erase(name);
 }
 
@@ -435,6 +437,7 @@ void NamespaceGroups::OnPodLinked(const std::string& ns, const std::string& name
   if (known == space->pods.end() || pod == space->objects.pods().end()) return context_.Wake(ns);
   if (outcome.kind == Kind::kDone) {
     known->second.link_retry.Succeed();
+    known->second.refusal.clear();
     known->second.links.Note(context_.ApiNow(), wanted);
     if (!known->second.links.IsFought(context_.ApiNow())) return;
     return RecordOnPod(ns, *space, pod->second, "PodGroupWarning", FightOverLink(name));
@@ -447,6 +450,7 @@ void NamespaceGroups::OnPodLinked(const std::string& ns, const std::string& name
   obs::LogWarning(
       "pod cannot be put into its group",
       {{"pod", kube::ObjectKey(kube::NamespaceOf(ns), pod->second.name())}, {"why", outcome.error.message()}});
+  known->second.refusal = outcome.error.message();
   RecordOnPod(ns, *space, pod->second, "PodGroupError", outcome.error.message());
 }
 

@@ -101,6 +101,7 @@ class NamespaceGroups {
     std::string missing;  // What the pod's group needs and is not there, or that the group is not, in words.
     std::string_view missing_reason;
     absl::Time missing_since = absl::InfiniteFuture();
+    std::string refusal;  // Why the API server has refused to have the pod name its group; empty: it has not.
     Retry link_retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
     Pace links;                        // Somebody else may undo it each time.
     std::deque<std::string> problems;  // That the pod has Events of: the newest kMostProblems.
@@ -213,6 +214,9 @@ class NamespaceGroups {
   // `least`: how many pods have to run for the group to run.
   static podgroup::v1::GroupMembers MembersOf(const GroupState& group, int64_t least);
   std::vector<std::string> NotesOn(const Grouping& plan) const;
+  // What keeps the pod from being in the group as the rules say.
+  void AddObstacles(const Namespace& space, const kube::v1::Pod& pod, const std::string& name, const GroupState& group,
+                    std::vector<std::string>& notes) const;
 
   // -- group_writes.cc --
   void ServeGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
