@@ -1,5 +1,6 @@
 #include "gateway/main/process.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +29,7 @@ constexpr absl::Duration kBehind = absl::Hours(9);
 
 std::string HoursAgo() { return http::FormatDate(absl::Now() - kBehind); }
 
-// As much of an API server as is needed to list nothing, watch, and create pods that the watch then shows.
+// As much of an API server as is needed to list one job, watch, and create pods that the watch then shows.
 class SmallApi : public http::Handler {
  public:
   void Handle(const http::Request& request, std::shared_ptr<http::ResponseWriter> writer) override {
@@ -54,7 +55,11 @@ class SmallApi : public http::Handler {
       watches_.push_back(writer);
       return;
     }
-    writer->Whole(200, json, R"({"kind":"List","metadata":{"resourceVersion":"10"},"items":[]})");
+    const bool of_jobs = request.target.find("/batch.volcano.sh/") != std::string::npos;
+    writer->Whole(
+        200, json,
+        fmt::format(R"({{"kind":"List","metadata":{{"resourceVersion":"10"}},"items":[{}]}})",
+                    of_jobs ? R"({"metadata":{"namespace":"ns","name":"j","uid":"ju","resourceVersion":"9"}})" : ""));
   }
 
   std::atomic<int> secrets_read = 0;
@@ -216,7 +221,8 @@ TEST_F(ProcessTest, AReplicaGetsItsSlotsAndSeesItsOwnWrite) {
   write.set_name("j-p");
   write.mutable_create()->set_body(
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"j-p","labels":{"volcano.sh/job-name":"j"},)"
-      R"("ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j","controller":true}]}})");
+      R"("ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j","uid":"ju",)"
+      R"("controller":true}]}})");
   std::vector<absl::StatusOr<v1::WriteResponse>> answers;
   Mutex mutex;
   CondVar answered;

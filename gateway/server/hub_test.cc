@@ -223,6 +223,7 @@ TEST_F(HubTest, AReplicaThatIsAttachedReadsAndWritesWhatItsServiceNeedsOfItsSlot
   EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="write",reason="body",service="job"} 1)"));
 
   // Its own: asked for, and answered without what is in it.
+  hub.cache().Apply(kJobs, Job("j", 11));
   get.set_namespace_("ns");
   get.set_name("j-ssh");
   std::optional<v1::GetResponse> got;
@@ -323,6 +324,7 @@ TEST_F(HubTest, WhoHasWrittenHasRecordsOfTheSlot) {
 
 // It deletes by name, and nobody knows how far it has come.
 TEST_F(HubTest, ADeletionByLabelsWithoutAnAnswerHoldsItsSlotUntilTheServerMustHaveGivenUp) {
+  hub.cache().Apply(kJobs, Job("j", 11));
   for (const auto code : {absl::StatusCode::kUnknown, absl::StatusCode::kDeadlineExceeded}) {
     FakeReplica& a = Attach("r-0", "one");
     time.Advance(absl::Seconds(1));
@@ -330,7 +332,7 @@ TEST_F(HubTest, ADeletionByLabelsWithoutAnAnswerHoldsItsSlotUntilTheServerMustHa
     request.clear_name();
     request.mutable_resource()->set_group("");
     request.mutable_resource()->set_plural("pods");
-    request.mutable_delete_collection()->set_label_selector("volcano.sh/job-name=j");
+    request.mutable_delete_collection()->set_label_selector("volcano.sh/job-name=j,basalt.dev/job-uid=uid-j");
     request.set_timeout_ms(8000);
     bool answered = false;
     hub.Write(std::move(request), [&](auto) { answered = true; });
