@@ -24,12 +24,15 @@ struct Right {
   std::string resource;  // "jobs/status"
   std::string ns;        // Empty: everywhere.
   std::vector<std::string> verbs;
+  std::string name = {};  // Of the one object that the rule is about; empty: all of them.
 };
 
 // Of the roles in a manifest; one entry for each resource.
 absl::StatusOr<std::vector<Right>> ReadRights(std::string_view manifest);
-// What deploy/rbac/gateway.yaml asks for, as it was when this program was built.
+// What deploy/rbac/gateway.yaml asks for, and what those of deploy/rbac/plugins do, as they were when this program was
+// built.
 const std::vector<Right>& GatewayRights();
+const std::vector<Right>& PluginRights();
 
 // What deploy/rbac/owner-references asks for.
 const std::vector<Right>& OwnerReferenceRights();
@@ -40,6 +43,8 @@ absl::Status CheckRights(KubeApi& api, const std::vector<Right>& rights, const s
                          Findings& findings);
 // Only needed where the admission plugin OwnerReferencesPermissionEnforcement is on, which the API server says nowhere.
 absl::Status CheckOwnerReferenceRights(KubeApi& api, const std::string& account, Findings& findings);
+// In which namespaces the roles of plugins are bound.
+absl::Status CheckPluginRights(KubeApi& api, Findings& findings);
 absl::Status CheckControllers(KubeApi& api, Findings& findings);
 absl::Status CheckWebhooks(KubeApi& api, const std::vector<Right>& rights, Findings& findings);
 absl::Status CheckAdmission(KubeApi& api, Findings& findings);

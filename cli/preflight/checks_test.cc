@@ -21,6 +21,7 @@ class ScriptedApi : public KubeApi {
   int review_status = 201;
   bool away = false;
   int reviews = 0;
+  std::string reviewed_name;
 
   absl::StatusOr<KubeAnswer> Call(std::string method, std::string target, std::string body) override {
     if (away) return MakeStatus(absl::StatusCode::kUnavailable, "cannot connect");
@@ -30,6 +31,7 @@ class ScriptedApi : public KubeApi {
       ++reviews;
       const json::value review = *ParseJson(body);
       const json::value& wanted = *FindPath(review, {"spec", "resourceAttributes"});
+      reviewed_name = FindString(wanted, "name");
       const bool denied =
           FindString(wanted, "verb") == forbidden_verb && FindString(wanted, "resource") == forbidden_resource;
       answer.status = review_status;
@@ -199,6 +201,35 @@ TEST(PreflightTest, TheRightToSetFinalizersOfOwnersIsAskedForAndItsWantIsAWarnin
   EXPECT_NE(missing.what.find("may not update: where admission plugin"), std::string::npos) << missing.what;
   EXPECT_EQ(missing.cure, "kubectl apply -f deploy/rbac/owner-references");
   EXPECT_EQ(Of(findings, "right to pods/finalizers").result, Result::kOk);
+}
+
+TEST(PreflightTest, ARightOnOneObjectIsAskedForByItsName) {
+  const auto rights = ReadRights(
+      "kind: Role\nmetadata: {namespace: n}\nrules: [{apiGroups: [g], resources: [leases], resourceNames: [one], "
+      "verbs: [get]}]\n");
+  ASSERT_TRUE(rights.ok()) << rights.status();
+  ASSERT_EQ(rights->size(), 1u);
+  EXPECT_EQ(rights->front().name, "one");
+  ScriptedApi api;
+  Findings findings;
+  ASSERT_TRUE(CheckRights(api, *rights, "a", findings).ok());
+  EXPECT_EQ(api.reviewed_name, "one");
+  EXPECT_EQ(Of(findings, "right to leases.g one in n").result, Result::kOk);
+}
+
+TEST(PreflightTest, ThePluginsRolesAreSaidToBeBoundWhereTheyAre) {
+  ScriptedApi api;
+  api.documents["/apis/rbac.authorization.k8s.io/v1/rolebindings"] =
+      R"({"items":[{"metadata":{"namespace":"lab","name":"a"},"roleRef":{"name":"basalt-gateway-ssh"}},)"
+      R"({"metadata":{"namespace":"team","name":"b"},"roleRef":{"name":"basalt-gateway-ssh"}},)"
+      R"({"metadata":{"namespace":"team","name":"c"},"roleRef":{"name":"view"}}]})";
+  Findings findings;
+  ASSERT_TRUE(CheckPluginRights(api, findings).ok());
+  EXPECT_EQ(Of(findings, "rights of plugin ssh").what, "bound in lab, team");
+  const Finding missing = Of(findings, "rights of plugin svc");
+  EXPECT_EQ(missing.result, Result::kWarning);
+  EXPECT_NE(missing.cure.find("deploy/rbac/plugins/svc.yaml"), std::string::npos) << missing.cure;
+  EXPECT_EQ(PluginRights().size(), 4u);
 }
 
 TEST(PreflightTest, AWebhookTakesWhatItsRulesName) {

@@ -1,5 +1,9 @@
 // What the gateway's account may do, asked of the server's own authorizer.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_split.h"
 #include "cli/preflight/checks.h"
@@ -40,6 +44,7 @@ std::string ReviewOf(const std::string& account, const Right& right, std::string
   attributes["resource"] = right.resource.substr(0, slash);
   if (slash != std::string::npos) attributes["subresource"] = right.resource.substr(slash + 1);
   if (!right.ns.empty()) attributes["namespace"] = right.ns;
+  if (!right.name.empty()) attributes["name"] = right.name;
   json::object spec{{"user", account}, {"groups", GroupsOf(account)}, {"resourceAttributes", std::move(attributes)}};
   return ToText(json::object{
       {"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", std::move(spec)}});
@@ -47,6 +52,7 @@ std::string ReviewOf(const std::string& account, const Right& right, std::string
 
 std::string RightText(const Right& right) {
   std::string name = right.group.empty() ? right.resource : fmt::format("{}.{}", right.resource, right.group);
+  if (!right.name.empty()) name += " " + right.name;
   return right.ns.empty() ? name : fmt::format("{} in {}", name, right.ns);
 }
 
@@ -61,9 +67,11 @@ absl::StatusOr<std::vector<Right>> ReadRights(std::string_view manifest) {
     if ((kind != "ClusterRole" && kind != "Role") || rules == nullptr || !rules->is_array()) continue;
     const std::string ns = kind == "Role" ? TextAt(document, {"metadata", "namespace"}) : "";
     for (const json::value& rule : rules->get_array()) {
+      const std::vector<std::string> names = Texts(rule, "resourceNames");
+      const std::string name = names.empty() ? "" : names.front();
       for (const std::string& group : Texts(rule, "apiGroups")) {
         for (const std::string& resource : Texts(rule, "resources")) {
-          rights.push_back({group, resource, ns, Texts(rule, "verbs")});
+          rights.push_back({group, resource, ns, Texts(rule, "verbs"), name});
         }
       }
     }
@@ -93,6 +101,43 @@ absl::Status CheckOwnerReferenceRights(KubeApi& api, const std::string& account,
           ": where admission plugin OwnerReferencesPermissionEnforcement is on, as on OpenShift, the API "
           "server refuses pod groups and objects of jobs without that";
       finding.cure = "kubectl apply -f deploy/rbac/owner-references";
+    }
+    findings.push_back(std::move(finding));
+  }
+  return absl::OkStatus();
+}
+
+const std::vector<Right>& PluginRights() {
+  static const auto& rights = *new std::vector<Right>(*ReadRights(kPluginRights));
+  return rights;
+}
+
+absl::Status CheckPluginRights(KubeApi& api, Findings& findings) {
+  const std::pair<std::string_view, std::string_view> roles[] = {
+      {"ssh", "the Secret of the plugins ssh and mpi is refused"},
+      {"svc", "what the plugins svc, mpi, pytorch, tensorflow and ray make is refused"}};
+  std::map<std::string, std::vector<std::string>> bound;  // Role to namespaces.
+  KubeAnswer answer;
+  BASALT_RETURN_IF_ERROR(ForEachItem(
+      api, "/apis/rbac.authorization.k8s.io/v1/rolebindings", "",
+      [&](const json::value& binding) {
+        bound[TextAt(binding, {"roleRef", "name"})].push_back(TextAt(binding, {"metadata", "namespace"}));
+      },
+      answer));
+  if (!answer.ok()) {
+    findings.push_back(Unreadable("rights of plugins", "the role bindings", absl::OkStatus(), answer));
+    return absl::OkStatus();
+  }
+  for (const auto& [plugin, without] : roles) {
+    const std::vector<std::string>& namespaces = bound[fmt::format("basalt-gateway-{}", plugin)];
+    Finding finding{fmt::format("rights of plugin {}", plugin), Result::kOk, "", ""};
+    if (namespaces.empty()) {
+      finding.result = Result::kWarning;
+      finding.what = fmt::format("bound in no namespace: {}", without);
+      finding.cure = fmt::format(
+          "kubectl apply -n NAMESPACE -f deploy/rbac/plugins/{}.yaml, for each namespace of such jobs", plugin);
+    } else {
+      finding.what = fmt::format("bound in {}", fmt::join(namespaces, ", "));
     }
     findings.push_back(std::move(finding));
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "common/base/excerpt.h"
 #include "common/base/slots.h"
@@ -397,6 +398,11 @@ Permission Check(const Ask& ask, const Known& known) {
   }
   for (const Row& row : kRows) {
     if (row.service != service || !row.kind.Is(ask.resource.group(), ask.resource.plural())) continue;
+    if (ask.resource.version() != row.kind.version) {
+      return Refuse(RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
+                    fmt::format("resource.version of {} is '{}', and has to be '{}'", What(ask),
+                                CutUtf8(ask.resource.version(), 63), row.kind.version));
+    }
     const bool status = row.has_status && ask.subresource == "status" && ask.verb == kPatch;
     if ((row.verbs & ask.verb) == 0 || (!ask.subresource.empty() && !status)) break;
     return CheckObject(ask, row, known);
@@ -490,6 +496,22 @@ Permission CheckGet(const v1::GetRequest& request, const Known& known) {
                 .ns = request.namespace_(),
                 .name = request.name()},
                known);
+}
+
+std::vector<Grant> Grants() {
+  constexpr std::pair<uint8_t, std::string_view> kVerbs[] = {{kGet, "get"},
+                                                             {kCreate, "create"},
+                                                             {kPatch, "patch"},
+                                                             {kDelete, "delete"},
+                                                             {kDeleteCollection, "deletecollection"}};
+  std::vector<Grant> grants;
+  for (const Row& row : kRows) {
+    for (const auto& [verb, name] : kVerbs) {
+      if ((row.verbs & verb) != 0) grants.push_back({row.kind, std::string(row.kind.plural), std::string(name)});
+    }
+    if (row.has_status) grants.push_back({row.kind, fmt::format("{}/status", row.kind.plural), "patch"});
+  }
+  return grants;
 }
 
 Permission CheckInterest(v1::ServiceKind service, std::string_view watch) {

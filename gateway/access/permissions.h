@@ -13,10 +13,12 @@
 // answers are reduced in answers.h.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "common/kube/kinds.h"
 #include "common/kube/namespace_rules.h"
 #include "gateway/access/job_memory.h"
 #include "gateway/route/cache.h"
@@ -61,6 +63,15 @@ Permission CheckGet(const v1::GetRequest& request, const Known& known);
 std::string OwningJob(const v1::Owner& owner, const kube::v1::Object& found, const Known& known);
 // Whether the write that was unseen may be carried out on what was read.
 Permission CheckFound(const v1::WriteRequest& request, const kube::v1::Object& found, const Known& known);
+// One verb of one kind that the table lets some service do. For the test that compares it with the roles of
+// deploy/rbac.
+struct Grant {
+  kube::Kind kind;
+  std::string resource;  // With its sub-resource.
+  std::string verb;
+};
+std::vector<Grant> Grants();
+
 // Whether the service may ask for objects of that watch by interest, of whatever name: a claim belongs to nobody's
 // slot, nor does an owner of pods. Of a claim the metadata is told; of an owner what rules of grouping read, which is
 // nothing of a Secret.

@@ -39,6 +39,10 @@ v1::Resource ResourceOf(const std::string& text) {
   const size_t dot = whole.find('.');
   resource.set_plural(whole.substr(0, dot));
   if (dot != std::string::npos) resource.set_group(whole.substr(dot + 1));
+  resource.set_version("v1");
+  for (const kube::Kind& kind : {kube::kJobs, kube::kCommands, kube::kPodGroups, kube::kQueues, kube::kKaiPodGroups}) {
+    if (kind.Is(resource.group(), resource.plural())) resource.set_version(std::string(kind.version));
+  }
   return resource;
 }
 
@@ -384,6 +388,20 @@ TEST_F(PermissionsTest, WhatWasReadIsComparedByItsOwner) {
   }
   EXPECT_EQ(OwningJob(OwnerOf(kJob, "ns/j"), JobPod("j", "j-x", 1), known()), "uid-j");
   EXPECT_EQ(OwningJob(OwnerOf(kJob, "ns/j"), PlainPod("j-x", 1, "rs"), known()), "");
+}
+
+TEST_F(PermissionsTest, AnotherVersionOfAKindIsRefusedNamingBoth) {
+  for (const char* version : {"", "..", "v2", "v1beta1"}) {
+    v1::GetRequest request;
+    *request.mutable_owner() = OwnerOf(kJob, "ns/j");
+    *request.mutable_resource() = ResourceOf("secrets");
+    request.mutable_resource()->set_version(version);
+    request.set_namespace_("ns");
+    request.set_name("j-ssh");
+    const Permission permission = CheckGet(request, known());
+    EXPECT_EQ(permission.refusal, RefusalReason::kKind) << version;
+    EXPECT_THAT(std::string(permission.status.message()), HasSubstr("and has to be 'v1'")) << version;
+  }
 }
 
 TEST_F(PermissionsTest, AKeyOfAnotherSlotIsRefusedNamingBothSlots) {

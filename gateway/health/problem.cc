@@ -68,7 +68,16 @@ Problem AbsentWatch(std::string_view resource, std::string_view our_version, abs
           fmt::format("install a definition that serves {} too; deploy/crds has one", our_version)};
 }
 
+bool IsBoundByNamespace(std::string_view resource) {
+  return resource == "secrets" || resource == "configmaps" || resource == "services" ||
+         resource == "networkpolicies.networking.k8s.io";
+}
+
 Problem ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message) {
+  if (IsBoundByNamespace(resource)) {
+    return {"forbidden", std::string(message),
+            "kubectl apply -n NAMESPACE -f deploy/rbac/plugins, in the namespace of the job"};
+  }
   return {"forbidden", std::string(message),
           fmt::format("grant {} on {} to the gateway's account; see deploy/rbac/gateway.yaml", verb, resource)};
 }

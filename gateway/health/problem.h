@@ -44,6 +44,8 @@ Problem ForbiddenWatch(std::string_view resource, std::string_view message);
 Problem AbsentWatch(std::string_view resource, std::string_view our_version, absl::Span<const std::string> served);
 
 // The verb, as RBAC names it, that a write of `resource` was not allowed.
+// Rights that only jobs with plugins need, and only in their namespaces (deploy/rbac/plugins).
+bool IsBoundByNamespace(std::string_view resource);
 Problem ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message);
 
 }  // namespace basalt::gateway

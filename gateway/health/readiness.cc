@@ -128,7 +128,12 @@ void Readiness::OnRequest(std::string_view verb, const std::string& resource, co
     obs::LogError("a right is missing",
                   {{"verb", std::string(verb)}, {"resource", resource}, {"why", problem.why}, {"cure", problem.cure}});
   }
-  SetProblem(target, problem);
+  // Its jobs wait, and nobody else does: what it lacks there is told, and keeps the gateway from nothing.
+  if (IsBoundByNamespace(resource)) {
+    Set(target, {.ready = true, .state = problem.state, .why = problem.why, .cure = problem.cure});
+  } else {
+    SetProblem(target, problem);
+  }
   missing_rights_[target] = loop_.RunAfter(options_.forget_right, [this, target] {
     missing_rights_.erase(target);
     Remove(target);

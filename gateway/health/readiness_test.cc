@@ -137,6 +137,17 @@ TEST_F(ReadinessTest, AMissingRightHasATargetUntilItIsThereOrNobodyNeedsIt) {
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("right to create pods")));
 }
 
+TEST_F(ReadinessTest, ARightThatANamespaceLacksIsToldAndHoldsNobodyElseUp) {
+  readiness_.OnAnswer();
+  const v1::KubeError refused = Refusal(
+      403, R"(secrets is forbidden: User "u" cannot create resource "secrets" in API group "" in the namespace "d")");
+  readiness_.OnRequest("create", "secrets", &refused);
+  ASSERT_TRUE(Find("right to create secrets").has_value());
+  EXPECT_EQ(Find("right to create secrets")->state, "forbidden");
+  EXPECT_THAT(Find("right to create secrets")->cure, HasSubstr("deploy/rbac/plugins"));
+  EXPECT_TRUE(health_.IsReady());
+}
+
 TEST(ResourceNameTest, NamesSubresourceAndGroup) {
   v1::Resource resource;
   resource.set_plural("jobs");

@@ -58,6 +58,7 @@ class HubTest : public ::testing::Test {
     request.mutable_owner()->set_key("ns/j");
     request.mutable_resource()->set_group("batch.volcano.sh");
     request.mutable_resource()->set_plural("jobs");
+    request.mutable_resource()->set_version("v1alpha1");
     request.set_namespace_("ns");
     request.set_name("j");
     request.mutable_patch()->set_type(v1::Patch::TYPE_MERGE);
@@ -332,6 +333,7 @@ TEST_F(HubTest, ADeletionByLabelsWithoutAnAnswerHoldsItsSlotUntilTheServerMustHa
     request.clear_name();
     request.mutable_resource()->set_group("");
     request.mutable_resource()->set_plural("pods");
+    request.mutable_resource()->set_version("v1");
     request.mutable_delete_collection()->set_label_selector("volcano.sh/job-name=j,basalt.dev/job-uid=uid-j");
     request.set_timeout_ms(8000);
     bool answered = false;
@@ -442,6 +444,7 @@ TEST_F(HubTest, AnObjectThatTheCacheDoesNotKnowIsReadAndComparedBeforeItIsWritte
     v1::WriteRequest request = PatchBy(replica);
     request.mutable_resource()->clear_group();
     request.mutable_resource()->set_plural("secrets");
+    request.mutable_resource()->set_version("v1");
     request.set_name("j-ssh");
     request.set_timeout_ms(5'000);
     request.mutable_patch()->set_uid(uid);
@@ -511,6 +514,7 @@ TEST_F(HubTest, AWriteWhoseSlotMovesWhileItsObjectIsReadIsNotSent) {
   v1::WriteRequest request = PatchBy(replica);
   request.mutable_resource()->clear_group();
   request.mutable_resource()->set_plural("configmaps");
+  request.mutable_resource()->set_version("v1");
   request.set_name("j-svc");
   std::optional<absl::Status> answer;
   hub.Write(request, [&](auto got) { answer = got.status(); });

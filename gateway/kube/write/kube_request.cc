@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/http/target.h"
+#include "common/kube/kinds.h"
 #include "gateway/access/body.h"
 #include "gateway/access/patches.h"
 #include "gateway/route/object_ref.h"
@@ -16,6 +17,14 @@ namespace {
 
 std::string ObjectKey(const v1::Resource& resource, std::string_view ns, std::string_view name) {
   return fmt::format("{}.{}/{}/{}", resource.plural(), resource.group(), ns, name);
+}
+
+// Of the Secrets that there are, only those of the plugin ssh are anybody's of the suite.
+absl::Status CheckSecret(const v1::Resource& resource, std::string_view name) {
+  if (!kube::kSecrets.Is(resource.group(), resource.plural()) || name.ends_with("-ssh")) return absl::OkStatus();
+  return MakeStatus(
+      absl::StatusCode::kPermissionDenied,
+      fmt::format("name: '{}' is no Secret of the plugin ssh: it does not end in -ssh", CutUtf8(name, 253)));
 }
 
 // Segments that would change the path.
@@ -193,6 +202,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
   KubeRequest out;
   BASALT_RETURN_IF_ERROR(CheckName("namespace", request.namespace_()));
   BASALT_RETURN_IF_ERROR(CheckName("name", request.name()));
+  BASALT_RETURN_IF_ERROR(CheckSecret(request.resource(), request.name()));
   BASALT_ASSIGN_OR_RETURN(out.target, CollectionPath(request.resource(), request.namespace_()));
   const bool creates = request.has_create() && request.subresource().empty();
   if (!creates && !request.has_delete_collection()) {
@@ -232,6 +242,7 @@ absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request, std::strin
   if (request.name().empty()) return Invalid("name is needed");
   BASALT_RETURN_IF_ERROR(CheckName("namespace", request.namespace_()));
   BASALT_RETURN_IF_ERROR(CheckName("name", request.name()));
+  BASALT_RETURN_IF_ERROR(CheckSecret(request.resource(), request.name()));
   BASALT_ASSIGN_OR_RETURN(out.target, CollectionPath(request.resource(), request.namespace_()));
   out.target += "/" + http::Escape(request.name());
   out.method = "GET";

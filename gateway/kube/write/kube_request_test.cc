@@ -152,6 +152,23 @@ TEST(PrepareWriteTest, WhatBreaksARuleIsRefusedByItsField) {
   }
 }
 
+TEST(PrepareWriteTest, NoSecretIsAskedForButThoseOfThePluginSsh) {
+  const std::string secret = R"(resource { version: "v1" plural: "secrets" } namespace: "n" name: )";
+  for (const std::string operation : {R"(delete { uid: "u" })", R"(patch { type: TYPE_MERGE body: '{}' })"}) {
+    const auto refused = PrepareWrite(Request(secret + R"("token" )" + operation), "basalt", "gateway/1");
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied) << refused.status();
+    EXPECT_TRUE(PrepareWrite(Request(secret + R"("j-ssh" )" + operation), "basalt", "gateway/1").ok());
+  }
+  v1::GetRequest get;
+  get.mutable_resource()->set_version("v1");
+  get.mutable_resource()->set_plural("secrets");
+  get.set_namespace_("n");
+  get.set_name("token");
+  EXPECT_EQ(PrepareGet(get, "gateway/1").status().code(), absl::StatusCode::kPermissionDenied);
+  get.set_name("j-ssh");
+  EXPECT_TRUE(PrepareGet(get, "gateway/1").ok());
+}
+
 TEST(ReadWrittenTest, TellsADeletionThatLingersFromOneThatIsDone) {
   const std::string deleting = R"("name":"p","uid":"u","deletionTimestamp":"2026-01-02T15:04:05Z")";
   const std::vector<std::pair<std::string, bool>> cases = {
