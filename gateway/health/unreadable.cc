@@ -83,7 +83,7 @@ void Unreadable::Report(const std::string& watch, const Decoded& decoded) {
 }
 
 void Unreadable::Send(const std::string& uid, const v1::WriteRequest& request) {
-  kube_.Write(request, [this, uid, request](const absl::StatusOr<v1::WriteResponse>& answer) {
+  kube_.Write(request, /*job_uid=*/"", [this, uid, request](const absl::StatusOr<v1::WriteResponse>& answer) {
     if (answer.ok() || absl::IsInvalidArgument(answer.status()) || waiting_.size() >= kMaxReported) return;
     waiting_.insert_or_assign(uid, request);
   });
