@@ -307,7 +307,7 @@ Permission CheckOfJob(const Ask& ask, const Row& row, const Known& known) {
     default:
       return IsEventAbout(job, ask.name) ? Permission() : NotOfThatKey(ask);
   }
-  if (ask.verb == kCreate) permission.job_uid = jobs.uid;
+  if (ask.verb == kCreate && permission.status.ok()) permission.job_uid = jobs.uid;
   return permission;
 }
 

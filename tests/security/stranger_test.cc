@@ -17,12 +17,15 @@ constexpr auto kJson = gateway::v1::Patch::TYPE_JSON;
 
 constexpr char kKey[] = "c2VjcmV0LWtleQ==";
 
-std::string SecretOf(const std::string& job, const std::string& job_uid) {
-  return fmt::format(
-      R"({{"apiVersion":"v1","kind":"Secret","metadata":{{"name":"{}-ssh","namespace":"prod","ownerReferences":)"
-      R"([{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"{}","uid":"{}","controller":true}}]}},)"
-      R"("data":{{"id_rsa":"{}"}}}})",
-      job, job, job_uid, kKey);
+// Of that job; without its UID: nobody's.
+std::string SecretOf(const std::string& job, const std::string& job_uid = "") {
+  const std::string owner = fmt::format(
+      R"(,"ownerReferences":[{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"{}","uid":"{}",)"
+      R"("controller":true}}])",
+      job, job_uid);
+  return fmt::format(R"({{"apiVersion":"v1","kind":"Secret","metadata":{{"name":"{}-ssh","namespace":"prod"{}}},)"
+                     R"("data":{{"id_rsa":"{}"}}}})",
+                     job, job_uid.empty() ? "" : owner, kKey);
 }
 
 // By whatever patch the private key is copied to where answers or refusals would quote it.
@@ -137,7 +140,7 @@ TEST_F(StrangerEverywhereTest, AKeyThatIsNoJobOpensNothing) {
   Create(PodOf("kube-system", "etcd-node-0"));
   Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kube-dns","namespace":"kube-system"},)"
          R"("spec":{"ports":[{"port":53}]}})");
-  Create(SecretOf("deploy", "nobody"));
+  Create(SecretOf("deploy"));
   Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"app-svc","namespace":"prod"},"data":{"a":"b"}})");
   const auto refused = [](const auto& answer, const char* what) {
     EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable) << what << answer.status();
@@ -167,7 +170,7 @@ TEST_F(StrangerEverywhereTest, AKeyThatIsNoJobOpensNothing) {
 
 TEST_F(StrangerTest, AJobGetsNothingThatIsNotItsOwn) {
   const std::string uid = CreateJob("deploy");
-  Create(SecretOf("deploy", "somebody else"));
+  Create(SecretOf("deploy"));
   Create(PodOf("prod", "deploy-app-0"));
   auto creation = WriteOf(kJob, "prod/deploy", kube::kPods, "prod", "deploy-t-0");
   creation.mutable_create()->set_body(PodOf("prod", "deploy-t-0", "invented"));
