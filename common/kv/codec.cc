@@ -1,3 +1,6 @@
+#include <cstdlib>
+
+#include "common/base/slots.h"
 #include "common/kv/kv_store.h"
 
 namespace basalt::kv {
@@ -10,6 +13,8 @@ std::string PrefixEnd(std::string_view prefix) {
 }
 
 void PutSlot(std::string& key, uint32_t slot) {
+  // Two bytes of a larger number are those of another slot, whose records would be read and deleted.
+  if (slot >= kSlotCount) std::abort();
   key.push_back(static_cast<char>((slot >> 8) & 0xff));
   key.push_back(static_cast<char>(slot & 0xff));
 }

@@ -31,6 +31,12 @@ TEST(CodecTest, WhatIsPutIsTakenInTheSameOrder) {
   EXPECT_FALSE(TakeSlot(rest, slot) || TakeText(rest, text) || TakeFixed64(rest, number));
 }
 
+TEST(CodecDeathTest, WhatIsNoSlotIsNotPut) {
+  std::string key;
+  EXPECT_DEATH(PutSlot(key, 1024), "");
+  EXPECT_DEATH(PutSlot(key, 65536 + 439), "");
+}
+
 TEST(CodecTest, KeysSortAsTheirPartsMean) {
   const auto key = [](uint32_t slot, std::string_view text, uint64_t number) {
     std::string out;

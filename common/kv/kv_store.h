@@ -87,7 +87,7 @@ class KvStore {
 std::string PrefixEnd(std::string_view prefix);
 
 // ---- key codec: parts that sort as they mean ----
-void PutSlot(std::string& key, uint32_t slot);          // 2 bytes, big endian.
+void PutSlot(std::string& key, uint32_t slot);          // 2 bytes, big endian. Requires: it is below kSlotCount.
 void PutFixed64(std::string& key, uint64_t value);      // Big endian.
 void PutText(std::string& key, std::string_view text);  // Text without NUL, ended by NUL.
 bool TakeSlot(std::string_view& key, uint32_t& slot);

@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
+#include "common/rpc/members.h"
 #include "common/runtime/slots/damage.h"
 #include "common/runtime/slots/slot_records.h"
 
@@ -122,18 +123,19 @@ void Replica::Core::FinishLeave() {
 void Replica::Core::SetAssignment(gateway::v1::Assignment assignment,
                                   std::vector<std::vector<Worker::Delivery>>& deliveries) {
   auto view = std::make_shared<AssignmentView>();
-  const std::vector<gateway::v1::Member> mine = MembersOf(assignment, options_.service);
+  std::vector<gateway::v1::Member> mine = MembersOf(assignment, options_.service);
+  std::vector<size_t> owners;
+  if (!mine.empty()) owners = rpc::OwnersOf(mine);
   view->owned.resize(kSlotCount);
   owned_ = 0;
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
-    const std::optional<size_t> owner = OwnerIndex(mine, slot);
-    view->owned[slot] = owner.has_value() && mine[*owner].replica() == self_.replica() &&
-                        mine[*owner].incarnation() == self_.incarnation();
+    view->owned[slot] = !owners.empty() && rpc::IsSame(mine[owners[slot]], self_);
     owned_ += view->owned[slot] ? 1 : 0;
     if (view->owned[slot]) continue;
     takeover_->Forget(slot);
     takeover_->EndImports(slot);
   }
+  handover_->SetOwners(std::move(mine), std::move(owners));
   std::map<std::string, std::shared_ptr<rpc::ServicePeer>> service_peers;
   for (const gateway::v1::Member& member : assignment.members()) {
     if (member.service() == options_.service) continue;

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
+#include "common/rpc/request_bounds.h"
 #include "gateway/route/owner_watch.h"
 #include "gateway/server/hub.h"
 #include "gateway/server/hub_stream.h"
@@ -50,6 +52,7 @@ void Hub::Stream::End(const absl::Status& status) {
 }
 
 absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
+  BASALT_RETURN_IF_ERROR(rpc::CheckRequest(request));
   if (!session_) {
     if (request.has_hello()) return hub_.Hello(*this, sink_, request.hello());
     return Invalid("the first message of a stream is Hello");
@@ -179,9 +182,7 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   AdvanceAll(self.service());
   if (hello.held_size() > 0) {
     std::vector<uint32_t> held;
-    rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t, bool) {
-      if (slot < kSlotCount) held.push_back(slot);
-    });
+    rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t, bool) { held.push_back(slot); });
     SendLeftovers(self.service(), held, self.replica());
   }
   if (stats_timer_ == kNoTimer) UpdateStats();

@@ -97,6 +97,8 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
        "the gateway is in epoch 0, the replica reports -1"},
       {[](auto& h) { h.add_held()->set_epoch((int64_t{1} << 32) + 1); }, absl::StatusCode::kFailedPrecondition,
        "the epoch of held slots cannot be: the gateway is in epoch 0, the replica reports 4294967297"},
+      {[](auto& h) { h.add_held()->add_slots(1024); }, absl::StatusCode::kInvalidArgument,
+       "hello.held[0].slots[0]: is 1024; slots are 0 to 1023"},
       {[](auto& h) { h.mutable_self()->clear_incarnation(); }, absl::StatusCode::kInvalidArgument, "incarnation"},
       {[](auto& h) { h.clear_token(); }, absl::StatusCode::kInvalidArgument, "Hello.token has 0 bytes"},
       {[](auto& h) { h.set_token("123456789012345"); }, absl::StatusCode::kInvalidArgument, "Hello.token has 15 bytes"},

@@ -20,6 +20,7 @@
 #include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/peers.h"
+#include "common/rpc/request_bounds.h"
 
 namespace basalt::rpc {
 
@@ -134,11 +135,15 @@ class UnaryEnd {
 template <typename Request, typename Response, typename Handler>
 grpc::ServerUnaryReactor* ServeUnary(Loop& loop, grpc::CallbackServerContext* context, const Request* request,
                                      Response* response, Handler handler) {
+  const auto refuse = [context](const grpc::Status& why) {
+    grpc::ServerUnaryReactor* const refused = context->DefaultReactor();
+    refused->Finish(why);
+    return refused;
+  };
+  if (const absl::Status wrong = CheckRequest(*request); !wrong.ok()) return refuse(ToAnswer(wrong, *context));
   const size_t bytes = request->ByteSizeLong();
   if (!InflightLimiter::Get().TryAcquire(bytes)) {
-    grpc::ServerUnaryReactor* const refused = context->DefaultReactor();
-    refused->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyCalls});
-    return refused;
+    return refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyCalls});
   }
   const auto call = UnaryCall<Response>::Make(loop, context, response, bytes);
   loop.Post(

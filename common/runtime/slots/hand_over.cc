@@ -5,16 +5,34 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/slot_set.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
+#include "common/rpc/members.h"
+#include "common/rpc/request_bounds.h"
 #include "common/runtime/slots/slot_records.h"
 
 namespace basalt::runtime {
 
 using replica::v1::HandOverRequest;
 using replica::v1::HandOverResponse;
+
+namespace {
+
+absl::Status CheckDistinct(const HandOverRequest& request) {
+  SlotSet seen;
+  for (const auto& asked : request.slots()) {
+    if (seen.Contains(asked.slot())) {
+      return Invalid(fmt::format("HandOverRequest.slots names slot {} twice", asked.slot()));
+    }
+    seen.Insert(asked.slot());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 // One part of the slots that come from one source.
 struct Takeover::Fetch {
@@ -294,24 +312,42 @@ void Handover::SetFree(uint32_t slot, int64_t epoch) {
   busy_.erase(it);
 }
 
-absl::StatusOr<HandOverResponse> Handover::Serve(const HandOverRequest& request) {
+void Handover::SetOwners(std::vector<gateway::v1::Member> members, std::vector<size_t> owners) {
+  members_ = std::move(members);
+  owners_ = std::move(owners);
+}
+
+absl::Status Handover::CheckSource(const HandOverRequest& request) const {
   const gateway::v1::Member& asked = request.source();
-  if (request.cluster() != options_.cluster || asked.service() != options_.self.service() ||
-      asked.replica() != options_.self.replica() || asked.incarnation() != options_.self.incarnation()) {
-    const auto name = [](const gateway::v1::Member& member, std::string_view cluster) {
-      return fmt::format("{} '{}' ({}) of cluster '{}'", gateway::v1::ServiceKind_Name(member.service()),
-                         member.replica(), member.incarnation(), cluster);
-    };
-    return MakeStatus(
-        absl::StatusCode::kFailedPrecondition,
-        fmt::format("asked is {}, this is {}", name(asked, request.cluster()), name(options_.self, options_.cluster)));
+  if (request.cluster() == options_.cluster && asked.service() == options_.self.service() &&
+      rpc::IsSame(asked, options_.self)) {
+    return absl::OkStatus();
   }
+  const auto name = [](const gateway::v1::Member& member, std::string_view cluster) {
+    return fmt::format("{} '{}' ({}) of cluster '{}'", gateway::v1::ServiceKind_Name(member.service()),
+                       member.replica(), member.incarnation(), cluster);
+  };
+  return MakeStatus(
+      absl::StatusCode::kFailedPrecondition,
+      fmt::format("asked is {}, this is {}", name(asked, request.cluster()), name(options_.self, options_.cluster)));
+}
+
+bool Handover::IsFreeFor(const gateway::v1::Member& asks, uint32_t slot) const {
+  if (IsBusy(slot) || owners_.empty()) return false;
+  const gateway::v1::Member& owner = members_[owners_[slot]];
+  return !rpc::IsSame(owner, options_.self) && owner.service() == asks.service() && rpc::IsSame(owner, asks);
+}
+
+absl::StatusOr<HandOverResponse> Handover::Serve(const HandOverRequest& request) {
+  BASALT_RETURN_IF_ERROR(rpc::CheckRequest(request));
+  BASALT_RETURN_IF_ERROR(CheckDistinct(request));
+  BASALT_RETURN_IF_ERROR(CheckSource(request));
   switch (request.part()) {
     case HandOverRequest::PART_CONTROL:
       return ReadPage(store_, request, [this](uint32_t slot) { return !IsBusy(slot); });
     case HandOverRequest::PART_HISTORY:
-      return ReadPage(store_, request, [this](uint32_t slot) {
-        if (IsBusy(slot)) return false;
+      return ReadPage(store_, request, [&](uint32_t slot) {
+        if (!IsFreeFor(request.owner(), slot)) return false;
         takeover_.EndImports(slot);
         return true;
       });
@@ -326,7 +362,7 @@ absl::StatusOr<HandOverResponse> Handover::Drop(const HandOverRequest& request) 
   kv::WriteBatch batch;
   HandOverResponse done;
   for (const auto& slot : request.slots()) {
-    if (IsBusy(slot.slot())) {
+    if (!IsFreeFor(request.owner(), slot.slot())) {
       done.add_not_yet(slot.slot());
       continue;
     }

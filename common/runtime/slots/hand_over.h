@@ -112,16 +112,23 @@ class Handover {
   // Released in answer to the assignment of that epoch.
   void SetFree(uint32_t slot, int64_t epoch);
   bool IsBusy(uint32_t slot) const { return busy_.contains(slot); }
+  // Of the newest assignment: `owners[slot]` is an index into `members`; both are empty where there are no members.
+  void SetOwners(std::vector<gateway::v1::Member> members, std::vector<size_t> owners);
 
   // Statuses as ReplicaService.HandOver has them; those of the store are final for the process.
   absl::StatusOr<replica::v1::HandOverResponse> Serve(const replica::v1::HandOverRequest& request);
 
  private:
+  absl::Status CheckSource(const replica::v1::HandOverRequest& request) const;
+  // No worker here changes it, and another process has it, which is the one that asks.
+  bool IsFreeFor(const gateway::v1::Member& asks, uint32_t slot) const;
   absl::StatusOr<replica::v1::HandOverResponse> Drop(const replica::v1::HandOverRequest& request);
 
   const HandOverOptions options_;
   kv::KvStore& store_;
   Takeover& takeover_;
+  std::vector<gateway::v1::Member> members_;
+  std::vector<size_t> owners_;        // By slot: index into `members_`.
   std::map<uint32_t, int64_t> busy_;  // With the epoch in which it began.
 };
 

@@ -13,6 +13,7 @@
 #include "common/base/slots.h"
 #include "common/exec/sim_loop.h"
 #include "common/rpc/held_slots.h"
+#include "common/runtime/slots/slot_records.h"
 #include "common/testing/status_matchers.h"
 
 namespace basalt::runtime {
@@ -82,6 +83,76 @@ TEST_F(HandoverTest, RefusesWhatDoesNotSayWhichPart) {
   request.clear_part();
   EXPECT_THAT(handover_.Serve(request),
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("HandOverRequest.part")));
+}
+
+// A key has two bytes for the slot: those of 65536 + n are those of n.
+TEST_F(HandoverTest, RefusesWhatIsNoSlotAndKeepsTheRecordsOfLiveOnes) {
+  constexpr uint32_t kLive = 439;
+  std::string key;
+  kv::PutSlot(key, kLive);
+  kv::WriteBatch batch;
+  PutSlotEpoch(kLive, 7, batch);
+  for (const kv::Family family : {kv::Family::kRecords, kv::Family::kHistory}) batch.Put(family, key, "live");
+  ASSERT_TRUE(store_->Write(batch).ok());
+  handover_.SetBusy(kLive, 7);
+  for (const auto part : {HandOverRequest::PART_CONTROL, HandOverRequest::PART_HISTORY, HandOverRequest::PART_DONE}) {
+    for (const uint32_t slot : {kSlotCount, 65536 + kLive, 0xffffffff}) {
+      HandOverRequest request = Ask();
+      request.set_part(part);
+      request.add_slots()->set_slot(kLive);
+      request.add_slots()->set_slot(slot);
+      request.mutable_slots(1)->set_epoch(7);
+      EXPECT_THAT(handover_.Serve(request),
+                  testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                    AllOf(HasSubstr("slots[1].slot"), HasSubstr("slots are 0 to 1023"))))
+          << part << " " << slot;
+    }
+  }
+  for (const kv::Family family : {kv::Family::kRecords, kv::Family::kHistory}) {
+    EXPECT_TRUE(store_->Get(family, key)->has_value());
+  }
+}
+
+TEST_F(HandoverTest, RefusesASlotThatIsNamedTwice) {
+  HandOverRequest request = Ask();
+  for (int i = 0; i < 2; ++i) request.add_slots()->set_slot(7);
+  EXPECT_THAT(handover_.Serve(request),
+              testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("slots names slot 7 twice")));
+}
+
+TEST_F(HandoverTest, DropsRecordsForTheProcessAloneThatTheAssignmentNames) {
+  constexpr uint32_t kSlot = 5;
+  kv::WriteBatch batch;
+  PutSlotEpoch(kSlot, 7, batch);
+  ASSERT_TRUE(store_->Write(batch).ok());
+  gateway::v1::Member owner = Self();
+  owner.set_replica("jobsvc-1");
+  gateway::v1::Member restarted = owner, other = owner, queuesvc = owner;
+  restarted.set_incarnation("before");
+  other.set_replica("jobsvc-2");
+  queuesvc.set_service(gateway::v1::SERVICE_KIND_QUEUE);
+  const auto serve = [&](const gateway::v1::Member& asks, HandOverRequest::Part part) {
+    HandOverRequest request = Ask();
+    *request.mutable_owner() = asks;
+    request.set_part(part);
+    request.add_slots()->set_slot(kSlot);
+    request.mutable_slots(0)->set_epoch(7);
+    const absl::StatusOr<replica::v1::HandOverResponse> answer = handover_.Serve(request);
+    EXPECT_THAT(answer, testing::IsOk());
+    return answer->not_yet_size() == 1 ? "not yet" : answer->complete_size() == 1 ? "complete" : "refused";
+  };
+  EXPECT_STREQ(serve(owner, HandOverRequest::PART_DONE), "not yet") << "no assignment is known";
+  handover_.SetOwners({Self()}, std::vector<size_t>(kSlotCount, 0));
+  EXPECT_STREQ(serve(Self(), HandOverRequest::PART_DONE), "not yet") << "nobody passes records to themselves";
+  handover_.SetOwners({Self(), owner}, std::vector<size_t>(kSlotCount, 1));
+  for (const auto part : {HandOverRequest::PART_HISTORY, HandOverRequest::PART_DONE}) {
+    for (const gateway::v1::Member& asks : {restarted, other, queuesvc, Self()}) {
+      EXPECT_STREQ(serve(asks, part), "not yet") << asks.ShortDebugString();
+    }
+    EXPECT_EQ(ReadSlotMeta(*store_, kSlot)->epoch(), 7);
+    EXPECT_STREQ(serve(owner, part), "complete");
+  }
+  EXPECT_EQ(ReadSlotMeta(*store_, kSlot)->epoch(), 0);
 }
 
 // ---- the new owner's end ----

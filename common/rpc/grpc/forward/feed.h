@@ -23,6 +23,14 @@
 
 namespace basalt::rpc {
 
+// A stream whose request is refused.
+template <typename Message>
+class RefusedFeed final : public grpc::ServerWriteReactor<Message> {
+ public:
+  explicit RefusedFeed(const absl::Status& why) { this->Finish(ToGrpc(why)); }
+  void OnDone() override { delete this; }
+};
+
 // One stream that sends what a feed has, one message at a time. Lives on the loop: gRPC's reactions and the feed's
 // notices are posted there.
 template <typename Message>

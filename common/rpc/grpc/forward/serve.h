@@ -23,6 +23,7 @@
 #include "common/rpc/grpc/forward/list_all.h"
 #include "common/rpc/grpc/forward/watch_all.h"
 #include "common/rpc/grpc/unary.h"
+#include "common/rpc/request_bounds.h"
 
 namespace basalt::rpc {
 
@@ -89,6 +90,9 @@ grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shar
                                                                  const Members& members,
                                                                  const std::shared_ptr<Forwarder<PartService>>& parts,
                                                                  const typename Watched::Request* request) {
+  if (const absl::Status wrong = CheckRequest(*request); !wrong.ok()) {
+    return new RefusedFeed<typename Watched::Response>(wrong);
+  }
   const auto local = [core](const typename Watched::PartRequest& part, std::function<void()> notify) {
     return core->api.WatchPart(part, std::move(notify));
   };
@@ -100,6 +104,9 @@ grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shar
 template <typename Watched, typename Core>
 grpc::ServerWriteReactor<typename Watched::PartResponse>* ServeWatchPart(const std::shared_ptr<Core>& core,
                                                                          const typename Watched::PartRequest* request) {
+  if (const absl::Status wrong = CheckRequest(*request); !wrong.ok()) {
+    return new RefusedFeed<typename Watched::PartResponse>(wrong);
+  }
   return new FeedReactor<typename Watched::PartResponse>(
       core->loop,
       [core, asked = *request](std::function<void()> notify) { return core->api.WatchPart(asked, std::move(notify)); });

@@ -8,6 +8,7 @@
 #include "common/rpc/grpc/streams/call_server.h"
 #include "common/rpc/grpc/unary.h"
 #include "common/rpc/leader_hint.h"
+#include "common/rpc/request_bounds.h"
 
 namespace basalt::rpc {
 namespace {
@@ -58,6 +59,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
     if (!grpc::SerializationTraits<AttachRequest>::Deserialize(&request_, &request).ok()) {
       return End(absl::InvalidArgumentError("what was sent is no AttachRequest"));
     }
+    if (const absl::Status wrong = CheckRequest(request); !wrong.ok()) return End(wrong);
     OnTheLoop([request = std::move(request)](AttachServerReactor& it) mutable {
       if (it.session_ != nullptr) it.session_->OnRequest(std::move(request));
     });

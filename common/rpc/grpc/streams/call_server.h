@@ -20,6 +20,7 @@
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
 #include "common/rpc/peers.h"
+#include "common/rpc/request_bounds.h"
 
 namespace basalt::rpc {
 
@@ -107,6 +108,10 @@ class CallServer {
       }
       std::vector<Taken> taken;
       for (Call& call : Protocol::CallsOf(batch_)) {
+        if (const absl::Status wrong = CheckRequest(call); !wrong.ok()) {
+          Keep(call.id(), wrong);
+          continue;
+        }
         const size_t bytes = call.ByteSizeLong();
         if (InflightLimiter::Get().TryAcquire(bytes)) {
           taken.push_back({InflightLimiter::Place(bytes), std::move(call)});
