@@ -22,5 +22,7 @@ uint64_t RendezvousWeight(std::string_view member, uint32_t slot);
 
 // Index in `members` of the owner of `slot`. Requires: members is not empty.
 size_t RendezvousOwner(const std::vector<std::string_view>& members, uint32_t slot);
+// The same of every slot; each name is read once. Empty where members are.
+std::vector<size_t> RendezvousOwners(const std::vector<std::string_view>& members);
 
 }  // namespace basalt

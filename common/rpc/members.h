@@ -19,14 +19,12 @@ class Members {
   virtual std::vector<gateway::v1::Member> all() const = 0;
 };
 
-// Index of the owner of each slot. Requires: there are members.
+// Index of the owner of each slot; empty where there are no members.
 inline std::vector<size_t> OwnersOf(const std::vector<gateway::v1::Member>& members) {
   std::vector<std::string_view> names;
   names.reserve(members.size());
   for (const gateway::v1::Member& member : members) names.push_back(member.replica());
-  std::vector<size_t> owners(kSlotCount);
-  for (uint32_t slot = 0; slot < kSlotCount; ++slot) owners[slot] = RendezvousOwner(names, slot);
-  return owners;
+  return RendezvousOwners(names);
 }
 
 inline size_t OwnerOf(const std::vector<gateway::v1::Member>& members, uint32_t slot) {

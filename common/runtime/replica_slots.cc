@@ -124,8 +124,7 @@ void Replica::Core::SetAssignment(gateway::v1::Assignment assignment,
                                   std::vector<std::vector<Worker::Delivery>>& deliveries) {
   auto view = std::make_shared<AssignmentView>();
   std::vector<gateway::v1::Member> mine = MembersOf(assignment, options_.service);
-  std::vector<size_t> owners;
-  if (!mine.empty()) owners = rpc::OwnersOf(mine);
+  std::vector<size_t> owners = rpc::OwnersOf(mine);
   view->owned.resize(kSlotCount);
   owned_ = 0;
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) {

@@ -7,6 +7,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "common/base/version.h"
+#include "common/kube/name_rules.h"
 #include "common/obs/log.h"
 #include "common/shell/help.h"
 #include "common/shell/listen.h"
@@ -73,10 +74,14 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   const absl::StatusOr<rpc::GrpcBounds> grpc_bounds = GrpcBoundsFromFlags();
   const absl::StatusOr<http::PageServerBounds> metrics_bounds = PageServerBoundsFromFlags();
+  const absl::Status replica =
+      options.replica.empty() || kube::IsDnsSubdomain(options.replica)
+          ? absl::OkStatus()
+          : absl::InvalidArgumentError("--replica has to be a DNS name of 1 to 253 bytes, as the name of a pod is");
   const absl::Status listen = CheckListen("listen", options.listen);
   const absl::Status metrics_listen =
       options.metrics_listen.empty() ? absl::OkStatus() : CheckListen("metrics_listen", options.metrics_listen);
-  for (const absl::Status& status : {grpc_bounds.status(), metrics_bounds.status(), listen, metrics_listen}) {
+  for (const absl::Status& status : {grpc_bounds.status(), metrics_bounds.status(), replica, listen, metrics_listen}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;

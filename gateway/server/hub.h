@@ -52,7 +52,9 @@ struct HubOptions {
   kube::NamespaceRules namespaces;  // Those in which replicas may ask for something.
   absl::Duration stats_period = absl::Seconds(1);
   absl::Duration save_again = absl::Milliseconds(500);  // After an assignment could not be saved.
-  absl::Duration between_refusals = absl::Seconds(1);   // That are logged; all are counted.
+  // Of each service. Everybody is told of all of them, and their names are in one ConfigMap.
+  size_t most_replicas = 128;
+  absl::Duration between_refusals = absl::Seconds(1);  // That are logged; all are counted.
   // How far those who are attached differ from OwnershipOptions.expected, in words; empty: not at all. At each change.
   std::function<void(const std::string& differs)> on_members;
   // The slot goes on without the records that there were of it.
@@ -121,6 +123,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
   absl::Status CheckHello(const v1::Hello& hello) const;
   absl::Status TakeName(const v1::Hello& hello);
+  absl::Status CheckRoom(v1::ServiceKind service) const;
   void Detach(Stream& stream);
   void Acknowledged(Session& session);
   void Taken(const v1::Member& member, const v1::Taken& taken);

@@ -1,10 +1,13 @@
 // Who is attached: one stream of each replica, let in by name and process.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/name_rules.h"
 #include "common/obs/log.h"
 #include "common/rpc/held_slots.h"
 #include "common/rpc/request_bounds.h"
@@ -18,9 +21,35 @@ namespace {
 constexpr size_t kShortestToken = 16;
 constexpr size_t kLongestToken = 64;
 
+// A host's name and a port.
+constexpr size_t kLongestAddress = kube::kMaxSubdomain + 6;
+constexpr size_t kLongestIncarnation = 64;
+
 absl::Status Mismatch(std::string_view what, std::string_view here, std::string_view there) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    fmt::format("{} differs: the gateway has '{}', the replica '{}'", what, here, there));
+                    fmt::format("{} differs: the gateway has '{}', the replica '{}'", what, here, Excerpt(there)));
+}
+
+bool IsPrintable(std::string_view text, size_t most) {
+  return text.size() <= most && std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+// Everybody is told of members, and their names are hashed, saved and logged.
+absl::Status CheckMember(const v1::Member& self) {
+  if (self.service() < 1 || self.service() > kServiceKinds) return Invalid("Hello.self.service is none");
+  if (!kube::IsDnsSubdomain(self.replica())) {
+    return Invalid(fmt::format("Hello.self.replica has to be a DNS name of 1 to {} bytes; '{}' has {}",
+                               kube::kMaxSubdomain, Excerpt(self.replica()), self.replica().size()));
+  }
+  if (self.incarnation().empty() || !IsPrintable(self.incarnation(), kLongestIncarnation)) {
+    return Invalid(fmt::format("Hello.self.incarnation has to be 1 to {} printable bytes; there are {}",
+                               kLongestIncarnation, self.incarnation().size()));
+  }
+  if (!IsPrintable(self.address(), kLongestAddress)) {
+    return Invalid(fmt::format("Hello.self.address has to be at most {} printable bytes; there are {}", kLongestAddress,
+                               self.address().size()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -115,10 +144,7 @@ absl::Status Hub::CheckHello(const v1::Hello& hello) const {
   if (hello.slot_count() != kSlotCount) {
     return Mismatch("slot count", fmt::to_string(kSlotCount), fmt::to_string(hello.slot_count()));
   }
-  const v1::Member& self = hello.self();
-  if (self.service() < 1 || self.service() > kServiceKinds || self.replica().empty() || self.incarnation().empty()) {
-    return Invalid("Hello.self needs a service, a replica's name and an incarnation");
-  }
+  BASALT_RETURN_IF_ERROR(CheckMember(hello.self()));
   if (hello.token().size() < kShortestToken || hello.token().size() > kLongestToken) {
     return Invalid(fmt::format("Hello.token has {} bytes, and needs {} to {} that nobody can guess",
                                hello.token().size(), kShortestToken, kLongestToken));
@@ -126,10 +152,18 @@ absl::Status Hub::CheckHello(const v1::Hello& hello) const {
   return absl::OkStatus();
 }
 
+absl::Status Hub::CheckRoom(v1::ServiceKind service) const {
+  const auto count = std::count_if(replicas_.begin(), replicas_.end(),
+                                   [service](const auto& entry) { return entry.first.first == service; });
+  if (static_cast<size_t>(count) < options_.most_replicas) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    fmt::format("{} has {} replicas already, and may have no more", ServiceName(service), count));
+}
+
 absl::Status Hub::TakeName(const v1::Hello& hello) {
   const v1::Member& member = hello.self();
   const auto it = replicas_.find({member.service(), member.replica()});
-  if (it == replicas_.end()) return absl::OkStatus();
+  if (it == replicas_.end()) return CheckRoom(member.service());
   const bool same_process = it->second->member.incarnation() == member.incarnation();
   if (same_process && !it->second->token.empty() && !IsSameToken(it->second->token, hello.token())) {
     return MakeStatus(absl::StatusCode::kUnauthenticated,
@@ -158,7 +192,11 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   }
   if (status.ok()) {
     status = TakeName(hello);
-    if (!status.ok()) reason = absl::IsUnauthenticated(status) ? "token" : "name";
+    if (absl::IsResourceExhausted(status)) {
+      reason = "too_many";
+    } else if (!status.ok()) {
+      reason = absl::IsUnauthenticated(status) ? "token" : "name";
+    }
   }
   if (!status.ok()) {
     Refuse("attach", hello.self(), reason, status);

@@ -99,7 +99,21 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
        "the epoch of held slots cannot be: the gateway is in epoch 0, the replica reports 4294967297"},
       {[](auto& h) { h.add_held()->add_slots(1024); }, absl::StatusCode::kInvalidArgument,
        "hello.held[0].slots[0]: is 1024; slots are 0 to 1023"},
-      {[](auto& h) { h.mutable_self()->clear_incarnation(); }, absl::StatusCode::kInvalidArgument, "incarnation"},
+      {[](auto& h) { h.mutable_self()->clear_service(); }, absl::StatusCode::kInvalidArgument, "Hello.self.service"},
+      {[](auto& h) { h.mutable_self()->clear_replica(); }, absl::StatusCode::kInvalidArgument,
+       "Hello.self.replica has to be a DNS name of 1 to 253 bytes"},
+      {[](auto& h) { h.mutable_self()->set_replica(std::string(254, 'r')); }, absl::StatusCode::kInvalidArgument,
+       "rrr' has 254"},
+      {[](auto& h) { h.mutable_self()->set_replica("r\x1b[2J"); }, absl::StatusCode::kInvalidArgument, "'r?[2J' has 5"},
+      {[](auto& h) { h.mutable_self()->clear_incarnation(); }, absl::StatusCode::kInvalidArgument,
+       "Hello.self.incarnation has to be 1 to 64 printable bytes; there are 0"},
+      {[](auto& h) { h.mutable_self()->set_incarnation(std::string(65, 'i')); }, absl::StatusCode::kInvalidArgument,
+       "there are 65"},
+      {[](auto& h) { h.mutable_self()->set_incarnation("a\nb"); }, absl::StatusCode::kInvalidArgument, "there are 3"},
+      {[](auto& h) { h.mutable_self()->set_address(std::string(260, 'a')); }, absl::StatusCode::kInvalidArgument,
+       "Hello.self.address has to be at most 259 printable bytes; there are 260"},
+      {[](auto& h) { h.mutable_self()->set_address("a b"); }, absl::StatusCode::kInvalidArgument, "there are 3"},
+      {[](auto& h) { h.set_cluster(std::string(1000, 'c')); }, absl::StatusCode::kFailedPrecondition, "ccc'"},
       {[](auto& h) { h.clear_token(); }, absl::StatusCode::kInvalidArgument, "Hello.token has 0 bytes"},
       {[](auto& h) { h.set_token("123456789012345"); }, absl::StatusCode::kInvalidArgument, "Hello.token has 15 bytes"},
       {[](auto& h) { h.set_token(std::string(65, 't')); }, absl::StatusCode::kInvalidArgument,
@@ -113,6 +127,7 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
     ASSERT_TRUE(replica.closed.has_value()) << row.message;
     EXPECT_EQ(replica.closed->code(), row.code);
     EXPECT_THAT(std::string(replica.closed->message()), HasSubstr(row.message));
+    EXPECT_LT(replica.closed->message().size(), 300u) << "what is long is not told again";
   }
   FakeReplica silent(time, loop, hub, MemberOf(kJob, "r-0"));
   v1::AttachRequest ack;
@@ -120,6 +135,16 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
   silent.Say(ack);
   EXPECT_EQ(silent.closed->code(), absl::StatusCode::kInvalidArgument);
   time.RunDueTasks();
+}
+
+TEST_F(HubTest, AServiceHasABoundedNumberOfReplicas) {
+  for (int i = 0; i < 128; ++i) Attach(fmt::format("r-{}", i));
+  const FakeReplica& beyond = Attach("r-128");
+  ASSERT_TRUE(beyond.closed.has_value());
+  EXPECT_EQ(beyond.closed->code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(beyond.closed->message()), HasSubstr("128 replicas already"));
+  EXPECT_FALSE(Attach("r-7").closed.has_value()) << "whoever is known comes back";
+  EXPECT_FALSE(Attach("q-0", "a", v1::SERVICE_KIND_QUEUE).closed.has_value()) << "each service has room of its own";
 }
 
 TEST_F(HubTest, ReplicasShareSlotsAndEachHearsOnlyItsOwn) {

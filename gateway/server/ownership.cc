@@ -26,20 +26,20 @@ bool IsService(int service) { return service >= 1 && service <= kServiceKinds; }
 class Shares {
  public:
   Shares(const v1::Assignment& assignment, int service) {
+    std::vector<std::string_view> names;
     for (const v1::Member& member : assignment.members()) {
       if (member.service() != service) continue;
-      names_.push_back(member.replica());
+      names.push_back(member.replica());
       members_.push_back(&member);
     }
+    owners_ = RendezvousOwners(names);
   }
   // Null: there is nobody.
-  const v1::Member* OwnerOf(uint32_t slot) const {
-    return members_.empty() ? nullptr : members_[RendezvousOwner(names_, slot)];
-  }
+  const v1::Member* OwnerOf(uint32_t slot) const { return members_.empty() ? nullptr : members_[owners_[slot]]; }
 
  private:
-  std::vector<std::string_view> names_;
   std::vector<const v1::Member*> members_;
+  std::vector<size_t> owners_;  // By slot: index into `members_`.
 };
 
 v1::Assignment AssignmentOf(const storage::v1::AssignmentRecord& record) {

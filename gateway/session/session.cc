@@ -223,15 +223,20 @@ bool Session::HasRoom(const Batch& batch, size_t bytes, size_t limit) const {
   return items == 0 || (items < limit && batch.items.bytes() + bytes + kItemOverhead <= options_.max_bytes);
 }
 
-bool Session::IsGiven(const v1::Assignment& assignment, uint32_t slot) const {
+SlotSet Session::GivenBy(const v1::Assignment& assignment) const {
   std::vector<std::string_view> replicas;
-  bool is_member = false;
+  std::optional<size_t> self;
   for (const v1::Member& member : assignment.members()) {
     if (member.service() != self_.service()) continue;
+    if (member.replica() == self_.replica() && member.incarnation() == self_.incarnation()) self = replicas.size();
     replicas.push_back(member.replica());
-    is_member |= member.replica() == self_.replica() && member.incarnation() == self_.incarnation();
   }
-  return is_member && replicas[RendezvousOwner(replicas, slot)] == self_.replica();
+  SlotSet given;
+  const std::vector<size_t> owners = RendezvousOwners(replicas);
+  for (uint32_t slot = 0; slot < owners.size(); ++slot) {
+    if (owners[slot] == self) given.Insert(slot);
+  }
+  return given;
 }
 
 Session::Batch Session::Build() {
@@ -241,7 +246,8 @@ Session::Batch Session::Build() {
   if (assignment_.has_value()) {
     v1::Item item;
     *item.mutable_assignment() = *std::exchange(assignment_, std::nullopt);
-    std::erase_if(still_open_there_, [&](uint32_t slot) { return !IsGiven(item.assignment(), slot); });
+    const SlotSet given = GivenBy(item.assignment());
+    std::erase_if(still_open_there_, [&](uint32_t slot) { return !given.Contains(slot); });
     batch.items.Add(std::move(item));
   }
   AddGrants(batch);

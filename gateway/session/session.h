@@ -32,6 +32,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "common/base/slot_set.h"
 #include "common/exec/loop.h"
 #include "common/rpc/peers.h"
 #include "gateway/route/cache.h"
@@ -160,7 +161,7 @@ class Session {
   void AddProgress(Batch& batch);
   void AddState(Batch& batch, ObjectId id);
   // To this replica.
-  bool IsGiven(const v1::Assignment& assignment, uint32_t slot) const;
+  SlotSet GivenBy(const v1::Assignment& assignment) const;
 
   Loop& loop_;
   const Cache& cache_;
