@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "common/obs/health.h"
+#include "common/obs/log_limit.h"
 #include "common/obs/metrics.h"
 #include "common/time/sim_time.h"
 
@@ -43,6 +46,15 @@ TEST(HealthTest, TellsSinceWhenAStateLastsWhateverItsWordsAre) {
   EXPECT_FALSE(health.IsReady());
   health.Remove("watch jobs");
   EXPECT_TRUE(health.IsReady());
+}
+
+TEST(LogLimitTest, OneLineComesThroughInAWhileAndSaysHowManyDidNot) {
+  LogLimit limit(absl::Seconds(1));
+  const absl::Time start = absl::UnixEpoch();
+  EXPECT_EQ(limit.Take(start), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(limit.Take(start + absl::Milliseconds(999)), std::nullopt);
+  EXPECT_EQ(limit.Take(start + absl::Seconds(1)), 3);
+  EXPECT_EQ(limit.Take(start + absl::Seconds(5)), 0);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "basalt/storage/v1/storage.pb.h"
 #include "common/exec/loop.h"
 #include "common/kube/namespace_rules.h"
+#include "common/obs/log_limit.h"
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
 #include "gateway/access/permissions.h"
@@ -54,7 +55,8 @@ struct HubOptions {
   absl::Duration save_again = absl::Milliseconds(500);  // After an assignment could not be saved.
   // Of each service. Everybody is told of all of them, and their names are in one ConfigMap.
   size_t most_replicas = 128;
-  absl::Duration between_refusals = absl::Seconds(1);  // That are logged; all are counted.
+  // Between refusals that are logged, and losses of records; all are counted.
+  absl::Duration between_warnings = absl::Seconds(1);
   // How far those who are attached differ from OwnershipOptions.expected, in words; empty: not at all. At each change.
   std::function<void(const std::string& differs)> on_members;
   // The slot goes on without the records that there were of it.
@@ -174,8 +176,8 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   TimerId membership_timer_ = kNoTimer;
   TimerId save_timer_ = kNoTimer;
   TimerId stats_timer_ = kNoTimer;
-  absl::Time next_refusal_ = absl::InfinitePast();  // The first that is logged.
-  int64_t refusals_unlogged_ = 0;                   // Since the last that was.
+  obs::LogLimit refusals_logged_{options_.between_warnings};
+  obs::LogLimit losses_logged_{options_.between_warnings};
 };
 
 }  // namespace basalt::gateway

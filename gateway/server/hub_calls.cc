@@ -93,18 +93,14 @@ Permission Hub::CheckRequest(const Request& request, Permission (*check)(const R
 
 void Hub::Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why) {
   metrics_.CountRefusal(call, sender.service(), reason);
-  const absl::Time now = loop_.Now();
-  if (now < next_refusal_) {
-    ++refusals_unlogged_;
-    return;
-  }
-  next_refusal_ = now + options_.between_refusals;
+  const std::optional<int64_t> others = refusals_logged_.Take(loop_.Now());
+  if (!others.has_value()) return;
   obs::LogWarning("refused", {{"call", std::string(call)},
                               {"service", std::string(ServiceName(sender.service()))},
                               {"replica", Excerpt(sender.replica())},
                               {"reason", std::string(reason)},
                               {"why", Excerpt(ToStd(why.message()), 1000)},
-                              {"others_since_the_last", fmt::to_string(std::exchange(refusals_unlogged_, 0))}});
+                              {"others_since_the_last", fmt::to_string(*others)}});
 }
 
 void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {

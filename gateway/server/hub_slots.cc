@@ -141,7 +141,7 @@ void Hub::Advance(v1::ServiceKind service, uint32_t index) {
   if (owned.source == source.replica) return;
   const auto holder = replicas_.find({service, source.replica});
   if (holder == replicas_.end()) return;
-  ownership_->NoteGranted(service, index, source.replica);
+  ownership_->NoteGranted(service, index, source);
   v1::SlotGrant grant;
   grant.set_slot(index);
   grant.set_epoch(owned.owner.epoch);
@@ -221,12 +221,14 @@ void Hub::Taken(const v1::Member& member, const v1::Taken& taken) {
   if (it == replicas_.end()) return;
   if (taken.lost_size() > 0) {
     for (const uint32_t slot : taken.lost()) CountLostRecords(member.service(), slot);
-    obs::LogWarning("records of slots are lost", {{"service", std::string(ServiceName(member.service()))},
-                                                  {"replica", member.replica()},
-                                                  {"slots", fmt::to_string(taken.lost_size())}});
+    if (const std::optional<int64_t> others = losses_logged_.Take(loop_.Now())) {
+      obs::LogWarning("records of slots are lost", {{"service", std::string(ServiceName(member.service()))},
+                                                    {"replica", member.replica()},
+                                                    {"slots", fmt::to_string(taken.lost_size())},
+                                                    {"others_since_the_last", fmt::to_string(*others)}});
+    }
   }
   for (const uint32_t i : taken.slots()) {
-    if (i >= kSlotCount) continue;
     const Ownership::Slot& owned = ownership_->Get(member.service(), i);
     const bool lost = std::find(taken.lost().begin(), taken.lost().end(), i) != taken.lost().end();
     // Its source may have gone since, and come back: what was fetched is there. What could not be had is asked again.
@@ -234,7 +236,7 @@ void Hub::Taken(const v1::Member& member, const v1::Taken& taken) {
                           owned.state != SlotState::kOpen && (!lost || !owned.source.empty()) &&
                           owned.owner.epoch == taken.epoch();
     if (!expected) continue;
-    ownership_->NoteTaken(member.service(), i);
+    ownership_->NoteTaken(member.service(), i, lost);
     Advance(member.service(), i);
   }
   DismissLeavers();

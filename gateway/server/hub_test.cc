@@ -333,6 +333,38 @@ TEST_F(HubTest, SlotsWhoseOwnersStreamHasEndedWaitForIt) {
   EXPECT_THAT(metrics->Text(), HasSubstr("basalt_gateway_slots_moved_total 1024\n")) << "they have not moved again";
 }
 
+// A replica without a store takes nothing over, and keeps no record of it.
+TEST_F(HubTest, WhatCouldNotBeHadIsNotGrantedAgainFromThere) {
+  FakeReplica& a = Attach("r-0");
+  time.Advance(absl::Seconds(1));
+  v1::AttachRequest leave;
+  leave.mutable_leave();
+  replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-1")));
+  FakeReplica& b = *replicas.back();
+  v1::Hello hello = b.Hello();
+  hello.set_keeps_records(false);
+  b.SayHello(hello);
+  a.Say(leave);
+  v1::AttachRequest released;
+  released.mutable_released()->set_epoch(1000);
+  for (uint32_t slot = 0; slot < kSlotCount; ++slot) released.mutable_released()->add_slots(slot);
+  a.Say(released);
+  time.Advance(absl::Seconds(1));
+  ASSERT_FALSE(b.grants.empty());
+  const std::vector<v1::SlotGrant> grants = std::exchange(b.grants, {});
+  ASSERT_EQ(grants.size(), kSlotCount);
+  for (const v1::SlotGrant& grant : grants) {
+    v1::AttachRequest taken;
+    taken.mutable_taken()->set_epoch(grant.epoch());
+    taken.mutable_taken()->add_slots(grant.slot());
+    taken.mutable_taken()->add_lost(grant.slot());
+    b.Say(taken);
+  }
+  time.Advance(absl::Seconds(1));
+  EXPECT_TRUE(b.grants.empty());
+  EXPECT_EQ(b.ends, static_cast<int>(kSlotCount));
+}
+
 // It stores what it decides by before it writes: those are the newest records, acknowledged or not.
 TEST_F(HubTest, WhoHasWrittenHasRecordsOfTheSlot) {
   replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-0", "one")));

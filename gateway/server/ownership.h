@@ -52,9 +52,12 @@ class Ownership {
     SlotHolder owner;   // Who may write.
     SlotHolder target;  // Who is to.
     SlotState state = SlotState::kUnowned;
-    bool released = false;      // While it is kReleasing: by its owner.
-    bool moving = false;        // It has not been open yet since it came to this owner.
-    std::string source;         // Whom the owner was told to fetch the records from, until it has; empty: nobody.
+    bool released = false;     // While it is kReleasing: by its owner.
+    bool moving = false;       // It has not been open yet since it came to this owner.
+    std::string source;        // Whom the owner was told to fetch the records from, until it has; empty: nobody.
+    int64_t source_epoch = 0;  // Of what is fetched from there.
+    // What this owner could not have from whom, by epoch.
+    std::vector<std::pair<std::string, int64_t>> lost;
     int64_t records_epoch = 0;  // Of the newest records that there are for certain.
     bool restored = false;      // An earlier leader gave it to somebody: there may be records.
     absl::Time since;           // When the target changed.
@@ -98,9 +101,10 @@ class Ownership {
   // No write of an earlier owner is under way.
   void NoteDrained(v1::ServiceKind service, uint32_t slot);
   // The owner was told to fetch the records from that replica.
-  void NoteGranted(v1::ServiceKind service, uint32_t slot, const std::string& source);
-  // The owner has what it was to fetch, or knows that it is lost: its records are the newest.
-  void NoteTaken(v1::ServiceKind service, uint32_t slot);
+  void NoteGranted(v1::ServiceKind service, uint32_t slot, const Source& source);
+  // The owner has what it was to fetch, or knows that it is lost: its records are the newest. What is lost is no source
+  // for this owner any more.
+  void NoteTaken(v1::ServiceKind service, uint32_t slot, bool lost);
   // The owner's stream begins the slot. True: for the first time since the slot came to this owner.
   bool NoteOpened(v1::ServiceKind service, uint32_t slot);
 

@@ -28,6 +28,7 @@ std::vector<Ownership::Change> Ownership::TransferReadySlots(absl::Time now) {
       slot.released = false;
       slot.moving = true;
       slot.source.clear();
+      slot.lost.clear();
       Apply(slot, slot.owner.replica.empty() ? SlotEvent::kVacated : SlotEvent::kTransferred);
     }
   }
@@ -36,14 +37,16 @@ std::vector<Ownership::Change> Ownership::TransferReadySlots(absl::Time now) {
 
 void Ownership::NoteDrained(v1::ServiceKind service, uint32_t i) { Apply(slots_[service - 1][i], SlotEvent::kDrained); }
 
-void Ownership::NoteGranted(v1::ServiceKind service, uint32_t i, const std::string& source) {
+void Ownership::NoteGranted(v1::ServiceKind service, uint32_t i, const Source& source) {
   Slot& slot = slots_[service - 1][i];
-  slot.source = source;
+  slot.source = source.replica;
+  slot.source_epoch = source.epoch;
   Apply(slot, SlotEvent::kGranted);
 }
 
-void Ownership::NoteTaken(v1::ServiceKind service, uint32_t i) {
+void Ownership::NoteTaken(v1::ServiceKind service, uint32_t i, bool lost) {
   Slot& slot = slots_[service - 1][i];
+  if (lost) slot.lost.emplace_back(slot.source, slot.source_epoch);
   slot.source.clear();
   Apply(slot, SlotEvent::kTaken);
   NoteRecords(service, i);

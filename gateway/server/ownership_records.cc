@@ -1,4 +1,6 @@
 // Who has records of a slot: where the newest are, and what is left of those that are over.
+#include <algorithm>
+
 #include "common/rpc/held_slots.h"
 #include "gateway/server/ownership.h"
 
@@ -67,6 +69,8 @@ Ownership::Source Ownership::FindSource(v1::ServiceKind service, uint32_t i) con
     if (slot.owner.SameProcess(replica.member) && held == slot.owner.epoch) return {slot.owner.replica, held, false};
     // Owners after the one that is known to have stored records may have stored some: then theirs are newer.
     if (held < slot.records_epoch || held >= slot.owner.epoch) continue;
+    const std::pair<std::string, int64_t> from(replica.member.replica(), held);
+    if (std::find(slot.lost.begin(), slot.lost.end(), from) != slot.lost.end()) continue;
     source = {replica.member.replica(), held, false};
     holder = &replica;
   }

@@ -133,6 +133,7 @@ class FakeReplica : public rpc::AttachSink {
       if (item.has_begin()) epochs[item.begin().slot()] = item.begin().epoch();
       if (item.has_end()) ++ends;
       if (item.has_assignment()) assignment = item.assignment();
+      if (item.has_grant()) grants.push_back(item.grant());
     }
     const int64_t sequence = batch.sequence();
     loop_.Post([this, alive = alive_, sequence] {
@@ -180,6 +181,7 @@ class FakeReplica : public rpc::AttachSink {
   std::map<uint32_t, int64_t> epochs;
   int ends = 0;
   v1::Assignment assignment;
+  std::vector<v1::SlotGrant> grants;
   std::optional<absl::Status> closed;
 
  private:

@@ -1,0 +1,32 @@
+#pragma once
+
+// Lets one line through in a while, of a kind of which others can cause any number. One thread.
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/time/time.h"
+
+namespace basalt::obs {
+
+class LogLimit {
+ public:
+  explicit LogLimit(absl::Duration between) : between_(between) {}
+
+  // A line is due: how many there were since the last one that was let through. nullopt: this one is only counted.
+  std::optional<int64_t> Take(absl::Time now) {
+    if (now < next_) {
+      ++held_back_;
+      return std::nullopt;
+    }
+    next_ = now + between_;
+    return std::exchange(held_back_, 0);
+  }
+
+ private:
+  const absl::Duration between_;
+  absl::Time next_ = absl::InfinitePast();
+  int64_t held_back_ = 0;
+};
+
+}  // namespace basalt::obs
