@@ -10,6 +10,7 @@
 #include "cli/connect/gateways.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/rpc/grpc/library_log.h"
 #include "common/rpc/grpc/status_bridge.h"
 
 namespace basalt::cli {
@@ -38,6 +39,7 @@ struct Kind<queue::v1::QueueService> {
 
 // A page of jobs with their templates may be larger than gRPC's own bound of 4 MiB.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  rpc::TakeOverGrpcLog();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(256 << 20);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);

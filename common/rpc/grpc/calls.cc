@@ -1,8 +1,11 @@
 #include "common/rpc/grpc/calls.h"
 
+#include "common/rpc/grpc/library_log.h"
+
 namespace basalt::rpc {
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  TakeOverGrpcLog();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(64 << 20);
   arguments.SetMaxSendMessageSize(64 << 20);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/rpc/grpc/library_log.h"
 #include "fmt/format.h"
 
 namespace basalt::rpc {
@@ -17,6 +18,7 @@ namespace {
 
 void InitHealthOnce() {
   static const bool done = [] {
+    TakeOverGrpcLog();
     grpc::EnableDefaultHealthCheckService(true);
     return true;
   }();
