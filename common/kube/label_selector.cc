@@ -116,6 +116,12 @@ absl::StatusOr<LabelSelector> LabelSelector::Parse(std::string_view text) {
   return selector;
 }
 
+size_t LabelSelector::terms() const {
+  size_t terms = requirements_.size();
+  for (const Requirement& requirement : requirements_) terms += requirement.values.size();
+  return terms;
+}
+
 bool LabelSelector::Matches(Labels labels) const {
   for (const Requirement& need : requirements_) {
     const std::optional<std::string_view> value = labels(need.key);

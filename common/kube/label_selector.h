@@ -20,6 +20,8 @@ class LabelSelector {
   static absl::StatusOr<LabelSelector> Parse(std::string_view text);
 
   bool empty() const { return requirements_.empty(); }
+  // Keys and values: what it takes to match one object.
+  size_t terms() const;
   // The label's value; nullopt: there is none of that key.
   using Labels = absl::FunctionRef<std::optional<std::string_view>(std::string_view key)>;
   bool Matches(Labels labels) const;

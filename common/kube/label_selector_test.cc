@@ -30,6 +30,11 @@ TEST(LabelSelectorTest, EachOperatorMatchesAsTheApiServerDoes) {
   }
 }
 
+TEST(LabelSelectorTest, CountsKeysAndValues) {
+  EXPECT_EQ(LabelSelector::Parse("")->terms(), 0U);
+  EXPECT_EQ(LabelSelector::Parse("team=ml,stage in (a,b),!old")->terms(), 6U);
+}
+
 TEST(LabelSelectorTest, WhatCannotBeReadIsRefused) {
   for (const std::string_view text :
        {"team=ml,", "=x", "a b", "a in b", "a in (b", "a=b=c", "-a=b", "a=-b", "a>x", "/a=b", "!", "a~b"}) {

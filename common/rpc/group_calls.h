@@ -17,9 +17,9 @@ namespace basalt::rpc {
 // Of one stream. A job has one call about its group under way, of a few KiB, which the object in Kubernetes bounds.
 // What the server has not answered it keeps: 2 000 calls are a second's work of it. 20 000 are all jobs of a large
 // replica.
-inline constexpr CallBounds kGroupCallBounds{.call_bytes = 4 << 20,
+inline constexpr CallBounds kGroupCallBounds{.call_bytes = 3 << 20,
                                              .message_calls = 256,
-                                             .message_bytes = 4 << 20,
+                                             .message_bytes = 3 << 20,
                                              .sent_calls = 2'000,
                                              .sent_bytes = 16 << 20,
                                              .open_calls = 20'000,

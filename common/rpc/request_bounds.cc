@@ -11,6 +11,7 @@
 #include <google/protobuf/message.h>
 
 #include "common/base/slots.h"
+#include "common/base/status.h"
 #include "common/rpc/error_details.h"
 
 namespace basalt::rpc {
@@ -22,43 +23,88 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 
 enum class Rule {
-  kNone,
+  kSize,
   kSlot,      // Each value is a slot.
   kSlotBits,  // A bit for each slot (common/base/slot_set.h).
 };
 
+constexpr size_t kName = 253;
+constexpr size_t kKey = 2 * kName + 1;  // "namespace/name"
+constexpr size_t kMany = 1024;
+
+struct Bounds {
+  Rule rule = Rule::kSize;
+  size_t bytes = kName;  // Of each text.
+  size_t count = kMany;  // Of entries.
+};
+
 struct Row {
   const char* field;
-  Rule rule;
+  Bounds bounds;
 };
+
+constexpr Bounds kSlots{.rule = Rule::kSlot};
+constexpr Bounds kSlotBits{.rule = Rule::kSlotBits};
+constexpr Bounds Bytes(size_t most) { return {.bytes = most}; }
+constexpr Bounds Count(size_t most) { return {.count = most}; }
+
+constexpr size_t kManifest = 3 << 20;  // What Kubernetes takes at most in one request.
+constexpr size_t kSelector = 64 << 10;
+constexpr size_t kWatchToken = 64 << 10;   // A position for each slot, base64.
+constexpr size_t kAnnotation = 256 << 10;  // Kubernetes': all of one object together.
+constexpr size_t kTasks = 64 << 10;        // More than a manifest has room for.
 
 constexpr Row kRows[] = {
-    {"basalt.gateway.v1.HeldSlots.slots", Rule::kSlot},
-    {"basalt.gateway.v1.Owner.slot", Rule::kSlot},
-    {"basalt.gateway.v1.Released.slots", Rule::kSlot},
-    {"basalt.gateway.v1.Taken.lost", Rule::kSlot},
-    {"basalt.gateway.v1.Taken.slots", Rule::kSlot},
-    {"basalt.job.v1.ListPartRequest.slots", Rule::kSlotBits},
-    {"basalt.job.v1.WatchPartRequest.slots", Rule::kSlotBits},
-    {"basalt.podgroup.v1.ListPartRequest.slots", Rule::kSlotBits},
-    {"basalt.podgroup.v1.WatchPartRequest.slots", Rule::kSlotBits},
-    {"basalt.queue.v1.ListPartRequest.slots", Rule::kSlotBits},
-    {"basalt.queue.v1.WatchPartRequest.slots", Rule::kSlotBits},
-    {"basalt.replica.v1.SlotOfEpoch.slot", Rule::kSlot},
-    {"basalt.watch.v1.SlotPosition.slot", Rule::kSlot},
+    {"basalt.gateway.v1.Create.body", Bytes(kManifest)},
+    {"basalt.gateway.v1.DeleteCollection.field_selector", Bytes(kSelector)},
+    {"basalt.gateway.v1.DeleteCollection.label_selector", Bytes(kSelector)},
+    {"basalt.gateway.v1.HeldSlots.slots", kSlots},
+    {"basalt.gateway.v1.Interest.watch", Bytes(kKey)},       // "objects/", group, version and kind.
+    {"basalt.gateway.v1.Member.address", Bytes(kName + 6)},  // A host's name and a port.
+    {"basalt.gateway.v1.Member.incarnation", Bytes(64)},
+    {"basalt.gateway.v1.Owner.key", Bytes(kKey)},
+    {"basalt.gateway.v1.Owner.slot", kSlots},
+    {"basalt.gateway.v1.Patch.body", Bytes(kManifest)},
+    {"basalt.gateway.v1.Released.slots", kSlots},
+    {"basalt.gateway.v1.Taken.lost", kSlots},
+    {"basalt.gateway.v1.Taken.slots", kSlots},
+    {"basalt.job.v1.ListJobsRequest.label_selector", Bytes(kSelector)},
+    {"basalt.job.v1.ListJobsRequest.page_token", Bytes(2 * kKey)},
+    {"basalt.job.v1.ListPartRequest.slots", kSlotBits},
+    {"basalt.job.v1.SubmitJobRequest.manifest_json", Bytes(kManifest)},
+    {"basalt.job.v1.WatchJobsRequest.token", Bytes(kWatchToken)},
+    {"basalt.job.v1.WatchPartRequest.slots", kSlotBits},
+    {"basalt.kube.v1.KeyValue.key", Bytes(kName + 64)},  // A prefix and a name.
+    {"basalt.kube.v1.KeyValue.value", Bytes(kAnnotation)},
+    {"basalt.kube.v1.PodGroupSpec.min_task_member", Count(kTasks)},
+    {"basalt.kube.v1.PodGroupSpec.sub_group_policy", Count(kTasks)},
+    {"basalt.podgroup.v1.ListPartRequest.slots", kSlotBits},
+    {"basalt.podgroup.v1.ListPodGroupsRequest.page_token", Bytes(2 * kKey)},
+    {"basalt.podgroup.v1.TryGroupingRequest.objects", {.bytes = kManifest, .count = 2000}},
+    {"basalt.podgroup.v1.WatchPartRequest.slots", kSlotBits},
+    {"basalt.podgroup.v1.WatchPodGroupsRequest.token", Bytes(kWatchToken)},
+    {"basalt.queue.v1.CreateQueueRequest.manifest_json", Bytes(2 * kAnnotation)},
+    {"basalt.queue.v1.ListPartRequest.slots", kSlotBits},
+    {"basalt.queue.v1.ListQueuesRequest.page_token", Bytes(2 * kKey)},
+    {"basalt.queue.v1.WatchPartRequest.slots", kSlotBits},
+    {"basalt.queue.v1.WatchQueuesRequest.token", Bytes(kWatchToken)},
+    {"basalt.replica.v1.HandOverRequest.cursor", Bytes(4 * kKey)},  // A key of the store.
+    {"basalt.replica.v1.SlotOfEpoch.slot", kSlots},
+    {"basalt.watch.v1.SlotPosition.slot", kSlots},
 };
 
-Rule RuleOf(const FieldDescriptor* field) {
-  static const auto rules = [] {
-    std::unordered_map<const FieldDescriptor*, Rule> all;
+const Bounds& BoundsOf(const FieldDescriptor* field) {
+  static const auto all = [] {
+    std::unordered_map<const FieldDescriptor*, Bounds> bounds;
     for (const Row& row : kRows) {
       // A program has the messages that it uses.
-      if (const auto* found = DescriptorPool::generated_pool()->FindFieldByName(row.field)) all[found] = row.rule;
+      if (const auto* found = DescriptorPool::generated_pool()->FindFieldByName(row.field)) bounds[found] = row.bounds;
     }
-    return all;
+    return bounds;
   }();
-  const auto it = rules.find(field);
-  return it == rules.end() ? Rule::kNone : it->second;
+  static const Bounds usual;
+  const auto it = all.find(field);
+  return it == all.end() ? usual : it->second;
 }
 
 struct Violation {
@@ -76,27 +122,41 @@ Found CheckSlot(const FieldDescriptor& field, int index, uint32_t slot) {
   return Violation{At(field, index), fmt::format("is {}; slots are 0 to {}", slot, kSlotCount - 1)};
 }
 
-Found CheckSlots(const Message& message, const FieldDescriptor& field) {
+Found CheckSlots(const Message& message, const FieldDescriptor& field, int count) {
   const Reflection& has = *message.GetReflection();
   if (!field.is_repeated()) return CheckSlot(field, 0, has.GetUInt32(message, &field));
-  for (int i = 0; i < has.FieldSize(message, &field); ++i) {
+  for (int i = 0; i < count; ++i) {
     if (Found found = CheckSlot(field, i, has.GetRepeatedUInt32(message, &field, i))) return found;
   }
   return std::nullopt;
 }
 
+const std::string& TextAt(const Message& message, const FieldDescriptor& field, int index, std::string& kept) {
+  const Reflection& has = *message.GetReflection();
+  return field.is_repeated() ? has.GetRepeatedStringReference(message, &field, index, &kept)
+                             : has.GetStringReference(message, &field, &kept);
+}
+
 Found CheckSlotBits(const Message& message, const FieldDescriptor& field) {
   std::string kept;
-  const size_t bytes = message.GetReflection()->GetStringReference(message, &field, &kept).size();
+  const size_t bytes = TextAt(message, field, 0, kept).size();
   if (bytes == kSlotCount / 8) return std::nullopt;
   return Violation{field.name(), fmt::format("has {} bytes; {} have a bit for each slot", bytes, kSlotCount / 8)};
 }
 
+Found CheckTexts(const Message& message, const FieldDescriptor& field, int count, size_t most) {
+  std::string kept;
+  for (int i = 0; i < count; ++i) {
+    const size_t bytes = TextAt(message, field, i, kept).size();
+    if (bytes > most) return Violation{At(field, i), fmt::format("has {} bytes; it may have {}", bytes, most)};
+  }
+  return std::nullopt;
+}
+
 Found CheckFields(const Message& message);
 
-Found CheckMessages(const Message& message, const FieldDescriptor& field) {
+Found CheckMessages(const Message& message, const FieldDescriptor& field, int count) {
   const Reflection& has = *message.GetReflection();
-  const int count = field.is_repeated() ? has.FieldSize(message, &field) : 1;
   for (int i = 0; i < count; ++i) {
     const Message& inner =
         field.is_repeated() ? has.GetRepeatedMessage(message, &field, i) : has.GetMessage(message, &field);
@@ -108,15 +168,21 @@ Found CheckMessages(const Message& message, const FieldDescriptor& field) {
 }
 
 Found CheckField(const Message& message, const FieldDescriptor& field) {
-  switch (RuleOf(&field)) {
-    case Rule::kSlot:
-      return CheckSlots(message, field);
-    case Rule::kSlotBits:
-      return CheckSlotBits(message, field);
-    case Rule::kNone:
-      break;
+  const Bounds& bounds = BoundsOf(&field);
+  const int count = field.is_repeated() ? message.GetReflection()->FieldSize(message, &field) : 1;
+  if (static_cast<size_t>(count) > bounds.count) {
+    return Violation{field.name(), fmt::format("has {} entries; it may have {}", count, bounds.count)};
   }
-  return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE ? CheckMessages(message, field) : std::nullopt;
+  if (bounds.rule == Rule::kSlot) return CheckSlots(message, field, count);
+  if (bounds.rule == Rule::kSlotBits) return CheckSlotBits(message, field);
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return CheckTexts(message, field, count, bounds.bytes);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return CheckMessages(message, field, count);
+    default:
+      return std::nullopt;
+  }
 }
 
 Found CheckFields(const Message& message) {
@@ -131,6 +197,13 @@ Found CheckFields(const Message& message) {
 }  // namespace
 
 absl::Status CheckRequest(const Message& request) {
+  const size_t bytes = request.ByteSizeLong();
+  // Unknown fields, too: those of a newer version, or of nobody.
+  if (bytes > kMostRequestBytes) {
+    return MakeStatus(
+        absl::StatusCode::kInvalidArgument,
+        fmt::format("{} has {} bytes; it may have {}", request.GetDescriptor()->name(), bytes, kMostRequestBytes));
+  }
   const Found found = CheckFields(request);
   return found.has_value() ? InvalidField(found->field, found->rule) : absl::OkStatus();
 }

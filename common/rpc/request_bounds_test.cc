@@ -3,22 +3,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <google/protobuf/text_format.h>
 
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/job/v1/job_part.pb.h"
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
+#include "basalt/podgroup/v1/podgroup.pb.h"
 #include "basalt/queue/v1/queue_part.pb.h"
 #include "basalt/replica/v1/replica.pb.h"
 #include "common/base/slot_set.h"
 #include "common/testing/status_matchers.h"
+#include "common/watch/watch_token.h"
 
 namespace basalt::rpc {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 template <typename Request>
@@ -70,6 +75,69 @@ TEST(RequestBoundsTest, EverySlotIsOne) {
   job::v1::ListPartRequest part;
   part.set_slots(SlotSet::All().ToBytes());
   EXPECT_THAT(CheckRequest(part), testing::IsOk());
+}
+
+TEST(RequestBoundsTest, AFieldBeyondItsBoundIsNamedWithTheBound) {
+  const std::string name(254, 'n');
+  const auto job = [](auto change) {
+    auto request = std::make_unique<job::v1::ListJobsRequest>();
+    change(*request);
+    return request;
+  };
+  const auto hello = [](auto change) {
+    auto request = std::make_unique<gateway::v1::AttachRequest>();
+    change(*request->mutable_hello());
+    return request;
+  };
+  const struct {
+    std::unique_ptr<google::protobuf::Message> request;
+    std::string message;
+  } rows[] = {
+      {job([&](auto& r) { r.set_namespace_(name); }), "namespace: has 254 bytes; it may have 253"},
+      {job([](auto& r) { r.set_label_selector(std::string(65'537, 's')); }),
+       "label_selector: has 65537 bytes; it may have 65536"},
+      {job([](auto& r) { r.mutable_phases()->Resize(1025, kube::v1::JOB_PHASE_RUNNING); }),
+       "phases: has 1025 entries; it may have 1024"},
+      {hello([&](auto& h) { h.mutable_self()->set_replica(name); }), "hello.self.replica: has 254 bytes"},
+      {hello([](auto& h) { h.set_token(std::string(254, 't')); }), "hello.token: has 254 bytes; it may have 253"},
+      {hello([](auto& h) {
+         for (int i = 0; i < 1025; ++i) h.add_held();
+       }),
+       "hello.held: has 1025 entries; it may have 1024"},
+      {Of<gateway::v1::AttachRequest>("interest { watch: 'persistentvolumeclaims' name: '" + name + "' }"),
+       "interest.name: has 254 bytes"},
+      {Of<replica::v1::HandOverRequest>("source { address: '" + name + ":12345' }"),
+       "source.address: has 260 bytes; it may have 259"},
+  };
+  for (const auto& row : rows) {
+    EXPECT_THAT(CheckRequest(*row.request),
+                testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(row.message)));
+  }
+}
+
+TEST(RequestBoundsTest, ARequestIsBoundedAsAWholeWithWhatNobodyKnowsOfIt) {
+  job::v1::GetJobRequest request;
+  request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(99, std::string(5 << 20, 'u'));
+  EXPECT_THAT(CheckRequest(request),
+              testing::StatusIs(absl::StatusCode::kInvalidArgument,
+                                AllOf(HasSubstr("GetJobRequest has 52428"), HasSubstr("it may have 4194304"))));
+}
+
+// Each is as large as what is honest may become.
+TEST(RequestBoundsTest, WhatIsLargeByItsNatureHasABoundOfItsOwn) {
+  job::v1::SubmitJobRequest submit;
+  submit.set_manifest_json(std::string(3 << 20, 'm'));
+  EXPECT_THAT(CheckRequest(submit), testing::IsOk());
+  gateway::v1::WriteRequest write;
+  write.mutable_owner()->set_key(std::string(253, 'a') + "/" + std::string(253, 'b'));
+  write.mutable_create()->set_body(std::string(3 << 20, 'b'));
+  EXPECT_THAT(CheckRequest(write), testing::IsOk());
+  job::v1::WatchJobsRequest watch;
+  watch.set_token(watch::MakeWatchToken(std::vector<watch::WatchPosition>(kSlotCount, {~uint64_t{0}, INT64_MAX})));
+  EXPECT_THAT(CheckRequest(watch), testing::IsOk()) << watch.token().size();
+  podgroup::v1::EnsurePodGroupRequest ensure;
+  for (int i = 0; i < 20'000; ++i) ensure.mutable_spec()->add_min_task_member()->set_task("task");
+  EXPECT_THAT(CheckRequest(ensure), testing::IsOk());
 }
 
 }  // namespace

@@ -61,7 +61,9 @@ class RunningProcess : public Process {
     }
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(rpc::MakeGatewayService(*loop_, *gateway_));
-    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen, .bounds = options.grpc_bounds},
+    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen,
+                                                             .max_request_bytes = rpc::kMostWriteBatchBytes,
+                                                             .bounds = options.grpc_bounds},
                                                             std::move(services)));
     started_ = true;
     const std::string address = options.advertise.empty()

@@ -126,7 +126,7 @@ class GrpcTest : public ::testing::Test {
   GrpcTest() : server_loop_(MakeThreadLoop("server")), client_loop_(MakeThreadLoop("client")), gateway_(*server_loop_) {
     std::vector<std::unique_ptr<GrpcService>> services;
     services.push_back(MakeGatewayService(*server_loop_, gateway_));
-    auto server = GrpcServer::Start({}, std::move(services));
+    auto server = GrpcServer::Start({.max_request_bytes = kMostWriteBatchBytes}, std::move(services));
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     address_ = "127.0.0.1:" + std::to_string(server_->port());

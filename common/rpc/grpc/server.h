@@ -25,7 +25,10 @@ struct GrpcBounds {
 
 struct GrpcServerOptions {
   std::string address = "127.0.0.1:0";  // Port 0: any free one, see port().
-  int max_message_bytes = 64 << 20;
+  // What is larger is refused with RESOURCE_EXHAUSTED before it is read. Members alone send more, and to gateways only:
+  // writes that travel together.
+  int max_request_bytes = 4 << 20;
+  int max_answer_bytes = 64 << 20;
   GrpcBounds bounds;
 };
 

@@ -53,10 +53,15 @@ struct Core {
   const std::shared_ptr<rpc::Forwarder<JobPartService>> job_parts;
 };
 
+// Each is compared with each job.
+constexpr size_t kMostTerms = 1000;
+
 absl::Status CheckLabels(const job::v1::ListJobsRequest& request) {
   const auto labels = kube::LabelSelector::Parse(request.label_selector());
-  if (labels.ok()) return absl::OkStatus();
-  return rpc::InvalidField("label_selector", ToStd(labels.status().message()));
+  if (!labels.ok()) return rpc::InvalidField("label_selector", ToStd(labels.status().message()));
+  if (labels->terms() <= kMostTerms) return absl::OkStatus();
+  return rpc::InvalidField("label_selector",
+                           fmt::format("has {} keys and values; it may have {}", labels->terms(), kMostTerms));
 }
 
 class JobServiceImpl final : public JobService::CallbackService {
@@ -65,32 +70,24 @@ class JobServiceImpl final : public JobService::CallbackService {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     core_->loop.Post([] {});
   }
-  ~JobServiceImpl() override { core_->Stop(); }
+  ~JobServiceImpl() override {
+    reading_.reset();
+    core_->Stop();
+  }
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context, const job::v1::SubmitJobRequest* request,
                                       job::v1::Job* response) override {
     return rpc::ServeUnary<job::v1::SubmitJobRequest, job::v1::Job>(
-        core_->loop, context, request, response,
+        *reading_, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context)](job::v1::SubmitJobRequest asked,
-                                                         rpc::Done<job::v1::Job> done) {
+                                                         rpc::Done<job::v1::Job> done) mutable {
           // Refused here if it is wrong. Where the job is another replica's, that one reads the text, too.
           absl::StatusOr<Manifest> manifest = Read(*core, asked);
           if (!manifest.ok()) return done(manifest.status());
-          const std::string key = KeyOf(manifest->job.meta().namespace_(), manifest->job.meta().name());
-          const bool dry_run = asked.dry_run();
-          // While another replica answers only the text is kept; it is read again where the job comes back here.
-          std::optional<Manifest> kept;
-          if (core->jobs->IsHere(SlotOf(key))) kept = *std::move(manifest);
-          auto local = [core, kept = std::move(kept)](const job::v1::SubmitJobRequest& again,
-                                                      rpc::Done<job::v1::Job> answered) mutable {
-            absl::StatusOr<Manifest> own = kept ? *std::move(kept) : Read(*core, again);
-            if (!own.ok()) return answered(own.status());
-            core->api.Submit(*std::move(own), again.dry_run(), std::move(answered));
-          };
-          core->jobs->Route(
-              caller, SlotOf(key), fmt::format("job {}", key), /*question=*/dry_run, std::move(asked), std::move(done),
-              std::move(local),
-              rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->SubmitJob(arguments...); }));
+          core->loop.Post([core, caller = std::move(caller), asked = std::move(asked), manifest = *std::move(manifest),
+                           done = std::move(done)]() mutable {
+            Submit(core, std::move(caller), std::move(asked), std::move(manifest), std::move(done));
+          });
         });
   }
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const job::v1::GetJobRequest* request,
@@ -142,6 +139,24 @@ class JobServiceImpl final : public JobService::CallbackService {
     if (!why.empty()) return rpc::InvalidField("metadata.namespace", why);
     return manifest;
   }
+  static void Submit(const std::shared_ptr<Core>& core, rpc::Caller caller, job::v1::SubmitJobRequest asked,
+                     Manifest manifest, rpc::Done<job::v1::Job> done) {
+    const std::string key = KeyOf(manifest.job.meta().namespace_(), manifest.job.meta().name());
+    const bool dry_run = asked.dry_run();
+    // While another replica answers only the text is kept; it is read again where the job comes back here.
+    std::optional<Manifest> kept;
+    if (core->jobs->IsHere(SlotOf(key))) kept = std::move(manifest);
+    auto local = [core, kept = std::move(kept)](const job::v1::SubmitJobRequest& again,
+                                                rpc::Done<job::v1::Job> answered) mutable {
+      absl::StatusOr<Manifest> own = kept ? *std::move(kept) : Read(*core, again);
+      if (!own.ok()) return answered(own.status());
+      core->api.Submit(*std::move(own), again.dry_run(), std::move(answered));
+    };
+    core->jobs->Route(
+        std::move(caller), SlotOf(key), fmt::format("job {}", key), /*question=*/dry_run, std::move(asked),
+        std::move(done), std::move(local),
+        rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->SubmitJob(arguments...); }));
+  }
 
   // A call about one job, which its owner answers. `question`: it does no harm when it is asked twice.
   template <typename Request, typename Response, typename Method, typename Start>
@@ -152,6 +167,8 @@ class JobServiceImpl final : public JobService::CallbackService {
   }
 
   const std::shared_ptr<Core> core_;
+  // A large manifest takes long to read: only those who submit one wait for it.
+  std::unique_ptr<Loop> reading_ = MakeThreadLoop("manifests");
 };
 
 class JobPartServiceImpl final : public JobPartService::CallbackService {

@@ -79,6 +79,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     core_->loop.Post([] {});
   }
   ~QueryService() override {
+    trying_.reset();
     core_->groups->Stop();
     core_->parts->Stop();
   }
@@ -101,7 +102,8 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
   grpc::ServerUnaryReactor* TryGrouping(grpc::CallbackServerContext* context, const TryGroupingRequest* request,
                                         TryGroupingResponse* response) override {
-    return rpc::ServeHere(core_, context, request, response, &PodGroupApi::TryGrouping);
+    return rpc::ServeUnary(*trying_, context, request, response,
+                           rpc::HandlerOf<TryGroupingRequest, TryGroupingResponse>(core_, &PodGroupApi::TryGrouping));
   }
   grpc::ServerUnaryReactor* ExplainGrouping(grpc::CallbackServerContext* context, const ExplainGroupingRequest* request,
                                             ExplainGroupingResponse* response) override {
@@ -240,6 +242,8 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
 
   const std::shared_ptr<Core> core_;
+  // Many objects take long to group, and nothing of the cluster is needed for that: nobody else waits.
+  std::unique_ptr<Loop> trying_ = MakeThreadLoop("trying");
 };
 
 class PartService final : public PodGroupPartService::CallbackService {

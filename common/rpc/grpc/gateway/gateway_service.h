@@ -9,6 +9,9 @@
 
 namespace basalt::rpc {
 
+// What the server of a gateway has to take as one message: members' writes that travel together.
+inline constexpr int kMostWriteBatchBytes = 64 << 20;
+
 // Loop and handler outlive the server that the service is given to.
 std::unique_ptr<GrpcService> MakeGatewayService(Loop& loop, GatewayHandler& handler);
 

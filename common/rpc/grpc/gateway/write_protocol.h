@@ -22,8 +22,8 @@ struct WriteProtocol {
   using Answer = gateway::v1::WriteAnswers::Answer;
   using Handler = GatewayHandler;
 
-  // A write is smaller than what a server takes as a message (GrpcServerOptions); several that are together larger than
-  // the bound go in several messages. How many are under way is the runtime's to say.
+  // A write is smaller than what a server takes as a message (kMostWriteBatchBytes); several that are together larger
+  // than the bound go in several messages. How many are under way is the runtime's to say.
   static constexpr CallBounds kBounds{.call_bytes = 60 << 20, .message_bytes = 4 << 20};
 
   static void Start(Service::Stub& stub, grpc::ClientContext* context,

@@ -197,7 +197,7 @@ class GroupCallsTest : public ::testing::Test {
   void Start(std::unique_ptr<GrpcService> service, Loop* client = nullptr) {
     std::vector<std::unique_ptr<GrpcService>> services;
     services.push_back(std::move(service));
-    server_ = *GrpcServer::Start({.max_message_bytes = 64 << 20}, std::move(services));
+    server_ = *GrpcServer::Start({}, std::move(services));
     directory_ = MakeGrpcPeerDirectory(client == nullptr ? *client_loop_ : *client);
     gateway::v1::Member member;
     member.set_service(gateway::v1::SERVICE_KIND_POD_GROUP);
@@ -219,13 +219,16 @@ class GroupCallsTest : public ::testing::Test {
   }
   std::string address() const { return fmt::format("127.0.0.1:{}", server_->port()); }
 
+  static constexpr size_t kValueBytes = 256 << 10;
   // All in one turn of the loop.
   void Ask(CallTally& tally, size_t first, size_t last, absl::Duration timeout = kLong, size_t bytes = 0) {
     On(*client_loop_, [&] {
       for (size_t call = first; call < last; ++call) {
         EnsurePodGroupRequest request;
         request.set_name(fmt::format("group-{}", call));
-        request.set_job_name(std::string(bytes, 'x'));
+        for (size_t left = bytes; left > 0; left -= std::min(left, kValueBytes)) {
+          request.add_annotations()->set_value(std::string(std::min(left, kValueBytes), 'x'));
+        }
         peer_->EnsurePodGroup(std::move(request), timeout, tally.Expect(call));
       }
     });
