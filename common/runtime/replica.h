@@ -30,7 +30,8 @@ struct RuntimeOptions {
   gateway::v1::ServiceKind service = gateway::v1::SERVICE_KIND_UNSPECIFIED;
   std::string replica;  // Stable name, for example jobsvc-0.
   std::string address;  // Where peers reach this process.
-  // What this process proves itself by to the gateway: gateway.v1.Hello.token, with its bounds. Nobody can guess it.
+  // What the replica proves itself by to the gateway (gateway.v1.Hello.token, with its bounds), unless its store has
+  // one from before. Nobody can guess it.
   std::string token;
   absl::Duration write_timeout = absl::Seconds(10);
   BackOffPolicy reattach{.first = absl::Milliseconds(100), .most = absl::Seconds(1)};

@@ -62,6 +62,7 @@ void Replica::Core::MakeWorkers(const std::vector<Loop*>& loops, Random& random,
 void Replica::Core::Start() {
   if (stopped_) return;
   if (const absl::Status loaded = LoadOwnRecords(); !loaded.ok()) return Fail(loaded);
+  if (const absl::Status loaded = LoadToken(); !loaded.ok()) return Fail(loaded);
   const HandOverOptions hand_over{.cluster = options_.cluster, .self = self_};
   takeover_ = std::make_unique<Takeover>(
       hand_over, loop_, random_, store_, peers_,
@@ -145,7 +146,7 @@ void Replica::Core::SendWrite(Loop& loop, gateway::v1::WriteRequest request, abs
   loop_.Post(
       [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
         if (core->stopped_ || core->failed_) return;
-        request.mutable_owner()->set_token(core->options_.token);
+        request.mutable_owner()->set_token(core->token_);
         core->gateway_.Write(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
       });
 }
@@ -155,7 +156,7 @@ void Replica::Core::SendGet(Loop& loop, gateway::v1::GetRequest request, absl::D
   loop_.Post(
       [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
         if (core->stopped_ || core->failed_) return;
-        request.mutable_owner()->set_token(core->options_.token);
+        request.mutable_owner()->set_token(core->token_);
         core->gateway_.Get(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
       });
 }
@@ -214,7 +215,7 @@ void Replica::Core::Attach() {
   *hello.mutable_self() = self_;
   hello.set_last_epoch(last_epoch_);
   hello.set_keeps_records(options_.keeps_records);
-  hello.set_token(options_.token);
+  hello.set_token(token_);
   takeover_->ForgetGrants();
   if (const absl::Status status = AddHeld(hello); !status.ok()) return Fail(status);
   stream_->Send(std::move(request));

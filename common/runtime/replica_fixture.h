@@ -174,7 +174,7 @@ class ReplicaTest : public ::testing::Test {
     options.version = "1";
     options.service = gateway::v1::SERVICE_KIND_JOB;
     options.replica = "jobsvc-0";
-    options.token = "the token of the test";
+    options.token = token_;
     options.on_failure = [this](const absl::Status& why) { failure_ = why; };
     replica_ = std::make_unique<Replica>(options, loop_, std::move(worker_loops), random_, store_, gateway_, peers_,
                                          metrics_.get(), &health_, [this](Context& context) {
@@ -278,6 +278,7 @@ class ReplicaTest : public ::testing::Test {
   }
 
   const uint32_t slot_ = SlotOf(kKey);
+  std::string token_ = "the token of the test";
   SimTime time_;
   SimLoop loop_;
   EndingLoop ending_loop_;

@@ -87,6 +87,18 @@ absl::Status Replica::Core::LoadOwnRecords() {
   return DropDamaged(store_, damage, metrics_);
 }
 
+absl::Status Replica::Core::LoadToken() {
+  BASALT_ASSIGN_OR_RETURN(std::optional<std::string> stored, store_.Get(kv::Family::kMeta, kTokenKey));
+  if (stored.has_value() && !stored->empty()) {
+    token_ = *std::move(stored);
+    return absl::OkStatus();
+  }
+  token_ = options_.token;
+  kv::WriteBatch batch;
+  batch.Put(kv::Family::kMeta, kTokenKey, token_);
+  return store_.Write(batch);
+}
+
 absl::Status Replica::Core::AddHeld(gateway::v1::Hello& hello) const {
   if (!options_.keeps_records) return absl::OkStatus();
   const absl::StatusOr<std::map<uint32_t, storage::v1::SlotMeta>> stored = ReadSlotMetas(store_);

@@ -30,6 +30,14 @@ TEST_F(ReplicaTest, SaysWhoItIsAndComesBackAsTheSameProcess) {
   EXPECT_EQ(gateway_.requests.back().hello().last_epoch(), 7);
 }
 
+TEST_F(ReplicaTest, TheTokenOfItsStoreOutlivesTheProcess) {
+  EXPECT_EQ(gateway_.requests[0].hello().token(), "the token of the test");
+  token_ = "a token of another life";
+  gateway_.requests.clear();
+  MakeReplica({&loop_, &loop_});
+  EXPECT_EQ(gateway_.requests[0].hello().token(), "the token of the test");
+}
+
 TEST_F(ReplicaTest, BacksOffWhileNobodyAnswers) {
   for (int i = 0; i < 60; ++i) {
     if (gateway_.attached()) gateway_.Close(absl::UnavailableError("not the leader"));

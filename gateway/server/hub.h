@@ -6,8 +6,9 @@
 // Another live process under the same name: refused with ALREADY_EXISTS while the one that is attached acknowledges;
 // once its oldest batch has waited for the grace period it is taken for dead, its stream is closed with ABORTED and the
 // newer one is let in. A second stream of the same incarnation replaces the first at once: the client has given it up.
-// That it is the same process it proves by its token, as with each write and read: an incarnation is no secret. A
-// process whose stream has broken is answered for as long as its slots wait for it.
+// A name is its replica's for as long as it is a member's, over restarts of both sides: each stream, write and read
+// proves that it is the replica's by the token, since names and incarnations are no secret. A process whose stream has
+// broken is answered for as long as its slots wait for it.
 //
 // A slot is opened for its owner when no write of an earlier owner or incarnation for it is under way (correctness 4),
 // and the newest records of it are with the owner (ownership.h: FindSource; Session::Grant).

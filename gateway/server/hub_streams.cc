@@ -1,8 +1,10 @@
 // Who is attached: one stream of each replica, let in by name and process.
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
@@ -20,6 +22,14 @@ namespace {
 
 constexpr size_t kShortestToken = 16;
 constexpr size_t kLongestToken = 64;
+
+std::string DigestOf(std::string_view token) {
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  EVP_Digest(token.data(), token.size(), reinterpret_cast<unsigned char*>(digest.data()), &size, EVP_sha256(), nullptr);
+  digest.resize(size);
+  return digest;
+}
 
 absl::Status Mismatch(std::string_view what, std::string_view here, std::string_view there) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -158,22 +168,23 @@ absl::Status Hub::CheckRoom(v1::ServiceKind service) const {
 absl::Status Hub::TakeName(const v1::Hello& hello) {
   const v1::Member& member = hello.self();
   const auto it = replicas_.find({member.service(), member.replica()});
-  if (it == replicas_.end()) return CheckRoom(member.service());
-  const bool same_process = it->second->member.incarnation() == member.incarnation();
-  if (same_process && !it->second->token.empty() && !IsSameToken(it->second->token, hello.token())) {
+  Stream* const old = it == replicas_.end() ? nullptr : it->second->stream;
+  const bool taken_for_dead = old != nullptr && old->session_->Lag() >= options_.ownership.grace;
+  if (!taken_for_dead && ownership_->HasOtherToken(member, DigestOf(hello.token()))) {
     return MakeStatus(absl::StatusCode::kUnauthenticated,
-                      fmt::format("replica '{}' has attached as incarnation '{}' with another token", member.replica(),
-                                  member.incarnation()));
+                      fmt::format("replica '{}' has another token. Where its disk was lost, and the token with it, the "
+                                  "name is free once nobody has been attached by it for {}",
+                                  member.replica(), absl::FormatDuration(options_.ownership.grace)));
   }
-  if (it->second->stream == nullptr) return absl::OkStatus();
-  Stream& old = *it->second->stream;
-  if (!same_process && old.session_->Lag() < options_.ownership.grace) {
+  if (it == replicas_.end()) return CheckRoom(member.service());
+  if (old == nullptr) return absl::OkStatus();
+  if (!taken_for_dead && it->second->member.incarnation() != member.incarnation()) {
     return MakeStatus(absl::StatusCode::kAlreadyExists,
                       fmt::format("replica '{}' is attached as incarnation '{}' and acknowledges; this one is '{}'",
                                   member.replica(), it->second->member.incarnation(), member.incarnation()));
   }
-  old.End(MakeStatus(absl::StatusCode::kAborted,
-                     fmt::format("replaced by a newer stream of incarnation '{}'", member.incarnation())));
+  old->End(MakeStatus(absl::StatusCode::kAborted,
+                      fmt::format("replaced by a newer stream of incarnation '{}'", member.incarnation())));
   return absl::OkStatus();
 }
 
@@ -209,7 +220,10 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
                                     {"replica", self.replica()},
                                     {"incarnation", self.incarnation()},
                                     {"address", self.address()}});
-  ownership_->Attach(hello, loop_.Now());
+  if (const size_t refused = ownership_->Attach(hello, DigestOf(hello.token()), loop_.Now()); refused > 0) {
+    obs::LogWarning("records that a replica holds are not believed: their slots were not its own in that epoch",
+                    {{"replica", self.replica()}, {"slots", fmt::to_string(refused)}});
+  }
   if (ownership_->assignment().epoch() > 0) stream.session_->SetAssignment(ownership_->assignment());
   ReconcileMembership();
   AdvanceAll(self.service());

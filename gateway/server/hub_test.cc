@@ -199,6 +199,26 @@ TEST_F(HubTest, ANewStreamOfTheSameProcessReplacesTheFirst) {
   EXPECT_EQ(again.ends, static_cast<int>(kSlotCount));
 }
 
+TEST_F(HubTest, ANameIsItsReplicasAlsoWhileItIsAway) {
+  FakeReplica& a = Attach("r-0", "one");
+  time.Advance(absl::Seconds(1));
+  a.Close(absl::OkStatus());
+  time.RunDueTasks();
+  const auto thief = [&] {
+    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-0", "theirs")));
+    v1::Hello hello = replicas.back()->Hello();
+    hello.set_token("a token that was guessed");
+    replicas.back()->SayHello(hello);
+    return replicas.back()->closed.value_or(absl::OkStatus());
+  };
+  EXPECT_EQ(thief().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_FALSE(Attach("r-0", "two").closed.has_value()) << "it has started anew, with the token on its disk";
+  time.Advance(absl::Seconds(1));
+  replicas.clear();
+  time.Advance(absl::Seconds(6));
+  EXPECT_TRUE(thief().ok()) << "nobody has the name any more: the disk may have been lost";
+}
+
 // Everybody can learn names, incarnations and epochs from GetTopology.
 TEST_F(HubTest, WhoKnowsAllOfAReplicaButItsTokenTakesNothingFromIt) {
   FakeReplica& a = Attach("r-0");

@@ -42,16 +42,19 @@ class Shares {
   std::vector<size_t> owners_;  // By slot: index into `members_`.
 };
 
+v1::Member MemberOf(const storage::v1::AssignmentRecord::Member& saved) {
+  v1::Member member;
+  member.set_service(static_cast<v1::ServiceKind>(saved.service()));
+  member.set_replica(saved.replica());
+  member.set_incarnation(saved.incarnation());
+  member.set_address(saved.address());
+  return member;
+}
+
 v1::Assignment AssignmentOf(const storage::v1::AssignmentRecord& record) {
   v1::Assignment assignment;
   assignment.set_epoch(record.epoch());
-  for (const auto& saved : record.members()) {
-    v1::Member& member = *assignment.add_members();
-    member.set_service(static_cast<v1::ServiceKind>(saved.service()));
-    member.set_replica(saved.replica());
-    member.set_incarnation(saved.incarnation());
-    member.set_address(saved.address());
-  }
+  for (const auto& saved : record.members()) *assignment.add_members() = MemberOf(saved);
   return assignment;
 }
 
@@ -59,10 +62,12 @@ v1::Assignment AssignmentOf(const storage::v1::AssignmentRecord& record) {
 
 void Ownership::Restore(const storage::v1::AssignmentRecord& saved, absl::Time now) {
   assignment_ = AssignmentOf(saved);
+  past_.Restore(saved);
   highest_seen_ = saved.epoch();
-  for (const v1::Member& member : assignment_.members()) {
+  for (const auto& member : saved.members()) {
     Replica& replica = replicas_[{member.service(), member.replica()}];
-    replica.member = member;
+    replica.member = MemberOf(member);
+    replica.token_digest = member.token_digest();
     replica.active = replica.awaited = true;
     replica.since = now;
   }
@@ -88,9 +93,15 @@ void Ownership::Restore(const storage::v1::AssignmentRecord& saved, absl::Time n
 
 absl::Status Ownership::CheckEpochs(const v1::Hello& hello) const {
   const int64_t saved = assignment_.epoch();
-  const auto check = [saved](std::string_view what, int64_t epoch) {
+  const bool is_member =
+      std::any_of(assignment_.members().begin(), assignment_.members().end(), [&](const auto& member) {
+        return member.service() == hello.self().service() && member.replica() == hello.self().replica();
+      });
+  // What was saved may be lost: all of it, or the newest, which members of what is left know of.
+  const int64_t most_ahead = saved == 0 || is_member ? kMostEpochsAhead : 0;
+  const auto check = [saved, most_ahead](std::string_view what, int64_t epoch) {
     // Without a sum, which could be too large.
-    if (epoch >= 0 && epoch - saved <= kMostEpochsAhead) return absl::OkStatus();
+    if (epoch >= 0 && epoch - saved <= most_ahead) return absl::OkStatus();
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       fmt::format("{} cannot be: the gateway is in epoch {}, the replica reports {}; its store is "
                                   "damaged: start it with an empty one",
@@ -103,7 +114,26 @@ absl::Status Ownership::CheckEpochs(const v1::Hello& hello) const {
   return absl::OkStatus();
 }
 
-void Ownership::Attach(const v1::Hello& hello, absl::Time now) {
+size_t Ownership::TakeHeld(const v1::Hello& hello, Replica& replica) const {
+  const v1::Member& member = hello.self();
+  replica.held.assign(hello.held_size() > 0 ? kSlotCount : 0, 0);
+  replica.history = replica.held;
+  size_t refused = 0;
+  for (const v1::HeldSlots& held : hello.held()) {
+    const PastMembers::Owners then = past_.OwnersAt(assignment_, member.service(), held.epoch());
+    std::vector<int64_t>& epochs = held.only_history() ? replica.history : replica.held;
+    for (const uint32_t slot : held.slots()) {
+      if (then.MayBeOf(member.replica(), slot)) {
+        epochs[slot] = std::max(epochs[slot], held.epoch());
+      } else {
+        ++refused;
+      }
+    }
+  }
+  return refused;
+}
+
+size_t Ownership::Attach(const v1::Hello& hello, std::string_view token_digest, absl::Time now) {
   const v1::Member& member = hello.self();
   highest_seen_ = std::max(highest_seen_, hello.last_epoch());
   Replica& replica = replicas_[{member.service(), member.replica()}];
@@ -113,14 +143,8 @@ void Ownership::Attach(const v1::Hello& hello, absl::Time now) {
   replica.awaited = false;
   replica.keeps_records = hello.keeps_records();
   replica.since = now;
-  replica.held.assign(hello.held_size() > 0 ? kSlotCount : 0, 0);
-  replica.history = replica.held;
-  rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t epoch, bool only_history) {
-    if (slot >= kSlotCount) return;
-    int64_t& newest = (only_history ? replica.history : replica.held)[slot];
-    newest = std::max(newest, epoch);
-  });
-  if (!IsService(member.service())) return;
+  replica.token_digest = token_digest;
+  const size_t refused = TakeHeld(hello, replica);
   std::vector<Slot>& slots = slots_[member.service() - 1];
   for (uint32_t i = 0; i < kSlotCount; ++i) {
     Slot& slot = slots[i];
@@ -130,6 +154,12 @@ void Ownership::Attach(const v1::Hello& hello, absl::Time now) {
         !replica.held.empty() && slot.owner.SameProcess(member) && replica.held[i] == slot.owner.epoch;
     if (has_newest) slot.records_epoch = slot.owner.epoch;
   }
+  return refused;
+}
+
+bool Ownership::HasOtherToken(const v1::Member& member, std::string_view token_digest) const {
+  const auto it = replicas_.find({member.service(), member.replica()});
+  return it != replicas_.end() && !it->second.token_digest.empty() && it->second.token_digest != token_digest;
 }
 
 void Ownership::Detach(const v1::Member& member, absl::Time now) {
@@ -174,7 +204,11 @@ std::optional<storage::v1::AssignmentRecord> Ownership::Propose(absl::Time now) 
     saved.set_replica(member.replica());
     saved.set_incarnation(member.incarnation());
     saved.set_address(member.address());
+    saved.set_token_digest(replicas_.at({member.service(), member.replica()}).token_digest);
   }
+  PastMembers past = past_;
+  past.Add(assignment_, record);
+  past.Save(record);
   for (int service = 1; service <= kServiceKinds; ++service) {
     const Shares shares(wanted, service);
     auto& saved = *record.add_slots();
@@ -190,6 +224,7 @@ std::optional<storage::v1::AssignmentRecord> Ownership::Propose(absl::Time now) 
 
 void Ownership::Adopt(const storage::v1::AssignmentRecord& record, absl::Time now) {
   assignment_ = AssignmentOf(record);
+  past_.Restore(record);
   highest_seen_ = std::max(highest_seen_, record.epoch());
   for (const auto& saved : record.slots()) {
     const Shares shares(assignment_, saved.service());

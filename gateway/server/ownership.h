@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "basalt/storage/v1/storage.pb.h"
 #include "common/base/slots.h"
 #include "gateway/route/routes.h"
+#include "gateway/server/past_members.h"
 #include "gateway/server/slot_state.h"
 
 namespace basalt::gateway {
@@ -83,13 +85,16 @@ class Ownership {
   void Restore(const storage::v1::AssignmentRecord& saved, absl::Time now);
 
   // FAILED_PRECONDITION, naming both values, where the replica reports an epoch that cannot have been. What was saved
-  // may be lost, so that a replica may know of later ones: at most kMostEpochsAhead, which is more than changes of
-  // members make in a century.
+  // may be lost, so that a replica that was a member may know of later ones: at most kMostEpochsAhead, which is more
+  // than changes of members make in years.
   absl::Status CheckEpochs(const v1::Hello& hello) const;
-  static constexpr int64_t kMostEpochsAhead = int64_t{1} << 32;
+  static constexpr int64_t kMostEpochsAhead = int64_t{1} << 20;
 
-  // A stream is open. Requires: no other stream of that replica is; CheckEpochs.
-  void Attach(const v1::Hello& hello, absl::Time now);
+  // A stream is open. Requires: no other stream of that replica is; CheckEpochs, and not HasOtherToken. The answer: of
+  // how many slots the replica holds records of an ownership that was not its own; those are not believed.
+  size_t Attach(const v1::Hello& hello, std::string_view token_digest, absl::Time now);
+  // The name is a member's, or that of one that is attached, who has another token.
+  bool HasOtherToken(const v1::Member& member, std::string_view token_digest) const;
   void Detach(const v1::Member& member, absl::Time now);
   void Release(const v1::Member& member, const v1::Released& released);
   // It is no member any more, unless nobody else is there.
@@ -154,6 +159,7 @@ class Ownership {
     bool leaving = false;
     bool keeps_records = false;
     bool awaited = false;          // Saved as a member by the last leader, and not seen since.
+    std::string token_digest;      // Empty: not known.
     absl::Time since;              // Attached or detached.
     std::vector<int64_t> held;     // By slot: epoch of the records that it has; empty = of none.
     std::vector<int64_t> history;  // The same, where it has nothing else.
@@ -166,11 +172,13 @@ class Ownership {
   void Activate(int service, absl::Time now);
   absl::Time FormationEnd(int service, absl::Time first) const;
   v1::Assignment Wanted() const;
+  size_t TakeHeld(const v1::Hello& hello, Replica& replica) const;
 
   const OwnershipOptions options_;
   std::map<Key, Replica> replicas_;
   std::vector<v1::ServiceKind> expired_;
   v1::Assignment assignment_;
+  PastMembers past_;
   int64_t highest_seen_ = 0;
   absl::Time next_overdue_ = absl::InfiniteFuture();  // Of the slots that wait for their release.
   std::array<std::vector<Slot>, kServiceKinds> slots_;

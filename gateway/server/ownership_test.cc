@@ -52,7 +52,7 @@ class OwnershipTest : public ::testing::Test {
     return reconciled;
   }
   void Attach(Ownership& ownership, const v1::Member& member, int64_t last_epoch, absl::Time at) {
-    ownership.Attach(Hello(member, last_epoch), at);
+    ownership.Attach(Hello(member, last_epoch), "digest", at);
   }
   std::map<std::string, int> Share(const Ownership& ownership) {
     std::map<std::string, int> share;
@@ -332,7 +332,7 @@ TEST_F(OwnershipTest, ANewLeaderDoesNotKnowWhatWritesAreUnderWay) {
   after.Restore(saved, now);
   EXPECT_TRUE(after.Get(kJob, 7).state == SlotState::kDraining);
   after.NoteDrained(kJob, 7);
-  after.Attach(Hello(Replica("r-0"), 1, 1), now);
+  after.Attach(Hello(Replica("r-0"), 1, 1), "digest", now);
   EXPECT_FALSE(after.NoteOpened(kJob, 7)) << "it has not moved";
 }
 
@@ -370,7 +370,7 @@ TEST_F(OwnershipTest, ADiskFromBeforeTheLastMoveHasNoRecords) {
   Reconcile(ownership, now + absl::Seconds(5));
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
   ownership.Detach(Replica("r-1"), now + absl::Seconds(6));
-  ownership.Attach(Hello(Replica("r-0", "b"), 2, 1), now + absl::Seconds(6));
+  ownership.Attach(Hello(Replica("r-0", "b"), 2, 1), "digest", now + absl::Seconds(6));
   Reconcile(ownership, now + absl::Seconds(11));
   ASSERT_EQ(ownership.Get(kJob, 7).owner.replica, "r-0");
   const auto source = ownership.FindSource(kJob, 7);
@@ -384,7 +384,7 @@ TEST_F(OwnershipTest, AnotherIncarnationOnTheSameDiskHasItsRecords) {
   Reconcile(ownership, now);
   // Its first batches were never acknowledged: what its disk says decides.
   ownership.Detach(Replica("r-0"), now);
-  ownership.Attach(Hello(Replica("r-0", "b"), 1, 1), now);
+  ownership.Attach(Hello(Replica("r-0", "b"), 1, 1), "digest", now);
   Reconcile(ownership, now);
   const auto source = ownership.FindSource(kJob, 7);
   EXPECT_EQ(source.replica, "r-0");
@@ -405,7 +405,7 @@ TEST_F(OwnershipTest, ANewLeaderGoesOnWhereTheLastOneStopped) {
   EXPECT_EQ(after.assignment().epoch(), 2);
   EXPECT_EQ(Share(after), share);
   EXPECT_FALSE(Reconcile(after, now + absl::Seconds(4)).assignment) << "each has the grace period";
-  after.Attach(Hello(Replica("r-0"), 2, 1), now + absl::Seconds(4));
+  after.Attach(Hello(Replica("r-0"), 2, 1), "digest", now + absl::Seconds(4));
   EXPECT_FALSE(Reconcile(after, now + absl::Seconds(4)).assignment);
   uint32_t mine = 0;
   while (after.Get(kJob, mine).owner.replica != "r-0") ++mine;
@@ -425,9 +425,9 @@ TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
   after.Restore(saved, now);
   uint32_t mine = 0;
   while (after.Get(kJob, mine).owner.replica != "r-0") ++mine;
-  after.Attach(Hello(Replica("r-0"), 1), now);
+  after.Attach(Hello(Replica("r-0"), 1), "digest", now);
   EXPECT_TRUE(after.FindSource(kJob, mine).wait) << "the slot may have been on its way from r-1";
-  after.Attach(Hello(Replica("r-1"), 1), now);
+  after.Attach(Hello(Replica("r-1"), 1), "digest", now);
   EXPECT_FALSE(after.FindSource(kJob, mine).wait);
   EXPECT_EQ(after.FindSource(kJob, mine).replica, "");
 }
@@ -444,7 +444,7 @@ TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
   after.Restore(saved, now);
   v1::Hello hello = Hello(Replica("r-1"));
   hello.set_keeps_records(true);
-  after.Attach(hello, now);
+  after.Attach(hello, "digest", now);
   Reconcile(after, now);
   EXPECT_EQ(after.Get(kJob, 7).owner.replica, "r-1");
   EXPECT_TRUE(after.HadRecords(kJob, 7));
@@ -452,7 +452,7 @@ TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
 
 TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   Ownership ownership({.formation = absl::ZeroDuration()});
-  ownership.Attach(Hello(Replica("r-0")), now);
+  ownership.Attach(Hello(Replica("r-0"), 5), "digest", now);  // Whose slots were whose until then is lost.
   Reconcile(ownership, now);
   v1::Hello old = Hello(Replica("r-1"), 5, 3);
   old.mutable_held(0)->mutable_slots()->Truncate(2);  // 0 and 1 in full, of 2 the history.
@@ -460,7 +460,7 @@ TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   history.set_epoch(2);
   history.set_only_history(true);
   history.add_slots(2);
-  ownership.Attach(old, now);
+  ownership.Attach(old, "digest", now);
   ownership.Leave(Replica("r-1"));
   Reconcile(ownership, now);
   const auto told = [&](uint32_t slot) {
@@ -489,6 +489,72 @@ TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   EXPECT_EQ(told(2), (Told{{"r-1", 2}})) << "of another epoch";
   ownership.Detach(Replica("r-1"), now);
   EXPECT_TRUE(told(1).empty()) << "nobody to ask";
+}
+
+TEST_F(OwnershipTest, RecordsAreBelievedOfWhoeverHadTheSlotInThatEpoch) {
+  Ownership before({.formation = absl::ZeroDuration()});
+  Attach(before, Replica("r-0"), 0, now);
+  Attach(before, Replica("r-1"), 0, now);
+  Reconcile(before, now);
+  before.Leave(Replica("r-1"));
+  Reconcile(before, now);
+  const int64_t shared = 1, alone = 2;
+  const auto share = [&] {
+    Ownership first({.formation = absl::ZeroDuration()});
+    Attach(first, Replica("r-0"), 0, now);
+    Attach(first, Replica("r-1"), 0, now);
+    const storage::v1::AssignmentRecord kept = saved;
+    Reconcile(first, now);
+    saved = kept;
+    return Share(first);
+  }();
+  const struct {
+    const char* replica;
+    int64_t epoch;
+    size_t refused;
+  } rows[] = {
+      {"r-0", shared, static_cast<size_t>(share.at("r-1"))},
+      {"r-1", shared, static_cast<size_t>(share.at("r-0"))},
+      {"r-2", shared, kSlotCount},
+      {"r-0", alone, 0},
+      {"r-1", alone, kSlotCount},
+      {"r-2", alone, kSlotCount},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(std::string(row.replica) + " in epoch " + std::to_string(row.epoch));
+    Ownership after({.formation = absl::ZeroDuration()});
+    after.Restore(saved, now);
+    EXPECT_EQ(after.Attach(Hello(Replica(row.replica), 2, row.epoch), "digest", now), row.refused);
+    size_t held = 0;
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) held += after.Holds(Replica(row.replica), slot) ? 1 : 0;
+    EXPECT_EQ(held, kSlotCount - row.refused);
+  }
+}
+
+TEST_F(OwnershipTest, AnEpochThatWasNeverSavedIsBelievedOfMembersAlone) {
+  Ownership before({.formation = absl::ZeroDuration()});
+  EXPECT_TRUE(before.CheckEpochs(Hello(Replica("r-1"), 41)).ok()) << "nothing is saved";
+  Attach(before, Replica("r-0"), 0, now);
+  Reconcile(before, now);
+  Ownership after({.formation = absl::ZeroDuration()});
+  after.Restore(saved, now);
+  EXPECT_TRUE(after.CheckEpochs(Hello(Replica("r-0"), 41)).ok()) << "what was saved last may be lost";
+  EXPECT_TRUE(after.CheckEpochs(Hello(Replica("r-1"), 1)).ok());
+  EXPECT_EQ(after.CheckEpochs(Hello(Replica("r-1"), 2)).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(after.CheckEpochs(Hello(Replica("r-1"), 0, 2)).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(OwnershipTest, ANameIsItsTokensAlsoForTheNextLeader) {
+  Ownership before({.formation = absl::ZeroDuration()});
+  Attach(before, Replica("r-0"), 0, now);
+  Reconcile(before, now);
+  Ownership after({.formation = absl::ZeroDuration()});
+  after.Restore(saved, now);
+  EXPECT_TRUE(after.HasOtherToken(Replica("r-0"), "another"));
+  EXPECT_FALSE(after.HasOtherToken(Replica("r-0"), "digest"));
+  EXPECT_FALSE(after.HasOtherToken(Replica("r-1"), "another"));
+  Reconcile(after, now + absl::Seconds(5));
+  EXPECT_FALSE(after.HasOtherToken(Replica("r-0"), "another")) << "it is no member any more";
 }
 
 TEST_F(OwnershipTest, AnOwnerThatCanBeNobodyIsInvalid) {

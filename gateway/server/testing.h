@@ -165,7 +165,7 @@ class FakeReplica : public rpc::AttachSink {
     items.clear();
     return text;
   }
-  std::string token() const { return fmt::format("the secret token of {}", self_.incarnation()); }
+  std::string token() const { return fmt::format("the secret token of {}", self_.replica()); }
   v1::Owner OwnerFor(uint32_t slot) const {
     v1::Owner owner;
     owner.set_token(token());

@@ -14,6 +14,7 @@ using basalt::testing::IsOk;
 
 class WatchTest : public ::testing::Test {
  protected:
+  explicit WatchTest(const Options& options = {}) : replicas_(options) {}
   void SubmitMore(int count) {
     for (int i = 0; i < count; ++i) {
       names_.push_back(fmt::format("job-{:03}", names_.size()));
@@ -150,7 +151,13 @@ TEST_F(WatchTest, AWatchGoesOnAcrossAChangeOfLeaderAndByItsTokenAfterIt) {
   EXPECT_NE(replicas_.Topology().gateway(), leader);
 }
 
-TEST_F(WatchTest, LostRecordsAreAResetOfThoseSlotsAndASnapshot) {
+// The token was lost with the disk: the name is free once the grace period is over.
+class LostDiskTest : public WatchTest {
+ protected:
+  LostDiskTest() : WatchTest({.grace = absl::Seconds(3)}) {}
+};
+
+TEST_F(LostDiskTest, LostRecordsAreAResetOfThoseSlotsAndASnapshot) {
   ASSERT_TRUE(replicas_.ok());
   SubmitMore(18);
   follower_.Open(replicas_.job(0));
