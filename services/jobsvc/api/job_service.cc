@@ -49,6 +49,7 @@ struct Core {
   Loop& loop;
   const JobServiceParts parts;
   JobApi api;
+  rpc::ConnectionShares watches;
   const std::shared_ptr<rpc::Forwarder<JobService>> jobs;
   const std::shared_ptr<rpc::Forwarder<JobPartService>> job_parts;
 };
@@ -99,9 +100,9 @@ class JobServiceImpl final : public JobService::CallbackService {
                                      job::v1::ListJobsResponse* response) override {
     return rpc::ServeList<JobList>(core_, core_->job_parts, context, request, response, CheckLabels);
   }
-  grpc::ServerWriteReactor<job::v1::WatchJobsResponse>* WatchJobs(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<job::v1::WatchJobsResponse>* WatchJobs(grpc::CallbackServerContext* context,
                                                                   const job::v1::WatchJobsRequest* request) override {
-    return rpc::ServeWatch<WatchedJobs>(core_, *core_->parts.members, core_->job_parts, request);
+    return rpc::ServeWatch<WatchedJobs>(core_, *core_->parts.members, core_->job_parts, context, request);
   }
   grpc::ServerUnaryReactor* GetJobHistory(grpc::CallbackServerContext* context,
                                           const job::v1::GetJobHistoryRequest* request,

@@ -68,6 +68,7 @@ struct Core {
   const std::unique_ptr<Workers> workers;
   const std::unique_ptr<rpc::Members> members;
   PodGroupApi api;
+  rpc::ConnectionShares watches;
   const std::shared_ptr<rpc::Forwarder<PodGroupQueryService>> groups;
   const std::shared_ptr<rpc::Forwarder<PodGroupPartService>> parts;
 };
@@ -132,9 +133,9 @@ class QueryService final : public PodGroupQueryService::CallbackService {
                                           ListPodGroupsResponse* response) override {
     return rpc::ServeList<PodGroupList>(core_, core_->parts, context, request, response);
   }
-  grpc::ServerWriteReactor<WatchPodGroupsResponse>* WatchPodGroups(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<WatchPodGroupsResponse>* WatchPodGroups(grpc::CallbackServerContext* context,
                                                                    const WatchPodGroupsRequest* request) override {
-    return rpc::ServeWatch<WatchedPodGroups>(core_, *core_->members, core_->parts, request);
+    return rpc::ServeWatch<WatchedPodGroups>(core_, *core_->members, core_->parts, context, request);
   }
 
  private:

@@ -43,6 +43,7 @@ struct Core {
 
   runtime::TypedReplica<QueueController> workers;
   QueueApi api;
+  rpc::ConnectionShares watches;
   Loop& loop;
   const std::unique_ptr<rpc::Members> members;
   const std::shared_ptr<rpc::Forwarder<QueueService>> queues;
@@ -123,14 +124,14 @@ class Service final : public QueueService::CallbackService {
     return rpc::ServeList<QueueList>(core_, core_->parts, context, request, response);
   }
 
-  grpc::ServerWriteReactor<WatchQueuesResponse>* WatchQueues(grpc::CallbackServerContext*,
+  grpc::ServerWriteReactor<WatchQueuesResponse>* WatchQueues(grpc::CallbackServerContext* context,
                                                              const WatchQueuesRequest* request) override {
     if (const absl::Status status = CheckIsOurs(request->name()); !status.ok()) {
       return new rpc::FeedReactor<WatchQueuesResponse>(core_->loop, [status](const std::function<void()>&) {
         return std::make_unique<runtime::RefusedPart<WatchQueuesResponse>>(status);
       });
     }
-    return rpc::ServeWatch<WatchedQueues>(core_, *core_->members, core_->parts, request);
+    return rpc::ServeWatch<WatchedQueues>(core_, *core_->members, core_->parts, context, request);
   }
 
  private:

@@ -4,8 +4,8 @@
 // members, a watch of all of them, and what concerns this replica alone here.
 //
 // `Core` is what the services of a replica share, and what each call holds until it is over. It has `Loop& loop`, on
-// which calls are handled, and `api`, whose methods take a request and a Done that they call on any thread; its
-// WatchPart makes the feed of a part.
+// which calls are handled, `ConnectionShares watches` where it serves any, and `api`, whose methods take a request and
+// a Done that they call on any thread; its WatchPart makes the feed of a part.
 //
 // Heavy (gRPC), as forward.h.
 #include <fmt/format.h>
@@ -17,7 +17,9 @@
 
 #include "absl/status/status.h"
 #include "common/base/slots.h"
+#include "common/base/status.h"
 #include "common/rpc/error_details.h"
+#include "common/rpc/grpc/forward/connection_shares.h"
 #include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
@@ -85,15 +87,25 @@ grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
 }
 
 // Serves WatchPart of all members' APIs as one feed. `Watched`: see common/rpc/watch/merged_watch.h.
+// RESOURCE_EXHAUSTED: the connection has taken its share of `core->watches` (ConnectionShares).
 template <typename Watched, typename Core, typename PartService>
 grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shared_ptr<Core>& core,
                                                                  const Members& members,
                                                                  const std::shared_ptr<Forwarder<PartService>>& parts,
+                                                                 const grpc::CallbackServerContext* context,
                                                                  const typename Watched::Request* request) {
-  if (const absl::Status wrong = CheckRequest(*request); !wrong.ok()) {
-    return new RefusedFeed<typename Watched::Response>(wrong);
+  using Refused = RefusedFeed<typename Watched::Response>;
+  if (const absl::Status wrong = CheckRequest(*request); !wrong.ok()) return new Refused(wrong);
+  const std::string connection = context->peer();
+  if (!core->watches.Take(connection)) {
+    return new Refused(
+        MakeStatus(absl::StatusCode::kResourceExhausted,
+                   fmt::format("this connection has {} watches open, which is its share: end some of them",
+                               core->watches.most())));
   }
-  const auto local = [core](const typename Watched::PartRequest& part, std::function<void()> notify) {
+  // Given back when the last who may begin a part of it has gone.
+  const std::shared_ptr<void> share(nullptr, [core, connection](void*) { core->watches.GiveBack(connection); });
+  const auto local = [core, share](const typename Watched::PartRequest& part, std::function<void()> notify) {
     return core->api.WatchPart(part, std::move(notify));
   };
   return WatchAll<Watched>(core->loop, members, parts, *request, local,
