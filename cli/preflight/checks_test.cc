@@ -205,7 +205,7 @@ TEST(PreflightTest, TheRightToSetFinalizersOfOwnersIsAskedForAndItsWantIsAWarnin
 
 TEST(PreflightTest, ARightOnOneObjectIsAskedForByItsName) {
   const auto rights = ReadRights(
-      "kind: Role\nmetadata: {namespace: n}\nrules: [{apiGroups: [g], resources: [leases], resourceNames: [one], "
+      "kind: Role\nmetadata: {namespace: team}\nrules: [{apiGroups: [g], resources: [leases], resourceNames: [one], "
       "verbs: [get]}]\n");
   ASSERT_TRUE(rights.ok()) << rights.status();
   ASSERT_EQ(rights->size(), 1u);
@@ -214,7 +214,7 @@ TEST(PreflightTest, ARightOnOneObjectIsAskedForByItsName) {
   Findings findings;
   ASSERT_TRUE(CheckRights(api, *rights, "a", findings).ok());
   EXPECT_EQ(api.reviewed_name, "one");
-  EXPECT_EQ(Of(findings, "right to leases.g one in n").result, Result::kOk);
+  EXPECT_EQ(Of(findings, "right to leases.g one in team").result, Result::kOk);
 }
 
 TEST(PreflightTest, ThePluginsRolesAreSaidToBeBoundWhereTheyAre) {
