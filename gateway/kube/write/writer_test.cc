@@ -471,7 +471,7 @@ TEST_F(WriterTest, ADestroyedWriterIsSilent) {
 TEST_F(WriterTest, AReadIsRepeatedWhateverHappenedToIt) {
   v1::GetRequest request;
   request.mutable_resource()->set_version("v1");
-  request.mutable_resource()->set_plural("secrets");
+  request.mutable_resource()->set_plural("configmaps");
   request.set_namespace_("n");
   request.set_name("s");
   std::vector<absl::StatusOr<v1::GetResponse>> answers;
@@ -479,12 +479,12 @@ TEST_F(WriterTest, AReadIsRepeatedWhateverHappenedToIt) {
     writer().Get(request, [&](absl::StatusOr<v1::GetResponse> answer) { answers.push_back(std::move(answer)); });
   };
   get();
-  EXPECT_EQ(client_.last().request().target, "/api/v1/namespaces/n/secrets/s?timeout=10s");
+  EXPECT_EQ(client_.last().request().target, "/api/v1/namespaces/n/configmaps/s?timeout=10s");
   client_.last().End(absl::UnknownError("reset"));
   time_.Advance(absl::Seconds(1));
   client_.last().Answer(429, "", {{"Retry-After", "1"}});
   time_.Advance(absl::Seconds(2));
-  const std::string body = R"({"kind":"Secret","metadata":{"name":"s","uid":"u","resourceVersion":"3"},"data":{}})";
+  const std::string body = R"({"kind":"ConfigMap","metadata":{"name":"s","uid":"u","resourceVersion":"3"},"data":{}})";
   client_.last().Answer(200, body);
   time_.RunDueTasks();
   ASSERT_EQ(answers.size(), 1U);

@@ -49,7 +49,7 @@ class WriterWindowTest : public ::testing::Test {
   void Get() {
     v1::GetRequest request;
     request.mutable_resource()->set_version("v1");
-    request.mutable_resource()->set_plural("secrets");
+    request.mutable_resource()->set_plural("configmaps");
     request.set_namespace_("n");
     request.set_name("s");
     writer().Get(request, [](const absl::StatusOr<v1::GetResponse>&) {});
