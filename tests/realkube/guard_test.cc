@@ -15,12 +15,16 @@ using ::testing::HasSubstr;
 
 constexpr char kAccount[] = "system:serviceaccount:basalt-system:basalt-gateway";
 
-std::string Owned(const std::string& kind, const std::string& api_version) {
-  return fmt::format("ownerReferences: [{{apiVersion: {}, kind: {}, name: j, uid: u, controller: true}}]", api_version,
-                     kind);
-}
+constexpr char kJob[] = R"(apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: j, namespace: default}
+spec: {tasks: [{name: t, replicas: 1, template: {spec: {containers: [{name: c, image: i}]}}}]}
+)";
 
-const std::string kOfJob = Owned("Job", "batch.volcano.sh/v1alpha1");
+std::string Owned(const std::string& api_version, const std::string& uid) {
+  return fmt::format("ownerReferences: [{{apiVersion: {}, kind: Job, name: j, uid: {}, controller: true}}]",
+                     api_version, uid);
+}
 
 std::string Pod(const std::string& ns, const std::string& name, const std::string& meta) {
   return fmt::format(
@@ -62,20 +66,25 @@ class GuardTest : public ::testing::Test {
 
 TEST_F(GuardTest, TheGatewayTouchesOnlyWhatAJobControls) {
   const std::string not_controlled = "only what a Job of batch.volcano.sh controls";
-  const std::string batch = Owned("Job", "batch/v1");
-  EXPECT_EQ(AsGateway(Pod("default", "p", kOfJob)), "");
+  Create(kJob);
+  // Of a job that is there: the garbage collector takes what has another owner.
+  const auto uid = cluster_->Kubectl({"get", "jobs.batch.volcano.sh", "j", "-o", "jsonpath={.metadata.uid}"});
+  ASSERT_THAT(uid, IsOk());
+  const std::string of_job = Owned("batch.volcano.sh/v1alpha1", *uid);
+  const std::string batch = Owned("batch/v1", *uid);
+  EXPECT_EQ(AsGateway(Pod("default", "p", of_job)), "");
   EXPECT_THAT(AsGateway(Pod("default", "p", "")), HasSubstr(not_controlled));
   EXPECT_THAT(AsGateway(Pod("default", "p", batch)), HasSubstr(not_controlled));
-  EXPECT_THAT(AsGateway(Pod("kube-system", "p", kOfJob)), HasSubstr("no system namespace: kube-system"));
+  EXPECT_THAT(AsGateway(Pod("kube-system", "p", of_job)), HasSubstr("no system namespace: kube-system"));
   const auto secret = [](const std::string& name, const std::string& meta) {
     return fmt::format("apiVersion: v1\nkind: Secret\nmetadata: {{name: {}, namespace: default{}{}}}\n", name,
                        meta.empty() ? "" : ", ", meta);
   };
-  EXPECT_EQ(AsGateway(secret("j-ssh", kOfJob)), "");
-  EXPECT_THAT(AsGateway(secret("j-token", kOfJob)), HasSubstr("ends in -ssh"));
+  EXPECT_EQ(AsGateway(secret("j-ssh", of_job)), "");
+  EXPECT_THAT(AsGateway(secret("j-token", of_job)), HasSubstr("ends in -ssh"));
   EXPECT_THAT(AsGateway(secret("j-ssh", "")), HasSubstr(not_controlled));
 
-  Create(secret("deploy-ssh", "") + "---\n" + Pod("default", "web", "") + "---\n" + Pod("default", "own", kOfJob));
+  Create(secret("deploy-ssh", "") + "---\n" + Pod("default", "web", "") + "---\n" + Pod("default", "own", of_job));
   EXPECT_THAT(Ask({"delete", "secret", "deploy-ssh", "--dry-run=server"}), HasSubstr(not_controlled));
   EXPECT_THAT(Ask({"delete", "pod", "web", "--dry-run=server"}), HasSubstr(not_controlled));
   EXPECT_EQ(Ask({"delete", "pod", "own", "--dry-run=server"}), "");
