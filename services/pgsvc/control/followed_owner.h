@@ -72,8 +72,8 @@ class FollowedOwner {
 
   std::unique_ptr<kube::v1::Workload> workload_;  // Null: none is shown.
   bool is_compared_ = false;                      // The group is as the workload and the newest pod say.
-  OwnerFacts others_;                             // Of the last comparison: owners that are not shown.
-  bool are_others_new_ = false;                   // They were read since that comparison.
+  OwnerFacts others_;                             // Owners that are not shown, as they were read last.
+  bool are_others_new_ = false;                   // They were read since the last comparison.
   std::string warning_;                           // That was reported last.
   Retry retry_{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
 };

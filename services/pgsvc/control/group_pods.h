@@ -20,7 +20,7 @@ bool SaysHowTheGroupIs(std::string_view group, const kube::v1::Pod& pod);
 // By the time of creation; times of Kubernetes are whole seconds, and the UID decides between equal ones.
 bool IsNewer(const kube::v1::Pod& a, const kube::v1::Pod& b);
 
-// By which pods of a StatefulSet say which of its revisions made them (podgroup spec 4.3); empty: the pod does not.
+// The revision of the StatefulSet that made the pod (podgroup spec 4.3); empty: the pod has no such label.
 std::string RevisionOf(const kube::v1::Pod& pod);
 // Whether `a` comes before `b` in saying how the group is to be, where the owner rolls that revision out.
 bool SpeaksBefore(const kube::v1::Pod& a, const kube::v1::Pod& b, std::string_view revision);
@@ -41,8 +41,8 @@ class GroupPods {
 
   // A pod that needs the group, which is not there; null: none does.
   const kube::v1::Pod* FirstLacking(std::string_view group) const;
-  // Of the pods that say how the group is to be the newest (weakness W16), of that revision where there is one; null:
-  // none does.
+  // The newest of the pods that say how the group is to be (weakness W16), and the newest of that revision where there
+  // is one; null: no pod says it.
   const kube::v1::Pod* Newest(const std::string& revision) const;
   // A pod is neither Succeeded nor Failed.
   bool has_unfinished() const { return unfinished_ > 0; }
@@ -64,7 +64,7 @@ class GroupPods {
   All pods_;
   int64_t lacking_ = 0;
   int64_t unfinished_ = 0;
-  std::map<std::string, std::set<Age>> ages_;  // Of those that say how the group is to be, by revision; never empty.
+  std::map<std::string, std::set<Age>> ages_;  // Pods that say how the group is to be, by revision; no set is empty.
   std::set<std::string> to_bind_;
   std::set<std::string> binding_;
 };

@@ -22,8 +22,7 @@ class MissingGroup {
 
   using Pods = std::map<std::string, kube::v1::Pod>;  // By UID.
 
-  // Of the group, which is not there: the pods that are to be warned now, each once. `waits`: whether the pod waits for
-  // the group.
+  // The pods that are to be warned now, each once, that the group is not there. `waits`: whether the pod waits for it.
   using Waits = std::function<bool(const kube::v1::Pod& pod)>;
   std::vector<const kube::v1::Pod*> PodsToWarn(const Pods& pods, const Waits& waits, absl::Time now);
   // When there may be pods to warn; InfiniteFuture: none wait.

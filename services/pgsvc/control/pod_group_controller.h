@@ -103,7 +103,7 @@ class PodGroupController : public runtime::Controller {
     absl::Time going_until = absl::InfinitePast();  // So long its pods may go, too, or be left behind.
     std::optional<absl::Time> empty_since;
     bool have_pods_moved = false;  // To other groups, since the last pod came.
-    std::string group_maker;       // As it was read of the owner, which no watch shows: OwnerFact::group_maker.
+    std::string group_maker;       // OwnerFact::group_maker of an owner that was read, as no watch shows it.
     MissingGroup missing;
     QueueProblem queue_problem;
     std::deque<Waiter> waiters;
@@ -165,7 +165,7 @@ class PodGroupController : public runtime::Controller {
   bool ReadsAnotherOwner(const std::string& key, Group& group);
   // Without its owners the group would be for ever: whoever has taken them away is undone.
   void RestoreOwners(const std::string& key, Group& group);
-  // One of ours that has been without pods for a while, and for nothing.
+  // Deletes a group of ours that has been without pods for a while, and for nothing.
   void DeleteEmpty(const std::string& key, Group& group);
   void SendForOwner(const std::string& key, Group& group, gateway::v1::WriteRequest request, GroupDecision decision);
   void OnOwnerWritten(const std::string& key, Group& group, const runtime::WriteOutcome& outcome);

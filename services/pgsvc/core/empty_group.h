@@ -13,8 +13,8 @@ namespace basalt::pgsvc {
 // pods. A job may be called "podgroup", so that the name alone does not tell.
 bool IsMadeForPods(const kube::v1::PodGroup& group);
 
-// In words, whose controller makes the groups of the owner's pods itself: "LeaderWorkerSet lws". Empty: nobody's does.
-// `owners`: the owner references of the owner of pods.
+// The controller among these owners of a workload, in words ("LeaderWorkerSet lws"), where that controller makes the
+// groups of the workload's pods itself. Empty: it does not, or there is none.
 std::string MakerOfGroups(const google::protobuf::RepeatedPtrField<kube::v1::OwnerReference>& owners);
 
 // In words, for the Event of such a pod that names no group.

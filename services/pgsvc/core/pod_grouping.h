@@ -15,7 +15,7 @@ namespace basalt::pgsvc {
 // `podgroup-<controller UID>`, or the pod's own UID where it has no controller (podgroup spec 5).
 std::string GroupName(const kube::v1::Pod& pod);
 
-// A controller of plain pods names the groups so that it makes: `podgroup-<UUID>`.
+// Whether a controller of plain pods gives such a name to a group: `podgroup-<UUID>`.
 bool IsPlainGroupName(std::string_view name);
 
 // Finished, well or not.
@@ -63,7 +63,7 @@ struct GroupingOptions {
   bool alternative_queue_keys = true;  // The seed's keys beside upstream's (podgroup spec 11, rows 2 and 3).
 };
 
-// Annotation of ours on a group: the labels that it has of its pods.
+// Our annotation on a group, which lists the labels that the group has from its pods.
 inline constexpr std::string_view kInheritedLabelsKey = "basalt.dev/inherited-labels";
 
 // What the group is to have of a pod and its owner. What they do not say is left out, and left alone in a group that is

@@ -216,7 +216,7 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   }
   TakeLeast(space, name, group, emitter_->LeastPodsOf(grouping));
   RenderedGroup rendered = Render(space, *plan);
-  // Such an owner takes its references away itself where it leaves its pods behind.
+  // An owner that goes and leaves its pods behind takes its references away itself.
   const GroupOwner& owner = grouping.owner;
   if (space.objects.IsGoing(owner.api_version, owner.kind, owner.name)) {
     ObjectIn(rendered.object, "metadata").erase("ownerReferences");

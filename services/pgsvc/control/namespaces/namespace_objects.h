@@ -71,7 +71,7 @@ class NamespaceObjects {
   const kube::v1::Pod* FindPod(std::string_view name) const;
   // A pod that is here names the group.
   bool IsNamed(std::string_view group) const { return named_.contains(group); }
-  // One that is neither over nor being deleted does.
+  // A pod that names the group is neither over nor being deleted.
   bool IsNamedByActive(std::string_view group) const {
     const auto named = named_.find(group);
     return named != named_.end() && named->second.active > 0;
