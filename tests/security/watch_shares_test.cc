@@ -2,6 +2,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <list>
 #include <memory>
 
@@ -29,6 +30,10 @@ class WatchSharesTest : public SuiteTest {};
 TEST_F(WatchSharesTest, AConnectionHasItsShareOfTheWatchesAndOthersHaveTheirs) {
   const std::string address = AddressOf(gateway::v1::SERVICE_KIND_JOB);
   const auto greedy = job::v1::JobService::NewStub(Connect(address));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  job::v1::ListJobsResponse none;
+  ASSERT_TRUE(greedy->ListJobs(&context, {}, &none).ok()) << "it waits until all slots are open";
   std::list<Watch> watches;
   for (int i = 0; i < kShare; ++i) ASSERT_TRUE(watches.emplace_back(*greedy).Begins()) << i;
   Watch beyond(*greedy);
