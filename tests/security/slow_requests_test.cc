@@ -69,8 +69,8 @@ class Probes {
 
 class SlowRequestsTest : public SuiteTest {
  protected:
-  // Again and again beside the probes; `codes`: how each of its calls may end. Of the rounds of probes that a whole call
-  // or more lay beside, the slowest counts.
+  // Again and again beside the probes; `codes`: how each of its calls may end. Of the rounds of probes that a whole
+  // call or more lay beside, the slowest counts.
   void Attack(const std::string& what, const Call& probe, const Call& attack, const std::set<grpc::StatusCode>& codes) {
     SCOPED_TRACE(what);
     Probes probes(probe);
