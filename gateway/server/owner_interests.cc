@@ -50,6 +50,7 @@ class OwnerInterests::Kind final : public KindListener {
     if (entry.sessions.empty()) ++asked_;
     if (std::find(entry.sessions.begin(), entry.sessions.end(), &session) == entry.sessions.end()) {
       entry.sessions.push_back(&session);
+      ++asked_by_[&session];
     }
     if (CanAnswer(entry)) return owner_.tell_(session, key, AnswerFor(*asked));
     if (state_ == State::kListed) Read(*asked);
@@ -62,6 +63,7 @@ class OwnerInterests::Kind final : public KindListener {
     for (Asked& asked : entries_) Leave(asked, session);
   }
   bool is_asked_for() const { return asked_ > 0; }
+  bool IsAskedForBy(const Session& session) const { return asked_by_.contains(&session); }
   void Linger(std::function<void()> end) {
     if (linger_ == kNoTimer) linger_ = owner_.loop_.RunAfter(kLinger, std::move(end));
   }
@@ -293,7 +295,10 @@ class OwnerInterests::Kind final : public KindListener {
 
   void Leave(Asked& asked, Session& session) {
     Entry& entry = asked.second;
-    if (std::erase(entry.sessions, &session) == 0 || !entry.sessions.empty()) return;
+    if (std::erase(entry.sessions, &session) == 0) return;
+    const auto by = asked_by_.find(&session);
+    if (--by->second == 0) asked_by_.erase(by);
+    if (!entry.sessions.empty()) return;
     --asked_;
     entry.kept_until = owner_.loop_.Now() + kKept;
     unasked_.emplace(entry.kept_until, asked.first);
@@ -317,6 +322,7 @@ class OwnerInterests::Kind final : public KindListener {
   bool is_namespaced_ = true;
   Entries entries_;
   size_t asked_ = 0;                               // Entries that somebody asks for.
+  std::map<const Session*, size_t> asked_by_;      // Entries that each asks for.
   std::set<std::pair<absl::Time, Name>> unasked_;  // The others, by when they are dropped.
   std::deque<Name> to_read_;
   size_t reads_ = 0;           // Under way.
@@ -334,11 +340,29 @@ OwnerInterests::OwnerInterests(Loop& loop, KubeAccess& kube, Tell tell)
 
 OwnerInterests::~OwnerInterests() = default;
 
-absl::StatusOr<OwnerInterests::Kind*> OwnerInterests::FindOrMake(const Session&, const std::string& watch) {
+size_t OwnerInterests::CountKindsOf(const Session& session) const {
+  return static_cast<size_t>(std::count_if(
+      kinds_.begin(), kinds_.end(), [&session](const auto& kind) { return kind.second->IsAskedForBy(session); }));
+}
+
+bool OwnerInterests::DropOneThatLingers() {
+  const auto lingers =
+      std::find_if(kinds_.begin(), kinds_.end(), [](const auto& kind) { return !kind.second->is_asked_for(); });
+  if (lingers == kinds_.end()) return false;
+  kinds_.erase(lingers);
+  return true;
+}
+
+absl::StatusOr<OwnerInterests::Kind*> OwnerInterests::FindOrMake(const Session& session, const std::string& watch) {
   BASALT_ASSIGN_OR_RETURN(OwnerKind named, OwnerKindOf(watch));
   const auto known = kinds_.find(watch);
+  if (known != kinds_.end() && known->second->IsAskedForBy(session)) return known->second.get();
+  if (CountKindsOf(session) >= kMostKindsOfOne) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      fmt::format("this replica has {} kinds of owners watched, which is its share", kMostKindsOfOne));
+  }
   if (known != kinds_.end()) return known->second.get();
-  if (kinds_.size() >= kMostKinds) {
+  if (kinds_.size() >= kMostKinds && !DropOneThatLingers()) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       fmt::format("{} kinds of owners are watched already", kMostKinds));
   }

@@ -31,6 +31,8 @@ class OwnerInterests {
 
   // A bound, since every user who may create a pod may name any kind as the owner of the pod.
   static constexpr size_t kMostKinds = 300;
+  // One session's share of them, so that one replica leaves room for the others.
+  static constexpr size_t kMostKindsOfOne = 150;
   // For how long a kind stays under watch that nobody asks for.
   static constexpr absl::Duration kLinger = absl::Minutes(10);
   // For how long an object is kept that nobody asks for: a replica that starts again asks for the same ones.
@@ -57,8 +59,11 @@ class OwnerInterests {
  private:
   class Kind;
 
-  // The kind under watch; or why the session must not have it watched.
+  // The kind under watch; or why the session must not have it watched. Where there are as many as there may be, one
+  // that nobody asks for any more makes room.
   absl::StatusOr<Kind*> FindOrMake(const Session& session, const std::string& watch);
+  size_t CountKindsOf(const Session& session) const;
+  bool DropOneThatLingers();
   void LingerIfUnwanted(const std::string& watch);
 
   Loop& loop_;

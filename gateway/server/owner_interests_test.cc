@@ -360,11 +360,39 @@ TEST_F(OwnerInterestsTest, WhatCannotBeToldIsUnreadableAndEndsNoStream) {
     EXPECT_EQ(a.TakeText(), "ns/token token@0") << watch;
     Ask(a, "token", true, watch);
   }
-  for (size_t i = 0; i <= OwnerInterests::kMostKinds; ++i) {
-    Ask(a, "x", false, fmt::format("objects/example.com/v1/Kind{}", i));
+}
+
+TEST_F(OwnerInterestsTest, AReplicaHasItsShareOfTheKinds) {
+  const auto kind = [](size_t i) { return fmt::format("objects/example.com/v1/Kind{}", i); };
+  FakeReplica& greedy = Attach("r-0");
+  for (size_t i = 0; i <= OwnerInterests::kMostKindsOfOne; ++i) Ask(greedy, "x", false, kind(i));
+  EXPECT_EQ(greedy.TakeText(), "ns/x x@0") << "the one too many";
+  EXPECT_FALSE(greedy.closed.has_value());
+  EXPECT_THAT(kube.searched, SizeIs(OwnerInterests::kMostKindsOfOne));
+  Ask(greedy, "y", false, kind(0));
+  EXPECT_EQ(greedy.TakeText(), "") << "of a kind that it has, it may ask for more";
+  FakeReplica& other = Attach("r-1");
+  Ask(other, "x", false, kind(1000));
+  EXPECT_EQ(other.TakeText(), "") << "the others have theirs";
+  Ask(greedy, "x", true, kind(1));
+  Ask(greedy, "x", false, kind(OwnerInterests::kMostKindsOfOne));
+  EXPECT_EQ(greedy.TakeText(), "") << "what is withdrawn is given back";
+}
+
+TEST_F(OwnerInterestsTest, KindsThatNobodyAsksForAnyMoreMakeRoom) {
+  const auto kind = [](size_t i) { return fmt::format("objects/example.com/v1/Kind{}", i); };
+  size_t next = 0;
+  for (const char* name : {"r-0", "r-1"}) {
+    FakeReplica& replica = Attach(name);
+    for (size_t i = 0; i < OwnerInterests::kMostKindsOfOne; ++i) Ask(replica, "x", false, kind(next++));
   }
-  EXPECT_EQ(a.TakeText(), "ns/x x@0") << "the one too many";
-  EXPECT_FALSE(a.closed.has_value());
+  FakeReplica& late = Attach("r-2");
+  Ask(late, "x", false, kind(next++));
+  EXPECT_EQ(late.TakeText(), "ns/x x@0") << "there are as many as there may be";
+  replicas[0]->Close(absl::OkStatus());
+  time.RunDueTasks();
+  for (size_t i = 0; i < 10; ++i) Ask(late, "x", false, kind(next++));
+  EXPECT_EQ(late.TakeText(), "") << "those of a replica that is gone make room";
   EXPECT_THAT(kube.searched, SizeIs(OwnerInterests::kMostKinds));
 }
 
