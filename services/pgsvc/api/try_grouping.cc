@@ -123,6 +123,7 @@ TriedGroup GroupOf(const Tried& tried, const ObjectSet& objects, podgroup::v1::T
     losses = std::move(written.losses);
   } else {
     group.set_manifest(ToText(KaiGroupOf(plan)));
+    losses = KaiLossesOf(plan);
   }
   AddReasons(plan, group);
   for (const std::string& loss : losses) group.add_losses(loss);

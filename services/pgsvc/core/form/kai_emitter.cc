@@ -27,6 +27,8 @@ bool KaiEmitter::IsOurs(const ObservedGroup& observed, const Grouping& wanted) c
   const kube::v1::ObjectMeta& meta = observed.object.meta();
   if (FindKey(meta.annotations(), kube::kKaiTopOwnerKey)) return true;
   const auto& owners = meta.owner_references();
+  // Somebody has made the group by hand, or has taken its owner away.
+  if (owners.empty() && !wanted.owner.uid.empty() && meta.name().ends_with(wanted.owner.uid)) return true;
   return std::any_of(owners.begin(), owners.end(),
                      [&wanted](const auto& owner) { return owner.uid() == wanted.owner.uid; });
 }
@@ -44,6 +46,7 @@ RenderedGroup KaiEmitter::Render(const Grouping& grouping) const {
   RenderedGroup rendered{.object = KaiGroupOf(grouping)};
   json::object& spec = rendered.object["spec"].as_object();
   rendered.losses = FitInto(schema(), spec);
+  for (std::string& loss : KaiLossesOf(grouping)) rendered.losses.push_back(std::move(loss));
   if (const std::string fields = GroupedFields(kOptionalOfKai, rendered.object); !fields.empty()) {
     ObjectIn(rendered.object["metadata"].as_object(), "annotations")[kube::kGroupedFieldsKey] = fields;
   }

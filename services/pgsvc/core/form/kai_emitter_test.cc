@@ -209,6 +209,10 @@ TEST(KaiGroupPatchTest, SomebodyElsesGroupIsToldFromOurs) {
   EXPECT_TRUE(KaiEmitter({}).IsOurs(stored, wanted)) << "it has the same owner";
   stored.object.mutable_meta()->mutable_owner_references(0)->set_uid("other");
   EXPECT_FALSE(KaiEmitter({}).IsOurs(stored, wanted));
+  stored.object.mutable_meta()->clear_owner_references();
+  EXPECT_TRUE(KaiEmitter({}).IsOurs(stored, wanted)) << "nobody owns it, and its name holds the UID of the owner";
+  stored.object.mutable_meta()->set_name("pg-j-of-another");
+  EXPECT_FALSE(KaiEmitter({}).IsOurs(stored, wanted));
 }
 
 TEST(LinkPatchTest, NamesGroupAndSubgroupOnce) {

@@ -59,12 +59,9 @@ void FindQueue(const RuleInput& input, ObjectView owner, Grouping& grouping) {
   }
   for (const ObjectView object : {owner, input.pod}) {
     const json::string* const project = object.Label(kProjectLabel);
-    if (project == nullptr || project->empty()) continue;
-    return SetQueueOfProject(input, *project, LabelOf(object, kProjectLabel), grouping);
+    if (project != nullptr) return SetQueueOfProject(input, *project, LabelOf(object, kProjectLabel), grouping);
   }
-  grouping.queue = kDefaultQueue;
-  grouping.sources["queue"] = "default";
-  grouping.has_default_queue = true;
+  SetQueueOfProject(input, "", "", grouping);
 }
 
 // ---- defaults of kinds (5.4, 5.5) ----
@@ -270,9 +267,14 @@ Grouping DefaultGrouping(const RuleInput& input) {
 }
 
 void SetQueueOfProject(const RuleInput& input, std::string_view project, std::string source, Grouping& grouping) {
+  grouping.has_default_queue = project.empty();
+  if (project.empty()) {
+    grouping.queue = kDefaultQueue;
+    grouping.sources["queue"] = "default";
+    return;
+  }
   const json::string* const pool = input.pod.Label(input.options.node_pool_label);
   grouping.queue = pool == nullptr ? std::string(project) : fmt::format("{}-{}", project, std::string_view(*pool));
-  grouping.has_default_queue = false;
   grouping.sources["queue"] = std::move(source);
 }
 

@@ -43,7 +43,7 @@ void SetDefaultPriority(std::string_view name, Grouping& grouping);
 Grouping InheritFromTop(const RuleInput& input, std::string_view default_priority = kTrain);
 // The default rule itself.
 Grouping DefaultGrouping(const RuleInput& input);
-// The queue of that project (5.3), which is not empty; `source`: who names it.
+// The queue of that project (5.3); of an empty one the default queue. `source`: who names it.
 void SetQueueOfProject(const RuleInput& input, std::string_view project, std::string source, Grouping& grouping);
 GroupOwner OwnerOf(ObjectView object);
 // "pg-<name>-<UID>" of the object, as a name of Kubernetes.

@@ -149,6 +149,8 @@ TEST(InheritanceTest, TheQueueIsThatOfTheOwnerThenOfThePodThenOfTheProject) {
       {"project and node pool", "  labels: {kai.scheduler/node-pool: np}\n", "  labels: {project: x}\n", "x-np"},
       {"a node pool of the owner does not count", "", "  labels: {project: x, kai.scheduler/node-pool: np}\n", "x"},
       {"an empty project is none", "", "  labels: {project: \"\"}\n", "default-queue"},
+      {"an empty project of the owner beats the pod's", "  labels: {project: pp, kai.scheduler/node-pool: n}\n",
+       "  labels: {project: \"\"}\n", "default-queue"},
       {"an annotation is no label", "", "  annotations: {kai.scheduler/queue: o}\n", "default-queue"},
   };
   for (const Case& test : cases) {

@@ -1,8 +1,11 @@
 #include "services/pgsvc/core/grouping/kai_group.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "services/pgsvc/core/grouping/group_json.h"
 
@@ -59,6 +62,14 @@ json::object KaiGroupOf(const Grouping& grouping) {
   object["metadata"] = std::move(metadata);
   object["spec"] = std::move(spec);
   return object;
+}
+
+std::vector<std::string> KaiLossesOf(const Grouping& grouping) {
+  if (!grouping.topology.name.empty() || !grouping.topology.has_level()) return {};
+  const Topology& asked = grouping.topology;
+  return {
+      fmt::format("topology level {} does nothing without annotation kai.scheduler/topology, which names a topology",
+                  asked.required.empty() ? asked.preferred : asked.required)};
 }
 
 bool HasSubGroups(ObjectView group) {

@@ -1,11 +1,16 @@
 #include "services/pgsvc/core/grouping/kai_group.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 namespace basalt::pgsvc {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Grouping Full() {
   Grouping grouping{.name = "pg-js-U", .ns = "ns"};
@@ -47,6 +52,17 @@ TEST(KaiGroupTest, AMinimumOfZeroIsWritten) {
   Grouping grouping;
   grouping.minimum = {.count = 0};
   EXPECT_EQ(ToText(KaiGroupOf(grouping).at("spec")), R"({"minMember":0,"topologyConstraint":{}})");
+}
+
+TEST(KaiGroupTest, ALevelOfATopologyThatNobodyNamesIsALoss) {
+  Grouping grouping = Full();
+  EXPECT_THAT(KaiLossesOf(grouping), IsEmpty());
+  grouping.topology = {"", "", "rack"};
+  EXPECT_THAT(KaiLossesOf(grouping), ElementsAre(HasSubstr("topology level rack does nothing without annotation "
+                                                           "kai.scheduler/topology")));
+  EXPECT_FALSE(KaiGroupOf(grouping).at("spec").at("topologyConstraint").as_object().contains("preferredTopologyLevel"));
+  grouping.topology = {};
+  EXPECT_THAT(KaiLossesOf(grouping), IsEmpty());
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ TEST(RuleTableTest, KindsAreLookedThroughInTheVersionsOfTheirRows) {
       {"run.ai", "v2alpha1", "DistributedWorkload", true},
       {"run.ai", "v2", "InferenceWorkload", true},
       {"run.ai", "v2", "DistributedInferenceWorkload", true},
+      {"run.ai", "v1", "WorkloadRunner", true},
+      {"run.ai", "v2alpha1", "WorkloadRunner", true},
       {"run.ai", "v1", "RunaiJob", false},
       {"trainer.kubeflow.org", "v1alpha1", "TrainJob", true},
       {"trainer.kubeflow.org", "v2", "TrainJob", false},
@@ -143,6 +145,31 @@ TEST(LookThroughTest, TheGroupsOfADynamoDeploymentAreGrovesAlsoBelowAWorkflow) {
       EXPECT_EQ(objects.Text(), "pg-g-podgang-g 3: a{3}; in a") << version << has_workflow;
     }
   }
+}
+
+// What stands below a WorkloadRunner is grouped as it is alone.
+TEST(LookThroughTest, AWorkloadRunnerAboveAWorkloadChangesNoGroup) {
+  const std::string runner = ObjectOf("run.ai/v2", "WorkloadRunner", "r");
+  const auto torch = [](std::string_view above) {
+    return PodOf("p", "kubeflow.org/v1", "PyTorchJob", "t",
+                 "  labels: {training.kubeflow.org/replica-type: worker}\n") +
+           ObjectOf("kubeflow.org/v1", "PyTorchJob", "t",
+                    std::string(above) + "spec: {pytorchReplicaSpecs: {Master: {}, Worker: {replicas: 3}}}\n");
+  };
+  const auto dynamo = [](std::string_view above) {
+    return PodOf("p", "grove.io/v1alpha1", "PodCliqueSet", "s", "  labels: {grove.io/podgang: g}\n") +
+           ObjectOf("grove.io/v1alpha1", "PodCliqueSet", "s",
+                    OwnedBy("nvidia.com/v1beta1", "DynamoGraphDeployment", "d")) +
+           ObjectOf("nvidia.com/v1beta1", "DynamoGraphDeployment", "d", above) +
+           ObjectOf("scheduler.grove.io/v1alpha1", "PodGang", "g",
+                    "spec: {podgroups: [{name: a, minReplicas: 3, podReferences: [{namespace: default, name: p}]}]}\n");
+  };
+  const std::string below = OwnedBy("run.ai/v2", "WorkloadRunner", "r");
+  EXPECT_EQ(Objects(torch(below) + runner).Text(), "pg-t-pytorchjob-t 4: master{1} worker{3}; in worker");
+  EXPECT_EQ(Objects(torch(below) + runner).Of().owner, Objects(torch("")).Of().owner);
+  EXPECT_EQ(Objects(dynamo(below) + runner).Text(), "pg-g-podgang-g 3: a{3}; in a");
+  EXPECT_EQ(Objects(dynamo(below) + runner).Of().annotations, Objects(dynamo("")).Of().annotations);
+  EXPECT_EQ(Objects(PodOf("p", "run.ai/v2", "WorkloadRunner", "r") + runner).Text(), "pg-p-p-uid 1");
 }
 
 TEST(LookThroughTest, WhatTheOwnerBelowLacksItHasFromTheSkippedOne) {

@@ -63,6 +63,7 @@ constexpr LookThrough kLookThrough[] = {
     {"run.ai", "*", "DistributedWorkload"},
     {"run.ai", "*", "InferenceWorkload"},
     {"run.ai", "*", "DistributedInferenceWorkload"},
+    {"run.ai", "*", "WorkloadRunner"},
     {"trainer.kubeflow.org", "v1alpha1", "TrainJob"},
     {"nvidia.com", "*", "DynamoGraphDeployment"},
 };

@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -58,6 +59,16 @@ absl::StatusOr<bool> Compare(const std::string& sign, const json::value& left, c
     return Invalid(fmt::format("{} and {} have no order", TypeOf(left), TypeOf(right)));
   }
   return sign == "<" ? order < 0 : sign == "<=" ? order <= 0 : sign == ">" ? order > 0 : order >= 0;
+}
+
+using Member = json::key_value_pair;
+
+// In the order of their keys, which jq goes by.
+std::vector<const Member*> SortedMembers(const json::value& object) {
+  std::vector<const Member*> members;
+  for (const Member& member : object.get_object()) members.push_back(&member);
+  std::sort(members.begin(), members.end(), [](const Member* a, const Member* b) { return a->key() < b->key(); });
+  return members;
 }
 
 // Characters of a text.
@@ -167,7 +178,7 @@ class Evaluation {
       return absl::OkStatus();
     }
     if (!value.is_object()) return Invalid(fmt::format("{} has no elements", TypeOf(value)));
-    for (const auto& member : value.get_object()) BASALT_RETURN_IF_ERROR(Put(member.value(), out));
+    for (const Member* const member : SortedMembers(value)) BASALT_RETURN_IF_ERROR(Put(member->value(), out));
     return absl::OkStatus();
   }
 
@@ -237,8 +248,8 @@ class Evaluation {
     if (!value.is_object()) return Invalid(fmt::format("{} has no entries", TypeOf(value)));
     BASALT_RETURN_IF_ERROR(Charge(ToText(value).size()));
     json::array entries;
-    for (const auto& [key, member] : value.get_object()) {
-      entries.push_back(json::object{{"key", key}, {"value", member}});
+    for (const Member* const member : SortedMembers(value)) {
+      entries.push_back(json::object{{"key", member->key()}, {"value", member->value()}});
     }
     return Make(json::value(std::move(entries)), out);
   }

@@ -16,7 +16,7 @@ constexpr std::string_view kObject = R"({
   "mixed": [{"r": 1}, 7],
   "metadata": {"word": "é€x", "labels": {"a.b/c": "x", "empty": ""}, "name": "n"},
   "spec": {"three": 3.0, "replicas": 3, "none": null, "off": false, "list": [{"n": "a", "r": 1}, {"n": "b", "r": 2}],
-           "map": {"k1": {"r": 4}, "k2": {"r": 5}}}})";
+           "map": {"k2": {"r": 5}, "k1": {"r": 4}}}})";
 
 // The values as texts, or the error.
 std::string Of(std::string_view text) {
@@ -45,6 +45,7 @@ TEST(ExpressionTest, MeansWhatJqMeans) {
       {".spec.list[].r", "1 2"},
       {".spec.map[].r", "4 5"},
       {".spec.map | to_entries[] | .key", R"("k1" "k2")"},
+      {".spec.map | to_entries[0].value.r", "4"},
       {".spec.missing.deeper", "null"},
       {".spec.missing // 7", "7"},
       {".spec.off // 7", "7"},

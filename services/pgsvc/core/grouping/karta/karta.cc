@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 
@@ -78,14 +79,34 @@ absl::StatusOr<std::vector<Expression>> ExpressionsOf(const json::value& part, s
   return expressions;
 }
 
+absl::StatusOr<bool> HasPodTemplate(const json::value& part, std::string_view where) {
+  constexpr std::string_view kFields[] = {"podTemplateSpecPath", "podSpecPath", "fragmentedPodSpecDefinition"};
+  const auto count = std::count_if(std::begin(kFields), std::end(kFields), [&part](std::string_view field) {
+    const json::value* const found = FindPath(part, {"specDefinition", field});
+    return found != nullptr && !found->is_null();
+  });
+  if (count <= 1) return count == 1;
+  return Wrong(fmt::format("{}.specDefinition", where),
+               fmt::format("there may be one of {}", fmt::join(std::begin(kFields), std::end(kFields), ", ")));
+}
+
+// A pod has to say of which instance it is, and the workload how its instances are called.
+absl::Status CheckInstances(const Karta::Component& component) {
+  const std::string where = fmt::format("component {}", component.name);
+  if (component.instance_ids && !component.instance_id) {
+    return Wrong(where, "instanceIdPath needs podSelector.componentInstanceSelector");
+  }
+  if (component.instance_id && !component.instance_ids) {
+    return Wrong(where, "podSelector.componentInstanceSelector needs instanceIdPath");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Karta::Component> ComponentOf(const json::value& part, const std::string& where) {
   Karta::Component component{.name = std::string(FindString(part, "name")),
                              .owner = std::string(FindString(part, "ownerRef"))};
   if (component.name.empty()) return Wrong(where + ".name", "is required");
-  for (const std::string_view field : {"podTemplateSpecPath", "podSpecPath", "fragmentedPodSpecDefinition"}) {
-    const json::value* const found = FindPath(part, {"specDefinition", field});
-    component.has_pod_template = component.has_pod_template || (found != nullptr && !found->is_null());
-  }
+  BASALT_ASSIGN_OR_RETURN(component.has_pod_template, HasPodTemplate(part, where));
   BASALT_ASSIGN_OR_RETURN(component.replicas,
                           OptionalExpression(part, {"scaleDefinition", "replicasPath"}, Of::kWorkload, where));
   BASALT_ASSIGN_OR_RETURN(component.min_replicas,
@@ -102,6 +123,7 @@ absl::StatusOr<Karta::Component> ComponentOf(const json::value& part, const std:
     const json::value* const value = FindPath(part, {"podSelector", "componentTypeSelector", "value"});
     if (value != nullptr && value->is_string()) component.type->value = std::string(value->get_string());
   }
+  BASALT_RETURN_IF_ERROR(CheckInstances(component));
   return component;
 }
 
@@ -145,17 +167,31 @@ absl::StatusOr<Karta::OneGroup> OneGroupOf(const json::value& part) {
   return group;
 }
 
-absl::StatusOr<Karta::Entry> EntryOf(const json::value& part, const std::string& where) {
+absl::StatusOr<Karta::Entry> EntryOf(const Karta& karta, const json::value& part, const std::string& where) {
   Karta::Entry entry{.name = std::string(FindString(part, "name")), .members = {}};
   BASALT_ASSIGN_OR_RETURN(const auto members, ListOf(Find(part, "members"), where + ".members"));
   for (const json::value* const one : members) {
     Karta::Member member{.component = std::string(FindString(*one, "componentName")), .keys = {}, .filters = {}};
     const std::string field = fmt::format("{}.members[{}]", where, entry.members.size());
+    if (karta.Find(member.component) == nullptr) {
+      return Wrong(field + ".componentName", fmt::format("there is no component '{}'", Excerpt(member.component)));
+    }
     BASALT_ASSIGN_OR_RETURN(member.keys, ExpressionsOf(*one, "groupByKeyPaths", field));
     BASALT_ASSIGN_OR_RETURN(member.filters, ExpressionsOf(*one, "filters", field));
     entry.members.push_back(std::move(member));
   }
   return entry;
+}
+
+absl::Status CheckRoot(const KindName& kind, const json::value& root) {
+  // The core group has no name: of its kinds a Pod alone may be a workload.
+  const bool has_group = !kind.group.empty() || kind.kind == "Pod";
+  if (!has_group || kind.version.empty() || kind.kind.empty()) {
+    return Wrong(fmt::format("{}.kind", kRootField), "group, version and kind are required");
+  }
+  const json::value* const owner = Find(root, "ownerRef");
+  if (owner == nullptr || owner->is_null()) return absl::OkStatus();
+  return Wrong(fmt::format("{}.ownerRef", kRootField), "the root has none");
 }
 
 absl::Status ReadComponents(ObjectView object, Karta& karta) {
@@ -164,8 +200,8 @@ absl::Status ReadComponents(ObjectView object, Karta& karta) {
   const json::value* const status = Find(*root, "statusDefinition");
   if (status == nullptr || !status->is_object())
     return Wrong(fmt::format("{}.statusDefinition", kRootField), "is required");
+  BASALT_RETURN_IF_ERROR(CheckRoot(karta.kind, *root));
   BASALT_ASSIGN_OR_RETURN(Karta::Component component, ComponentOf(*root, std::string(kRootField)));
-  component.owner.clear();
   karta.components.push_back(std::move(component));
   BASALT_ASSIGN_OR_RETURN(const auto children,
                           ListOf(object.At({"spec", "structureDefinition", "childComponents"}), kChildrenField));
@@ -220,7 +256,7 @@ absl::StatusOr<Karta> ReadKarta(ObjectView object) {
                           ListOf(Find(*gang, "podGroups"), fmt::format("{}.podGroups", kGangField)));
   for (const json::value* const one : entries) {
     BASALT_ASSIGN_OR_RETURN(Karta::Entry entry,
-                            EntryOf(*one, fmt::format("{}.podGroups[{}]", kGangField, karta.entries.size())));
+                            EntryOf(karta, *one, fmt::format("{}.podGroups[{}]", kGangField, karta.entries.size())));
     karta.entries.push_back(std::move(entry));
   }
   return karta;

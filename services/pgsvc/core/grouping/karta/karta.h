@@ -61,9 +61,9 @@ struct Karta {
 
   std::string name = {};
   KindName kind = {};  // Of the workload.
-  // The root first; each one's owner stands in the list. What pod groups name need not stand there.
+  // The root first; each one's owner stands in the list.
   std::vector<Component> components = {};
-  // One of the two.
+  // One of the two. Members of entries name components that stand there; subgroups of the one group need not.
   std::optional<OneGroup> one_group = {};
   std::vector<Entry> entries = {};
 
@@ -78,8 +78,9 @@ bool HasGangInstructions(ObjectView karta);
 KindName KindOfKarta(ObjectView karta);
 
 // INVALID_ARGUMENT names the field and the rule: components without a name or with one name, an owner that does not
-// exist, a cycle, a root without a status definition, an expression that needs more than expression.h knows, or that
-// reads what is not kept of workloads and pods.
+// exist, a cycle, a root with an owner, without a status definition or without its whole kind, two pod specs of one
+// component, instances of which pods or the workload say nothing, a member of an entry that is no component, an
+// expression that needs more than expression.h knows, or that reads what is not kept of workloads and pods.
 absl::StatusOr<Karta> ReadKarta(ObjectView karta);
 
 }  // namespace basalt::pgsvc

@@ -23,6 +23,10 @@ using Component = Karta::Component;
 // More pods than that are no minimum that a scheduler could meet.
 constexpr int64_t kMostPods = INT32_MAX;
 
+std::string KeyOf(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : ToText(value);
+}
+
 // How many pods the components of a workload have.
 class Scales {
  public:
@@ -35,9 +39,35 @@ class Scales {
   // Of the component and what belongs to it. Without any scale in the Karta, how many components have a pod template.
   absl::StatusOr<int64_t> Of(const Component& component) const {
     if (!has_any_) return Templates(component);
-    BASALT_ASSIGN_OR_RETURN(const std::vector<int64_t> instances, InstancesOf(component));
+    BASALT_ASSIGN_OR_RETURN(const std::vector<Instance> instances, InstancesOf(component));
     int64_t own = 0;
-    for (const int64_t instance : instances) own = std::min(own + instance, kMostPods);
+    for (const Instance& instance : instances) own = std::min(own + instance.pods, kMostPods);
+    return WithChildren(component, own);
+  }
+
+  // Of the instances of that name alone, with what belongs to each.
+  absl::StatusOr<int64_t> OfInstance(const Component& component, std::string_view name) const {
+    BASALT_ASSIGN_OR_RETURN(const std::vector<Instance> instances, InstancesOf(component));
+    int64_t count = 0;
+    int64_t own = 0;
+    for (const Instance& instance : instances) {
+      if (instance.name != name) continue;
+      ++count;
+      own = std::min(own + instance.pods, kMostPods);
+    }
+    if (count == 0) return Invalid(fmt::format("component {} has no instance '{}'", component.name, Excerpt(name)));
+    if (!has_any_) return count;
+    return WithChildren(component, own);
+  }
+
+ private:
+  struct Instance {
+    std::string name;
+    int64_t pods = 0;
+  };
+
+  // Each of the component's own pods has what belongs to the component.
+  absl::StatusOr<int64_t> WithChildren(const Component& component, int64_t own) const {
     int64_t children = 0;
     for (const Component& child : karta_.components) {
       if (child.owner != component.name) continue;
@@ -48,26 +78,33 @@ class Scales {
     return own == 0 ? children : std::min(own * children, kMostPods);
   }
 
-  // Of the instance of that name alone.
-  absl::StatusOr<int64_t> OfInstance(const Component& component, std::string_view id) const {
-    BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> ids, component.instance_ids->Evaluate(workload_.json()));
-    const auto found = std::find_if(ids.begin(), ids.end(), [id](const json::value& one) {
-      return one.is_string() && std::string_view(one.get_string()) == id;
-    });
-    if (found == ids.end()) {
-      return Invalid(fmt::format("component {} has no instance '{}'", component.name, Excerpt(id)));
+  // A component of which there are no instances is one without a name.
+  absl::StatusOr<std::vector<Instance>> InstancesOf(const Component& component) const {
+    std::vector<Instance> instances(1);
+    if (component.instance_ids) {
+      instances.clear();
+      BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> ids, component.instance_ids->Evaluate(workload_.json()));
+      for (const json::value& id : ids) instances.push_back({.name = KeyOf(id)});
     }
-    if (!has_any_) return 1;
-    BASALT_ASSIGN_OR_RETURN(const std::vector<int64_t> instances, InstancesOf(component));
-    const auto index = static_cast<size_t>(found - ids.begin());
-    return index < instances.size() ? instances[index] : 0;
+    // The least number, where there is one, comes before the other.
+    for (const std::optional<Expression>* const expression : {&component.replicas, &component.min_replicas}) {
+      if (!*expression) continue;
+      BASALT_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, Numbers(**expression));
+      if (numbers.size() != instances.size()) {
+        return Invalid(fmt::format("component {}: expression '{}' yields {} values for {} instance{}", component.name,
+                                   Excerpt((*expression)->text()), numbers.size(), instances.size(),
+                                   instances.size() == 1 ? "" : "s"));
+      }
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        if (numbers[i] > 0) instances[i].pods = numbers[i];
+      }
+    }
+    return instances;
   }
 
- private:
-  absl::StatusOr<std::vector<int64_t>> Numbers(const std::optional<Expression>& expression) const {
+  absl::StatusOr<std::vector<int64_t>> Numbers(const Expression& expression) const {
     std::vector<int64_t> numbers;
-    if (!expression) return numbers;
-    BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> values, expression->Evaluate(workload_.json()));
+    BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> values, expression.Evaluate(workload_.json()));
     for (const json::value& value : values) {
       if (value.is_null()) {
         numbers.push_back(0);
@@ -76,31 +113,18 @@ class Scales {
       boost::system::error_code error;
       const auto number = value.to_number<int64_t>(error);
       if (error || number > kMostPods) {
-        return Invalid(fmt::format("expression '{}': must yield integers", Excerpt(expression->text())));
+        return Invalid(fmt::format("expression '{}': must yield integers", Excerpt(expression.text())));
       }
-      numbers.push_back(std::max<int64_t>(number, 0));
+      numbers.push_back(number);
     }
     return numbers;
-  }
-
-  absl::StatusOr<std::vector<int64_t>> InstancesOf(const Component& component) const {
-    BASALT_ASSIGN_OR_RETURN(std::vector<int64_t> scales, Numbers(component.replicas));
-    BASALT_ASSIGN_OR_RETURN(const std::vector<int64_t> least, Numbers(component.min_replicas));
-    scales.resize(std::max(scales.size(), least.size()));
-    for (size_t i = 0; i < least.size(); ++i) {
-      if (least[i] > 0) scales[i] = least[i];
-    }
-    return scales;
   }
 
   absl::StatusOr<int64_t> Templates(const Component& component) const {
     int64_t templates = 0;
     if (component.has_pod_template) {
-      templates = 1;
-      if (component.instance_ids) {
-        BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> ids, component.instance_ids->Evaluate(workload_.json()));
-        templates = static_cast<int64_t>(ids.size());
-      }
+      BASALT_ASSIGN_OR_RETURN(const std::vector<Instance> instances, InstancesOf(component));
+      templates = static_cast<int64_t>(instances.size());
     }
     for (const Component& child : karta_.components) {
       if (child.owner != component.name) continue;
@@ -125,15 +149,15 @@ absl::StatusOr<json::value> OneOf(const Expression& expression, ObjectView pod) 
                              Excerpt(expression.text()), pod.Described()));
 }
 
-std::string KeyOf(const json::value& value) {
-  return value.is_string() ? std::string(value.get_string()) : ToText(value);
-}
-
+// One of the values is enough, and an empty text is one, too.
 bool IsSelected(const Component& component, ObjectView pod) {
   if (!component.type) return false;
-  const absl::StatusOr<json::value> value = OneOf(component.type->key, pod);
-  if (!value.ok()) return false;
-  return !component.type->value || (value->is_string() && *component.type->value == value->get_string());
+  const absl::StatusOr<std::vector<json::value>> values = component.type->key.Evaluate(pod.json());
+  if (!values.ok()) return false;
+  const std::optional<std::string>& wanted = component.type->value;
+  return std::any_of(values->begin(), values->end(), [&wanted](const json::value& value) {
+    return wanted ? value.is_string() && *wanted == value.get_string() : !value.is_null();
+  });
 }
 
 bool IsAbove(const Karta& karta, const Component& above, const Component& component) {
@@ -197,8 +221,8 @@ absl::StatusOr<const Component*> ComponentOfPod(const Karta& karta, ObjectView p
     if (component.has_pod_template) with_template.push_back(&component);
   }
   if (with_template.size() == 1) return with_template[0];
-  for (const Component& component : karta.components) {
-    if (IsSelected(component, pod)) return &component;
+  for (const Component* const component : with_template) {
+    if (IsSelected(*component, pod)) return component;
   }
   return Invalid(fmt::format("{} is of no component", pod.Described()));
 }

@@ -68,6 +68,39 @@ TEST(KartaTest, EachComponentThatIsNamedIsALeaf) {
   EXPECT_EQ(objects.Group("worker")->rule, "Karta pyflow");
 }
 
+// A selector is no key: each of several values may be the one, and an empty one is there, too.
+TEST(KartaTest, ASelectorTakesAnyOfItsValuesAlsoAnEmptyOne) {
+  constexpr std::string_view kRole = "{keyPath: '.metadata.labels[\"role\"]', value: worker}";
+  struct Case {
+    const char* what;
+    const char* selector;
+    const char* labels;
+    const char* leaf;
+  };
+  const Case cases[] = {
+      {"a key that is there, with an empty text", "{keyPath: '.metadata.labels[\"x/worker\"]'}", ", x/worker: ''",
+       "; in worker"},
+      {"a key that is missing", "{keyPath: '.metadata.labels[\"x/worker\"]'}", "", " default{0}"},
+      {"one of two owners", "{keyPath: '.metadata.ownerReferences[].kind', value: PyFlow}", "", "; in worker"},
+      {"none of two owners", "{keyPath: '.metadata.ownerReferences[].kind', value: Other}", "", " default{0}"},
+      {"any of two owners", "{keyPath: '.metadata.ownerReferences[].kind'}", "", "; in worker"},
+      {"an empty text that is asked for", "{keyPath: '.metadata.labels[\"x\"]', value: ''}", ", x: ''", "; in worker"},
+      {"no value at all", "{keyPath: '.metadata.finalizers[]?'}", "", " default{0}"},
+      {"an error", "{keyPath: '.metadata.name.x'}", "", " default{0}"},
+  };
+  for (const Case& test : cases) {
+    std::string karta = PyFlowKarta("      podGroup: {name: t, subGroups: [{componentName: worker}]}\n");
+    karta.replace(karta.find(kRole), kRole.size(), test.selector);
+    std::string pod = PodAs("other", test.labels);
+    pod.replace(pod.find("controller: true}\n"), 18,
+                "controller: true}\n  - {apiVersion: v1, kind: ConfigMap, name: c, uid: u}\n");
+    const std::string leaf = test.leaf;
+    EXPECT_EQ(Objects(karta + PyFlow() + pod).Text(),
+              fmt::format("pg-pyflow-f-t sub {}: worker{{2}}{}", leaf.starts_with(";") ? 1 : 2, leaf))
+        << test.what;
+  }
+}
+
 TEST(KartaTest, WithoutSubgroupsAllPodsCount) {
   constexpr std::string_view kOne = "      podGroup: {name: training}\n";
   EXPECT_EQ(Objects(PyFlowKarta(kOne) + PyFlow() + PodAs("worker")).Text(), "pg-pyflow-f-training 3");
@@ -150,29 +183,77 @@ TEST(KartaTest, TheOlderFormTakesThePodsThatItsFiltersLet) {
               HasSubstr("component worker: no pod group takes Pod default/worker"));
 }
 
+TEST(KartaTest, InTheOlderFormAPodIsOfAComponentThatHasAPodTemplate) {
+  std::string karta = PyFlowKarta(
+      "      podGroups:\n"
+      "      - {name: job, members: [{componentName: worker, groupByKeyPaths: ['.metadata.labels[\"role\"]']}]}\n");
+  constexpr std::string_view kRoot = "      name: pyflow\n      kind:";
+  karta.replace(karta.find(kRoot), kRoot.size(),
+                "      name: pyflow\n      podSelector: {componentTypeSelector: {keyPath: .metadata.labels.role}}\n"
+                "      kind:");
+  EXPECT_EQ(Objects(karta + PyFlow() + PodAs("worker")).Text(), "pg-pyflow-f-worker 2");
+  EXPECT_THAT(Objects(karta + PyFlow() + PodAs("other")).Text(), HasSubstr("Pod default/other is of no component"));
+}
+
+// A Karta with the component `set`, of which there are instances, and what else `more` says in the indentation of four.
+// Its pods are grouped by the label `set`.
+std::string SetsKarta(std::string_view more = "") {
+  return ObjectOf(
+      "run.ai/v1alpha1", "Karta", "sets",
+      fmt::format(
+          "  labels: {{run.ai/karta-group: jobs.example.com, run.ai/karta-version: v1, run.ai/karta-kind: PyFlow}}\n"
+          "spec:\n"
+          "  structureDefinition:\n"
+          "    rootComponent:\n"
+          "      {{name: root, kind: {{group: jobs.example.com, version: v1, kind: PyFlow}}, statusDefinition: {{}}}}\n"
+          "    childComponents:\n"
+          "    - name: set\n"
+          "      ownerRef: root\n"
+          "      instanceIdPath: .spec.sets[].name\n"
+          "      specDefinition: {{podTemplateSpecPath: '.spec.sets[].template'}}\n"
+          "      scaleDefinition: {{replicasPath: '.spec.sets[].replicas // 1'}}\n"
+          "      podSelector: {{componentInstanceSelector: {{idPath: '.metadata.labels[\"set\"]'}}}}\n"
+          "{}"
+          "  optimizationInstructions:\n"
+          "    gangScheduling:\n"
+          "      podGroups:\n"
+          "      - {{name: g, members: [{{componentName: set, groupByKeyPaths: ['.metadata.labels[\"set\"]']}}]}}\n",
+          more));
+}
+
 TEST(KartaTest, AnInstanceHasTheScaleOfItsOwn) {
-  const std::string karta =
-      ObjectOf("run.ai/v1alpha1", "Karta", "sets",
-               "  labels: {run.ai/karta-group: jobs.example.com, run.ai/karta-version: v1, run.ai/karta-kind: PyFlow}\n"
-               "spec:\n"
-               "  structureDefinition:\n"
-               "    rootComponent:\n"
-               "      {name: root, kind: {group: jobs.example.com, version: v1, kind: PyFlow}, statusDefinition: {}}\n"
-               "    childComponents:\n"
-               "    - name: set\n"
-               "      ownerRef: root\n"
-               "      instanceIdPath: .spec.sets[].name\n"
-               "      specDefinition: {podTemplateSpecPath: '.spec.sets[].template'}\n"
-               "      scaleDefinition: {replicasPath: '.spec.sets[].replicas // 1'}\n"
-               "      podSelector: {componentInstanceSelector: {idPath: '.metadata.labels[\"set\"]'}}\n"
-               "  optimizationInstructions:\n"
-               "    gangScheduling:\n"
-               "      podGroups:\n"
-               "      - {name: g, members: [{componentName: set, groupByKeyPaths: ['.metadata.labels[\"set\"]']}]}\n");
   const std::string flow = PyFlow("spec: {sets: [{name: a, replicas: 3}, {name: b, replicas: 5}]}\n");
-  const Objects objects(karta + flow + PodAs("first", ", set: b") + PodAs("second", ", set: c"));
+  const Objects objects(SetsKarta() + flow + PodAs("first", ", set: b") + PodAs("second", ", set: c"));
   EXPECT_EQ(objects.Text("first"), "pg-pyflow-f-b 5");
   EXPECT_THAT(objects.Text("second"), HasSubstr("component set has no instance 'c'"));
+}
+
+TEST(KartaTest, AnInstanceHasWhatBelongsToItAndAllOfItsName) {
+  const std::string side =
+      SetsKarta("    - {name: side, ownerRef: set, scaleDefinition: {replicasPath: .spec.side}}\n");
+  EXPECT_EQ(Objects(side + PyFlow("spec: {side: 4, sets: [{name: a, replicas: 2}, {name: b, replicas: 3}]}\n") +
+                    PodAs("p", ", set: a"))
+                .Text(),
+            "pg-pyflow-f-a 8")
+      << "2 of the instance, each with 4";
+  EXPECT_EQ(Objects(SetsKarta() + PyFlow("spec: {sets: [{name: a, replicas: 2}, {name: a, replicas: 3}]}\n") +
+                    PodAs("p", ", set: a"))
+                .Text(),
+            "pg-pyflow-f-a 5")
+      << "two instances of one name";
+}
+
+TEST(KartaTest, AScaleHasOneValueForEachInstance) {
+  const auto worker = [](std::string_view path) {
+    std::string karta = PyFlowKarta("      podGroup: {name: t}\n");
+    karta.replace(karta.find(".spec.worker.replicas,"), 22, fmt::format("'{}',", path));
+    return Objects(karta + PyFlow("spec: {groups: [{size: 1}, {size: 2}]}\n") + PodAs("worker")).Text();
+  };
+  EXPECT_EQ(worker(".spec.groups[0].size"), "pg-pyflow-f-t 2");
+  EXPECT_THAT(worker(".spec.groups[].size"),
+              HasSubstr("component worker: expression '.spec.groups[].size' yields 2 values for 1 instance"));
+  EXPECT_THAT(worker(".spec.others[]?.size"),
+              HasSubstr("component worker: expression '.spec.others[]?.size' yields 0 values for 1 instance"));
 }
 
 TEST(KartaTest, WithoutScalesEachPodTemplateCounts) {
@@ -182,6 +263,12 @@ TEST(KartaTest, WithoutScalesEachPodTemplateCounts) {
     karta.erase(at, karta.find('\n', at) + 1 - at);
   }
   EXPECT_EQ(Objects(karta + PyFlow("spec: {}\n") + PodAs("worker")).Text(), "pg-pyflow-f-t 2");
+  // One above the others counts beside them, and how many there may be at most is no scale.
+  constexpr std::string_view kRoot = "      name: pyflow\n";
+  karta.replace(karta.find(kRoot), kRoot.size(),
+                "      name: pyflow\n      specDefinition: {podSpecPath: .spec.pod}\n"
+                "      scaleDefinition: {maxReplicasPath: .spec.most}\n");
+  EXPECT_EQ(Objects(karta + PyFlow("spec: {}\n") + PodAs("worker")).Text(), "pg-pyflow-f-t 3");
 }
 
 TEST(KartaTest, AKindWithoutAKartaHasTheDefaultRule) {
@@ -208,6 +295,19 @@ TEST(KartaTest, WhichKartaCounts) {
   same_name.replace(same_name.find("- name: worker"), 14, "- name: master");
   std::string no_status = PyFlowKarta(kTraining);
   no_status.replace(no_status.find("statusDefinition: {statusMappings: {}}"), 38, "x: y");
+  const auto changed = [](std::string_view from, std::string_view to) {
+    std::string karta = PyFlowKarta(kTraining);
+    karta.replace(karta.find(from), from.size(), to);
+    return karta;
+  };
+  const auto core = [&changed](std::string_view label, std::string_view kind) {
+    std::string karta = changed("run.ai/karta-group: jobs.example.com", "run.ai/karta-group: ''");
+    karta.replace(karta.find("run.ai/karta-kind: PyFlow"), 25, label);
+    return karta.replace(karta.find("group: jobs.example.com, version: v1, kind: PyFlow"), 50, kind);
+  };
+  constexpr std::string_view kMaster = "    - name: master\n";
+  constexpr std::string_view kGhost =
+      "      podGroups:\n      - {name: job, members: [{componentName: worker}, {componentName: ghost}]}\n";
   std::string large = PyFlowKarta(kTraining);
   std::string children;
   for (int i = 0; i < 100; ++i) children += fmt::format("    - {{name: c{}, ownerRef: pyflow}}\n", i);
@@ -228,6 +328,20 @@ TEST(KartaTest, WhichKartaCounts) {
       {"too many components", large, "there may be 100 entries at most"},
       {"more of jq", needs_more, "is not known here"},
       {"what is not kept", reads_containers, "containers is not kept, and cannot be read"},
+      {"instances that no pod can say to be of",
+       changed(kMaster, "    - name: master\n      instanceIdPath: .spec.x\n"),
+       "component master: instanceIdPath needs podSelector.componentInstanceSelector"},
+      {"instances that the workload has no names of",
+       changed("podSelector: {component",
+               "podSelector: {componentInstanceSelector: {idPath: .metadata.name}, component"),
+       "component master: podSelector.componentInstanceSelector needs instanceIdPath"},
+      {"two pod specs of one component",
+       changed("{podTemplateSpecPath: .spec.master.template}",
+               "{podTemplateSpecPath: .spec.master.template, podSpecPath: .spec.x}"),
+       "specDefinition: there may be one of podTemplateSpecPath, podSpecPath, fragmentedPodSpecDefinition"},
+      {"an owner of the root", changed("      name: pyflow\n", "      name: pyflow\n      ownerRef: worker\n"),
+       "rootComponent.ownerRef: the root has none"},
+      {"a member that is no component", PyFlowKarta(kGhost), "members[1].componentName: there is no component 'ghost'"},
   };
   for (const auto& row : rows) {
     const Objects objects(row.kartas + PyFlow() + PodAs("worker"));
@@ -242,6 +356,15 @@ TEST(KartaTest, WhichKartaCounts) {
   }
   const Objects one_is_right(broken + PyFlowKarta(kTraining) + PyFlow() + PodAs("worker"));
   EXPECT_THAT(one_is_right.Text(), HasSubstr("pg-pyflow-f-training")) << "exactly one is valid";
+  const Objects beside_a_broken(changed(kMaster, "    - name: master\n      instanceIdPath: .spec.x\n") +
+                                PyFlowKarta(kTraining, "second") + PyFlow() + PodAs("worker"));
+  EXPECT_THAT(beside_a_broken.Text(), HasSubstr("pg-pyflow-f-training")) << "a broken one takes no gang away";
+  // The core group has no name: of its kinds Pod alone may be a workload.
+  const Objects of_core(core("run.ai/karta-kind: Foo", "group: '', version: v1, kind: Foo") +
+                        ObjectOf("v1", "Foo", "f") + PodOf("p", "v1", "Foo", "f"));
+  EXPECT_EQ(of_core.Text(), "pg-f-foo-f 1");
+  EXPECT_THAT(of_core.Of().warnings,
+              ElementsAre(HasSubstr("rootComponent.kind: group, version and kind are required")));
 }
 
 TEST(KartaTest, AKindWithARuleOfItsOwnNeedsNoKarta) {

@@ -85,31 +85,48 @@ absl::StatusOr<PodSet> PodSetOf(ObjectView gang, ObjectView pod, const json::val
   return read;
 }
 
+// The list of that name; null: there is none.
+absl::StatusOr<const json::array*> ListIn(ObjectView gang, std::string_view name) {
+  const json::value* const list = gang.At({"spec", name});
+  if (list == nullptr) return nullptr;
+  if (list->is_array()) return &list->get_array();
+  return Invalid(fmt::format("{}: spec.{}: must be a list", gang.Described(), name));
+}
+
 absl::StatusOr<std::vector<PodSet>> PodSetsOf(ObjectView gang, ObjectView pod) {
   std::vector<PodSet> sets;
-  const json::value* const list = gang.At({"spec", "podgroups"});
-  if (list == nullptr || !list->is_array()) return sets;
-  for (size_t i = 0; i < list->get_array().size(); ++i) {
-    BASALT_ASSIGN_OR_RETURN(PodSet set, PodSetOf(gang, pod, list->get_array()[i], i));
+  BASALT_ASSIGN_OR_RETURN(const json::array* const list, ListIn(gang, "podgroups"));
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    BASALT_ASSIGN_OR_RETURN(PodSet set, PodSetOf(gang, pod, (*list)[i], i));
     sets.push_back(std::move(set));
   }
   return sets;
 }
 
+// The texts of the list; none: there is no list.
+absl::StatusOr<std::vector<std::string>> TextsIn(const json::value* list, std::string_view where) {
+  std::vector<std::string> texts;
+  if (list == nullptr || list->is_null()) return texts;
+  const json::array* const entries = list->if_array();
+  const auto is_text = [](const json::value& entry) { return entry.is_string(); };
+  if (entries == nullptr || !std::all_of(entries->begin(), entries->end(), is_text)) {
+    return Invalid(fmt::format("{}: must be a list of texts", where));
+  }
+  for (const json::value& entry : *entries) texts.emplace_back(entry.get_string());
+  return texts;
+}
+
 absl::StatusOr<std::vector<Config>> ConfigsOf(ObjectView gang) {
   std::vector<Config> configs;
-  const json::value* const list = gang.At({"spec", "topologyConstraintGroupConfigs"});
-  if (list == nullptr || !list->is_array()) return configs;
-  for (size_t i = 0; i < list->get_array().size(); ++i) {
-    const json::value& entry = list->get_array()[i];
+  BASALT_ASSIGN_OR_RETURN(const json::array* const list, ListIn(gang, "topologyConstraintGroupConfigs"));
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    const json::value& entry = (*list)[i];
     const std::string where = fmt::format("spec.topologyConstraintGroupConfigs[{}]", i);
     Config config{.name = std::string(FindString(entry, "name"))};
     if (config.name.empty()) return Invalid(fmt::format("{}: {}.name: is required", gang.Described(), where));
-    const json::value* const names = Find(entry, "podGroupNames");
-    if (names == nullptr || !names->is_array() || names->get_array().empty()) continue;
-    for (const json::value& name : names->get_array()) {
-      if (name.is_string()) config.sets.emplace_back(name.get_string());
-    }
+    BASALT_ASSIGN_OR_RETURN(config.sets, TextsIn(Find(entry, "podGroupNames"),
+                                                 fmt::format("{}: {}.podGroupNames", gang.Described(), where)));
+    if (config.sets.empty()) continue;
     BASALT_ASSIGN_OR_RETURN(config.topology, ConstraintOf(gang, where, entry));
     configs.push_back(std::move(config));
   }
@@ -190,7 +207,7 @@ absl::Status TakeMerged(const RuleInput& input, ObjectView gang, Grouping& group
     grouping.has_default_queue = false;
     grouping.sources["queue"] = source("label", input.options.queue_label);
   } else if (const std::string* const project = TextIn(grouping.labels, kProjectLabel);
-             project != nullptr && !project->empty() && input.pod.Label(input.options.queue_label) == nullptr) {
+             project != nullptr && input.pod.Label(input.options.queue_label) == nullptr) {
     SetQueueOfProject(input, *project, source("label", kProjectLabel), grouping);
   }
   if (const std::string* const priority = TextIn(grouping.labels, kPriorityClassLabel); priority != nullptr) {

@@ -36,14 +36,18 @@ struct Shape {
   std::string top = "";
   std::string pod = "";
   std::string labels = "grove.io/podgang: g";
+  bool has_lists = true;  // Of sets and configs; else what `spec` says.
 };
 
 std::string Manifests(const Shape& shape, std::string_view kind = "PodCliqueSet") {
   return PodOf("p", kApi, "PodClique", "c", fmt::format("  labels: {{{}}}\n{}", shape.labels, shape.pod)) +
          ObjectOf(kApi, "PodClique", "c", OwnedBy(kApi, kind, "s")) + ObjectOf(kApi, kind, "s", shape.top) +
          ObjectOf("scheduler.grove.io/v1alpha1", "PodGang", "g",
-                  fmt::format("{}spec: {{podgroups: [{}], topologyConstraintGroupConfigs: [{}]{}}}\n", shape.gang,
-                              shape.sets, shape.configs, shape.spec));
+                  fmt::format("{}spec: {{{}{}}}\n", shape.gang,
+                              shape.has_lists ? fmt::format("podgroups: [{}], topologyConstraintGroupConfigs: [{}]",
+                                                            shape.sets, shape.configs)
+                                              : "x: y",
+                              shape.spec));
 }
 std::string Text(const Shape& shape) { return Objects(Manifests(shape)).Text(); }
 Grouping Of(const Shape& shape) { return Objects(Manifests(shape)).Of(); }
@@ -116,6 +120,16 @@ TEST(GroveTest, APodGangThatIsNoneIsAnError) {
        {.configs = Config("g1", "a", Constraint("required: rack"))},
        "spec.topologyConstraintGroupConfigs[0]"},
       {"two sets of one name", {.sets = SetOf("a", 1, "p") + ", " + SetOf("a", 1)}, "PodGang g"},
+      {"sets that are no list", {.spec = ", podgroups: {x: 1}", .has_lists = false}, "spec.podgroups: must be a list"},
+      {"configs that are no list",
+       {.spec = ", topologyConstraintGroupConfigs: 7", .has_lists = false},
+       "spec.topologyConstraintGroupConfigs: must be a list"},
+      {"names of sets that are no list",
+       {.configs = "{name: g1, podGroupNames: a}"},
+       "spec.topologyConstraintGroupConfigs[0].podGroupNames: must be a list of texts"},
+      {"a name of a set that is no text",
+       {.configs = "{name: g1, podGroupNames: [a, 7]}"},
+       "spec.topologyConstraintGroupConfigs[0].podGroupNames: must be a list of texts"},
       {"a preemptibility of the owner that is none",
        {.top = "  labels: {kai.scheduler/preemptibility: never}\n"},
        "kai.scheduler/preemptibility"},
@@ -134,6 +148,18 @@ TEST(GroveTest, ConstraintsNameLevelsOfTheGangsTopology) {
   EXPECT_EQ(Text(shape), "pg-g-podgang-g 3 @t/zone/: g1{sub 1 @t/rack/host} a{g1, 2 @t//host} b{1}; in a");
   shape.gang = "  annotations: {kai.scheduler/topology: k}\n";
   EXPECT_EQ(Text(shape), "pg-g-podgang-g 3 @k/zone/: g1{sub 1 @k/rack/host} a{g1, 2 @k//host} b{1}; in a");
+}
+
+// An empty text is none (G54): a level, and the name of a topology or of a class.
+TEST(GroveTest, AnEmptyTextSaysNothing) {
+  Shape shape{.sets = SetOf("a", 1, "p"),
+              .spec = Constraint("required: rack") + ", priorityClassName: ''",
+              .gang = "  annotations: {grove.io/topology-name: '', kai.scheduler/topology: kt}\n"};
+  EXPECT_EQ(Text(shape), "pg-g-podgang-g 1 @kt/rack/: a{1}; in a");
+  EXPECT_EQ(Of(shape).priority_class, "train");
+  shape.spec = Constraint("required: ''");
+  shape.gang = "";
+  EXPECT_EQ(Text(shape), "pg-g-podgang-g 1: a{1}; in a");
 }
 
 TEST(GroveTest, AnnotationsFillWhatTheTopologyOfTheGroupLacks) {
@@ -180,6 +206,11 @@ TEST(GroveTest, WhatTheGangLacksItHasFromTheTopOwner) {
        "build",
        ""},
       {"a project of the top owner (G15)", {.top = "  labels: {project: vision}\n"}, "vision", "train", ""},
+      {"an empty project of the top owner",
+       {.top = "  labels: {project: ''}\n", .labels = "grove.io/podgang: g, project: pp"},
+       "default-queue",
+       "train",
+       ""},
       {"the pod's queue before that",
        {.top = "  labels: {project: vision}\n", .labels = "grove.io/podgang: g, kai.scheduler/queue: p"},
        "p",

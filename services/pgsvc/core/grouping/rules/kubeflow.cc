@@ -123,7 +123,8 @@ absl::Status AddWorkerSegments(const RuleInput& input, int32_t size, int32_t rep
   if (!index) {
     return Invalid(fmt::format("{}: label {}: is required", input.pod.Described(), kReplicaIndexLabel));
   }
-  if (*index < replicas) grouping.pod_sub_group = fmt::format("worker-{}", *index / size);
+  // While a job is scaled down, the pods above its replicas stay in the segment that they are in.
+  if (*index / size < count) grouping.pod_sub_group = fmt::format("worker-{}", *index / size);
   return absl::OkStatus();
 }
 

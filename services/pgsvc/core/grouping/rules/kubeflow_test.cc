@@ -194,6 +194,10 @@ TEST(PyTorchJobTest, WorkersStandInSegments) {
        "5: master{1} worker{sub 2} worker-0{worker, 2} worker-1{worker, 2} default{0}"},
       {"an index beyond the segments (G43)", Spec("1", "4", "2"), Role("worker", "4"),
        "5: master{1} worker{sub 2} worker-0{worker, 2} worker-1{worker, 2} default{0}"},
+      {"an index beyond the replicas of a segment that is there", Spec("", "5", "2"), Role("worker", "5"),
+       "5: worker{sub 3} worker-0{worker, 2} worker-1{worker, 2} worker-2{worker, 1}; in worker-2"},
+      {"an index beyond that segment (G43)", Spec("", "5", "2"), Role("worker", "6"),
+       "5: worker{sub 3} worker-0{worker, 2} worker-1{worker, 2} worker-2{worker, 1} default{0}"},
       {"a pod without labels", Spec("1", "4", ""), "", "5: master{1} worker{4} default{0}"},
   };
   for (const Case& test : cases) {

@@ -123,6 +123,9 @@ absl::Status AddSegments(const RuleInput& input, const Replica& replica, Groupin
     grouping.sub_groups.push_back(
         {.name = fmt::format("segment-{}", i), .minimum = {.count = replica.PodsOf(i)}, .topology = topology});
   }
+  // Under a policy that names no place for the leader, the only segment is that of the leader, too.
+  const bool holds_all = policy != "LeaderWorker" && !excludes_leader && replica.segments() == 1;
+  if (holds_all) grouping.sub_groups.front().minimum.count = replica.size;
   const std::string segment = fmt::format("segment-{}", replica.SegmentOf(*replica.index));
   grouping.pod_sub_group = excludes_leader && replica.is_leader() ? std::string(kLeader) : segment;
   if (policy != "LeaderWorker") return absl::OkStatus();

@@ -127,6 +127,9 @@ TEST(LeaderWorkerSetTest, SegmentsFollowThePolicy) {
        "5: leader{1} segment-0{2} segment-1{2}; in segment-0"},
       {{"worker of the last segment", Spec(5, 2, "LeaderExcluded"), "4", nullptr},
        "5: leader{1} segment-0{2} segment-1{2}; in segment-1"},
+      {{"another policy of one segment", Spec(3, 2, "Odd"), "0", nullptr}, "3: segment-0{3}; in segment-0"},
+      {{"another policy of two segments", Spec(5, 2, "Odd"), "0", nullptr},
+       "5: segment-0{2} segment-1{2}; in segment-0"},
       {{"excluded leader of one segment (G12)", Spec(3, 2, "LeaderExcluded"), "1", nullptr},
        "3: leader{1} segment-0{2}; in segment-0"},
       {{"another policy", Spec(4, 2, "Other"), "0", nullptr}, "4: segment-0{2} segment-1{2}; in segment-0"},
@@ -194,6 +197,9 @@ TEST(LeaderWorkerSetTest, TheSizeOfSegmentsMayStandInAnnotations) {
   EXPECT_EQ(SetOf(Spec(5, 0), Index("0"), of_set).Text(), "pg-l-leaderworkerset-l-group-0 " + two);
   EXPECT_EQ(SetOf(of_template, Index("0")).Text(), "pg-l-leaderworkerset-l-group-0 " + four);
   EXPECT_EQ(SetOf(of_template, Index("0"), of_set).Text(), "pg-l-leaderworkerset-l-group-0 " + two);
+  EXPECT_EQ(SetOf(of_template, Index("0"), "  annotations: {kai.scheduler/segment-size: \"\"}\n").Text(),
+            "pg-l-leaderworkerset-l-group-0 " + four)
+      << "an empty text says nothing (G54)";
   EXPECT_EQ(SetOf(Spec(5, 4), Index("0"), of_set).Text(), "pg-l-leaderworkerset-l-group-0 " + four);
   for (const std::string size : {"x", "1", "0", "6"}) {
     EXPECT_THAT(
