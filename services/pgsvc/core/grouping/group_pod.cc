@@ -46,15 +46,26 @@ ObjectView Completed(const json::value& object, ObjectView skipped, Copies& copi
   return ObjectView(copy);
 }
 
-bool LooksThrough(ObjectView object, const RuleOptions& options) {
-  return IsLookedThrough(object.group(), object.version(), object.kind()) ||
-         std::any_of(options.looked_through.begin(), options.looked_through.end(),
-                     [object](const KindName& kind) { return kind.IsOf(object); });
+// The row is that of another version of the kind.
+std::string OtherVersionOf(ObjectView object, std::string_view version) {
+  return fmt::format("{}: there is no rule for {}: the one for version {} is used", object.Described(),
+                     object.api_version(), version);
+}
+
+bool LooksThrough(ObjectView object, const RuleOptions& options, std::vector<std::string>& warnings) {
+  const bool is_configured = std::any_of(options.looked_through.begin(), options.looked_through.end(),
+                                         [object](const KindName& kind) { return kind.IsOf(object); });
+  const LookThrough* const row = is_configured ? nullptr : LookThroughFor(object.group(), object.kind());
+  if (row == nullptr) return is_configured;
+  if (row->version != "*" && row->version != object.version()) {
+    warnings.push_back(OtherVersionOf(object, row->version));
+  }
+  return true;
 }
 
 // Goes down from the top owner while the owner's kind is looked through (4): the owner below takes over what it lacks.
-void LookThroughOwners(RuleInput& input, Copies& copies) {
-  while (!input.owners.empty() && LooksThrough(input.top, input.options)) {
+void LookThroughOwners(RuleInput& input, Copies& copies, std::vector<std::string>& warnings) {
+  while (!input.owners.empty() && LooksThrough(input.top, input.options, warnings)) {
     const ObjectView skipped = input.top;
     input.skipped.insert(input.skipped.begin(), skipped);
     input.owners.pop_back();
@@ -109,8 +120,9 @@ absl::Status ApplyRule(const RuleInput& input, PodGrouping& result) {
     BASALT_ASSIGN_OR_RETURN(result.grouping, GroupByDeclaredRule(input, rule));
     return absl::OkStatus();
   }
-  const Rule& rule = RuleFor(input.top.group(), input.top.version(), input.top.kind());
-  const bool asks_kartas = rule.kind == "*" && input.options.uses_kartas;
+  const RuleChoice row = RuleFor(input.top.group(), input.top.version(), input.top.kind());
+  const bool has_own_rule = row.rule->kind != "*" && row.is_of_version;
+  const bool asks_kartas = !has_own_rule && input.options.uses_kartas;
   result.follows_kartas = asks_kartas;
   KartaChoice choice = asks_kartas ? input.cluster.KartaFor(input.top) : KartaChoice();
   if (choice.karta != nullptr) {
@@ -118,11 +130,16 @@ absl::Status ApplyRule(const RuleInput& input, PodGrouping& result) {
     BASALT_ASSIGN_OR_RETURN(result.grouping, GroupByKarta(input, *choice.karta));
     return absl::OkStatus();
   }
-  result.rule = rule.summary;
-  BASALT_ASSIGN_OR_RETURN(result.grouping, rule.function(input));
+  result.rule = row.rule->summary;
+  BASALT_ASSIGN_OR_RETURN(result.grouping, row.rule->function(input));
+  // That the default rule is the one of the row makes no difference to anybody.
+  if (!row.is_of_version && row.rule->function != GroupByDefault) {
+    result.grouping.warnings.push_back(OtherVersionOf(input.top, row.rule->version));
+  }
   if (!choice.problem.empty()) {
-    result.grouping.warnings.push_back(
-        fmt::format("{}: the default rule is used: {}", input.top.Described(), choice.problem));
+    result.grouping.warnings.push_back(fmt::format("{}: {} is used: {}", input.top.Described(),
+                                                   row.is_of_version ? "the default rule" : "that rule",
+                                                   choice.problem));
     result.karta = std::move(choice);
   }
   return absl::OkStatus();
@@ -163,10 +180,12 @@ absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<Ob
                   .skipped = {},
                   .cluster = cluster,
                   .options = options};
-  LookThroughOwners(input, copies);
+  std::vector<std::string> warnings;
+  LookThroughOwners(input, copies, warnings);
   result.decided_by = input.top.Described();
   BASALT_RETURN_IF_ERROR(ApplyRule(input, result));
   Grouping& grouping = result.grouping;
+  grouping.warnings.insert(grouping.warnings.end(), warnings.begin(), warnings.end());
   BASALT_RETURN_IF_ERROR(CheckMinimum(grouping, "the group", grouping.minimum));
   BASALT_RETURN_IF_ERROR(NameSubGroups(grouping));
   if (!grouping.sub_groups.empty() && grouping.pod_sub_group.empty()) FindDefaultSubGroup(input, grouping);

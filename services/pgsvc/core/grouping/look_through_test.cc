@@ -10,7 +10,9 @@
 namespace basalt::pgsvc::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::string_view kArgo = "argoproj.io/v1alpha1";
 
@@ -25,7 +27,7 @@ std::string OptOut(std::string_view value) {
   return fmt::format("  annotations: {{kai.scheduler/skip-podgrouper: \"{}\"}}\n", value);
 }
 
-TEST(RuleTableTest, ARuleIsFoundByGroupVersionAndKindAndElseItIsTheDefaultOne) {
+TEST(RuleTableTest, ARuleIsFoundByGroupAndKindAndElseItIsTheDefaultOne) {
   struct Case {
     const char* group;
     const char* version;
@@ -35,25 +37,54 @@ TEST(RuleTableTest, ARuleIsFoundByGroupVersionAndKindAndElseItIsTheDefaultOne) {
   const Case cases[] = {
       {"batch", "v1", "Job", true},
       {"", "v1", "Pod", true},
-      {"batch", "v1beta1", "CronJob", false},
+      {"batch", "v1beta1", "CronJob", true},
       {"example.com", "v1", "Job", false},
       {"kubeflow.org", "v2beta1", "MPIJob", true},
-      {"kubeflow.org", "v2beta1", "TFJob", false},
+      {"kubeflow.org", "v2beta1", "TFJob", true},
       {"ray.io", "v1alpha1", "RayService", true},
-      {"ray.io", "v1beta1", "RayService", false},
+      {"ray.io", "v1beta1", "RayService", true},
       {"kubevirt.io", "v1", "VirtualMachine", false},
       {"sparkoperator.k8s.io", "v1beta2", "SparkApplication", false},
       {"apps", "v1", "DaemonSet", false},
   };
-  const Rule& otherwise = RuleFor("example.com", "v1", "Foo");
-  EXPECT_EQ(otherwise.kind, "*");
+  const RuleChoice otherwise = RuleFor("example.com", "v1", "Foo");
+  EXPECT_EQ(otherwise.rule->kind, "*");
+  EXPECT_TRUE(otherwise.is_of_version);
   for (const Case& test : cases) {
-    EXPECT_EQ(&RuleFor(test.group, test.version, test.kind) != &otherwise, test.has_own)
+    EXPECT_EQ(RuleFor(test.group, test.version, test.kind).rule != otherwise.rule, test.has_own)
         << test.group << "/" << test.version << " " << test.kind;
   }
 }
 
-TEST(RuleTableTest, KindsAreLookedThroughInTheVersionsOfTheirRows) {
+TEST(RuleTableTest, OfRowsOfAKindTheOneOfTheVersionCountsElseOfTheNewestBelowElseTheOldest) {
+  struct Case {
+    const char* group;
+    const char* kind;
+    const char* version;
+    const char* expected;  // Version of the row.
+  };
+  const Case cases[] = {
+      {"kubeflow.org", "MPIJob", "v1", "v1"},
+      {"kubeflow.org", "MPIJob", "v2beta1", "v2beta1"},
+      {"kubeflow.org", "MPIJob", "v2beta2", "v2beta1"},
+      {"kubeflow.org", "MPIJob", "v2", "v2beta1"},
+      {"kubeflow.org", "MPIJob", "v9alpha1", "v2beta1"},
+      {"kubeflow.org", "MPIJob", "v10", "v2beta1"},
+      {"kubeflow.org", "MPIJob", "v2alpha1", "v1"},
+      {"kubeflow.org", "MPIJob", "v1beta1", "v1"},
+      {"kubeflow.org", "MPIJob", "next", "v1"},
+      {"ray.io", "RayJob", "v1beta1", "v1alpha1"},
+      {"ray.io", "RayJob", "v2", "v1"},
+      {"jobset.x-k8s.io", "JobSet", "v1", "v1alpha2"},
+  };
+  for (const Case& test : cases) {
+    const RuleChoice found = RuleFor(test.group, test.version, test.kind);
+    EXPECT_EQ(found.rule->version, test.expected) << test.kind << " " << test.version;
+    EXPECT_EQ(found.is_of_version, found.rule->version == test.version) << test.kind << " " << test.version;
+  }
+}
+
+TEST(RuleTableTest, KindsAreLookedThroughInEveryVersion) {
   struct Case {
     const char* group;
     const char* version;
@@ -62,7 +93,8 @@ TEST(RuleTableTest, KindsAreLookedThroughInTheVersionsOfTheirRows) {
   };
   const Case cases[] = {
       {"argoproj.io", "v1alpha1", "Workflow", true},
-      {"argoproj.io", "v1", "Workflow", false},
+      {"argoproj.io", "v1", "Workflow", true},
+      {"argoproj.io", "v1alpha1", "CronWorkflow", false},
       {"run.ai", "v100", "TrainingWorkload", true},
       {"run.ai", "v1", "InteractiveWorkload", true},
       {"run.ai", "v2alpha1", "DistributedWorkload", true},
@@ -72,19 +104,66 @@ TEST(RuleTableTest, KindsAreLookedThroughInTheVersionsOfTheirRows) {
       {"run.ai", "v2alpha1", "WorkloadRunner", true},
       {"run.ai", "v1", "RunaiJob", false},
       {"trainer.kubeflow.org", "v1alpha1", "TrainJob", true},
-      {"trainer.kubeflow.org", "v2", "TrainJob", false},
+      {"trainer.kubeflow.org", "v2", "TrainJob", true},
       {"nvidia.com", "v1alpha1", "DynamoGraphDeployment", true},
       {"nvidia.com", "v1beta1", "DynamoGraphDeployment", true},
       {"example.com", "v1", "TrainingWorkload", false},
   };
   for (const Case& test : cases) {
-    EXPECT_EQ(IsLookedThrough(test.group, test.version, test.kind), test.expected)
-        << test.group << "/" << test.version << " " << test.kind;
+    const Objects objects(PodOf("p", fmt::format("{}/{}", test.group, test.version), test.kind, "o") +
+                          ObjectOf(fmt::format("{}/{}", test.group, test.version), test.kind, "o"));
+    EXPECT_EQ(objects.Of().owner.kind == "Pod", test.expected) << test.group << "/" << test.version << " " << test.kind;
   }
 }
 
 TEST(RuleTableTest, NoKindStandsThereTwice) {
-  for (const Rule& rule : AllRules()) EXPECT_EQ(&RuleFor(rule.group, rule.version, rule.kind), &rule) << rule.kind;
+  for (const Rule& rule : AllRules()) EXPECT_EQ(RuleFor(rule.group, rule.version, rule.kind).rule, &rule) << rule.kind;
+}
+
+// A kind in a version that no row was written for.
+TEST(OtherVersionTest, TheRowOfTheKindGroupsItWithAWarning) {
+  const auto torch = [](std::string_view api, std::string_view more = "") {
+    return Objects(
+        PodOf("p", api, "PyTorchJob", "t", "  labels: {training.kubeflow.org/replica-type: worker}\n") +
+        ObjectOf(api, "PyTorchJob", "t", "spec: {pytorchReplicaSpecs: {Master: {}, Worker: {replicas: 3}}}\n") +
+        std::string(more));
+  };
+  EXPECT_EQ(torch("kubeflow.org/v9").Text(), torch("kubeflow.org/v1").Text());
+  EXPECT_THAT(
+      torch("kubeflow.org/v9").Of().warnings,
+      ElementsAre("PyTorchJob default/t: there is no rule for kubeflow.org/v9: the one for version v1 is used"));
+  EXPECT_THAT(torch("kubeflow.org/v1").Of().warnings, IsEmpty());
+  const Objects notebook(PodOf("p", "kubeflow.org/v1", "Notebook", "nb") +
+                         ObjectOf("kubeflow.org/v1", "Notebook", "nb"));
+  EXPECT_EQ(notebook.Of().priority_class, "build");
+  EXPECT_THAT(notebook.Of().warnings, ElementsAre(HasSubstr("the one for version v1beta1 is used")));
+  const Objects plain(PodOf("p", "tekton.dev/v1beta1", "TaskRun", "r") +
+                      ObjectOf("tekton.dev/v1beta1", "TaskRun", "r"));
+  EXPECT_THAT(plain.Of().warnings, IsEmpty()) << "the rule of the row is the default one";
+  // A Karta is for one version, and comes before a row for another one.
+  const Objects by_karta = torch(
+      "kubeflow.org/v9",
+      ObjectOf("run.ai/v1alpha1", "Karta", "k",
+               "  labels: {run.ai/karta-group: kubeflow.org, run.ai/karta-version: v9, run.ai/karta-kind: PyTorchJob}\n"
+               "spec:\n"
+               "  structureDefinition:\n"
+               "    rootComponent: {name: r, kind: {group: kubeflow.org, version: v9, kind: PyTorchJob}, "
+               "statusDefinition: {}, scaleDefinition: {replicasPath: '7'}}\n"
+               "  optimizationInstructions: {gangScheduling: {podGroup: {name: g}}}\n"));
+  EXPECT_EQ(by_karta.Text(), "pg-pytorchjob-t-g 7");
+  EXPECT_THAT(by_karta.Of().warnings, IsEmpty());
+}
+
+TEST(OtherVersionTest, AKindThatIsLookedThroughIsSoInEachVersionWithAWarning) {
+  const auto job_of = [](std::string_view version) {
+    return Objects(PodOfJob() + ObjectOf("batch/v1", "Job", "j", OwnedBy(version, "Workflow", "w")) +
+                   ObjectOf(version, "Workflow", "w"));
+  };
+  EXPECT_EQ(job_of("argoproj.io/v2").Text(), "pg-j-job-j 1");
+  EXPECT_THAT(
+      job_of("argoproj.io/v2").Of().warnings,
+      ElementsAre("Workflow default/w: there is no rule for argoproj.io/v2: the one for version v1alpha1 is used"));
+  EXPECT_THAT(job_of("argoproj.io/v1alpha1").Of().warnings, IsEmpty());
 }
 
 TEST(LookThroughTest, TheRuleIsThatOfTheKindBelow) {
@@ -114,9 +193,9 @@ TEST(LookThroughTest, TheRuleIsThatOfTheKindBelow) {
        PodOf("p", "example.com/v1", "Foo", "f") + ObjectOf("example.com/v1", "Foo", "f", OwnedByWorkflow()) +
            Workflow(),
        "pg-f-foo-f 1", "Foo f"},
-      {"a Workflow of another version is a kind without a rule",
-       PodOf("p", "argoproj.io/v2", "Workflow", "w") + ObjectOf("argoproj.io/v2", "Workflow", "w"), "pg-w-workflow-w 1",
-       "Workflow w"},
+      {"a Workflow of another version",
+       PodOf("p", "argoproj.io/v2", "Workflow", "w") + ObjectOf("argoproj.io/v2", "Workflow", "w"), "pg-p-p-uid 1",
+       "Pod p"},
       {"a Workflow that somebody else owns is not on top",
        PodOf("p", kArgo, "Workflow", "w") + Workflow(OwnedBy("example.com/v1", "Foo", "f")) +
            ObjectOf("example.com/v1", "Foo", "f"),

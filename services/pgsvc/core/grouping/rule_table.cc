@@ -1,8 +1,11 @@
 #include "services/pgsvc/core/grouping/rule_table.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <tuple>
 
 #include "services/pgsvc/core/grouping/rules/rules.h"
+#include "services/pgsvc/core/integers.h"
 
 namespace basalt::pgsvc {
 
@@ -68,23 +71,50 @@ constexpr LookThrough kLookThrough[] = {
     {"nvidia.com", "*", "DynamoGraphDeployment"},
 };
 
+// The order in which versions follow each other: v1alpha1, v1beta1, v1, v2alpha1. A text that is no version comes
+// first.
+using VersionOrder = std::tuple<int32_t, int32_t, int32_t>;  // The version, its stage, the number in that stage.
+
+VersionOrder OrderOf(std::string_view version) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  int32_t rank = 0;
+  for (const std::string_view stage : {"alpha", "beta"}) {
+    if (const size_t at = version.find(stage); at != std::string_view::npos) {
+      return {ParseInt32(version.substr(0, at)).value_or(-1), rank,
+              ParseInt32(version.substr(at + stage.size())).value_or(0)};
+    }
+    ++rank;
+  }
+  return {ParseInt32(version).value_or(-1), rank, 0};
+}
+
+// Whether one row suits that version, for which neither was written, better than the other one.
+bool IsNearer(std::string_view one, std::string_view other, std::string_view version) {
+  const bool is_below = OrderOf(one) < OrderOf(version);
+  if (is_below != (OrderOf(other) < OrderOf(version))) return is_below;
+  return is_below ? OrderOf(other) < OrderOf(one) : OrderOf(one) < OrderOf(other);
+}
+
 }  // namespace
 
 std::span<const Rule> AllRules() { return kRules; }
 std::span<const LookThrough> AllLookThrough() { return kLookThrough; }
 
-const Rule& RuleFor(std::string_view group, std::string_view version, std::string_view kind) {
-  const auto found = std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& rule) {
-    return rule.group == group && rule.version == version && rule.kind == kind;
-  });
-  if (found != std::end(kRules)) return *found;
-  return kDefault;
+RuleChoice RuleFor(std::string_view group, std::string_view version, std::string_view kind) {
+  const Rule* nearest = nullptr;
+  for (const Rule& rule : kRules) {
+    if (rule.group != group || rule.kind != kind) continue;
+    if (rule.version == version) return {.rule = &rule};
+    if (nearest == nullptr || IsNearer(rule.version, nearest->version, version)) nearest = &rule;
+  }
+  if (nearest == nullptr) return {.rule = &kDefault};
+  return {.rule = nearest, .is_of_version = false};
 }
 
-bool IsLookedThrough(std::string_view group, std::string_view version, std::string_view kind) {
-  return std::any_of(std::begin(kLookThrough), std::end(kLookThrough), [&](const LookThrough& row) {
-    return row.group == group && row.kind == kind && (row.version == "*" || row.version == version);
-  });
+const LookThrough* LookThroughFor(std::string_view group, std::string_view kind) {
+  const auto row = std::find_if(std::begin(kLookThrough), std::end(kLookThrough),
+                                [&](const LookThrough& one) { return one.group == group && one.kind == kind; });
+  return row == std::end(kLookThrough) ? nullptr : row;
 }
 
 }  // namespace basalt::pgsvc
