@@ -107,6 +107,14 @@ void FindDefaultSubGroup(const RuleInput& input, Grouping& grouping) {
       fmt::format("{} belongs to no subgroup: this cluster's scheduler cannot place the pod", input.pod.Described()));
 }
 
+// Some rules take a class without a look whether it exists (6.8, 6.10).
+void CheckPriority(const RuleInput& input, Grouping& grouping) {
+  const std::string& name = grouping.priority_class;
+  if (grouping.has_default_priority || name.empty() || input.cluster.HasPriorityClass(name)) return;
+  grouping.warnings.push_back(
+      fmt::format("{}: there is no PriorityClass {}", grouping.sources["priorityClassName"], name));
+}
+
 void CopyNodePool(const RuleInput& input, Grouping& grouping) {
   const std::string& key = input.options.node_pool_label;
   const json::string* const pool = key.empty() ? nullptr : input.pod.Label(key);
@@ -190,6 +198,7 @@ absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<Ob
   BASALT_RETURN_IF_ERROR(NameSubGroups(grouping));
   if (!grouping.sub_groups.empty() && grouping.pod_sub_group.empty()) FindDefaultSubGroup(input, grouping);
   CopyNodePool(input, grouping);
+  CheckPriority(input, grouping);
   return result;
 }
 

@@ -20,6 +20,7 @@ inline constexpr std::string_view kProjectLabel = "project";
 inline constexpr std::string_view kPriorityClassLabel = "priorityClassName";
 inline constexpr std::string_view kPreemptibilityLabel = "kai.scheduler/preemptibility";
 inline constexpr std::string_view kMinMemberAnnotation = "kai.scheduler/batch-min-member";
+inline constexpr std::string_view kShortMinMemberAnnotation = "kai.scheduler/min-member";
 inline constexpr std::string_view kTopologyAnnotation = "kai.scheduler/topology";
 inline constexpr std::string_view kRequiredLevelAnnotation = "kai.scheduler/topology-required-placement";
 inline constexpr std::string_view kPreferredLevelAnnotation = "kai.scheduler/topology-preferred-placement";

@@ -1,4 +1,5 @@
 #include "services/pgsvc/core/grouping/minimum.h"
+#include "services/pgsvc/core/grouping/inheritance.h"
 #include "services/pgsvc/core/integers.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,13 @@
 #include "common/base/status_macros.h"
 
 namespace basalt::pgsvc {
+
+MinimumAnnotation MinimumAnnotationOf(ObjectView object) {
+  for (const std::string_view key : {kMinMemberAnnotation, kShortMinMemberAnnotation}) {
+    if (const json::string* const text = object.Annotation(key); text != nullptr) return {.key = key, .text = text};
+  }
+  return {};
+}
 
 absl::StatusOr<int32_t> MinimumOf(std::string_view where, std::string_view key, std::string_view text, int32_t least) {
   const std::optional<int32_t> number = ParseInt32(text);

@@ -14,6 +14,15 @@ namespace basalt::pgsvc {
 // At most so many subgroups: the object has to fit into what the API server stores (G38).
 inline constexpr int64_t kMostSubGroups = 10'000;
 
+// The annotation by which a user asks for a minimum.
+struct MinimumAnnotation {
+  std::string_view key = {};
+  const json::string* text = nullptr;  // Null: there is none.
+};
+// kai.scheduler/batch-min-member, behind it kai.scheduler/min-member: the examples of KAI's for Jobs name the latter
+// (G57).
+MinimumAnnotation MinimumAnnotationOf(ObjectView object);
+
 // The annotation as an integer of 32 bits that is at least `least`. INVALID_ARGUMENT names object, annotation and
 // value. `where`: "Job default/j" or "template of worker of JobSet default/js".
 absl::StatusOr<int32_t> MinimumOf(std::string_view where, std::string_view key, std::string_view text, int32_t least);

@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "services/pgsvc/core/grouping/group_name.h"
 #include "services/pgsvc/core/grouping/inheritance.h"
+#include "services/pgsvc/core/grouping/minimum.h"
 
 namespace basalt::pgsvc {
 namespace {
@@ -30,7 +31,9 @@ std::string KeyOf(const json::value& value) {
 // How many pods the components of a workload have.
 class Scales {
  public:
-  Scales(const Karta& karta, ObjectView workload) : karta_(karta), workload_(workload) {
+  // Both outlive it, as do the warnings, to which it adds.
+  Scales(const Karta& karta, ObjectView workload, std::vector<std::string>& warnings)
+      : karta_(karta), workload_(workload), warnings_(warnings) {
     has_any_ = std::any_of(karta.components.begin(), karta.components.end(), [](const Component& component) {
       return component.replicas.has_value() || component.min_replicas.has_value();
     });
@@ -96,10 +99,17 @@ class Scales {
                                    instances.size() == 1 ? "" : "s"));
       }
       for (size_t i = 0; i < numbers.size(); ++i) {
-        if (numbers[i] > 0) instances[i].pods = numbers[i];
+        int64_t& pods = instances[i].pods;
+        if (numbers[i] > 0) pods = pods > 0 ? Capped(numbers[i], pods, component) : numbers[i];
       }
     }
     return instances;
+  }
+
+  // The replicas come before the least number of them.
+  int64_t Capped(int64_t least, int64_t replicas, const Component& component) const {
+    return pgsvc::Capped(static_cast<int32_t>(least), replicas,
+                         fmt::format("{}: component {}", workload_.Described(), component.name), warnings_);
   }
 
   absl::StatusOr<std::vector<int64_t>> Numbers(const Expression& expression) const {
@@ -136,6 +146,7 @@ class Scales {
 
   const Karta& karta_;
   ObjectView workload_;
+  std::vector<std::string>& warnings_;
   bool has_any_ = false;
 };
 
@@ -183,7 +194,7 @@ absl::Status CheckTopology(const std::optional<Topology>& topology, std::string_
 
 absl::StatusOr<Grouping> GroupAsOne(const RuleInput& input, const Karta& karta, Grouping grouping) {
   const Karta::OneGroup& wanted = *karta.one_group;
-  const Scales scales(karta, input.top);
+  const Scales scales(karta, input.top, grouping.warnings);
   grouping.name = GroupNameOf(fmt::format("pg-{}-{}", input.top.uid(), wanted.name));
   // What the workload itself says comes first (G28).
   BASALT_RETURN_IF_ERROR(CheckTopology(wanted.topology, "the group"));
@@ -272,7 +283,7 @@ absl::StatusOr<Grouping> GroupByKeys(const RuleInput& input, const Karta& karta,
   BASALT_ASSIGN_OR_RETURN(const Place place, PlaceOf(karta, *component, input.pod));
   BASALT_ASSIGN_OR_RETURN(grouping.name, KeyedNameOf(input, karta, place));
   const Component& counted = *karta.Find(place.member->component);
-  const Scales scales(karta, input.top);
+  const Scales scales(karta, input.top, grouping.warnings);
   int64_t scale = 0;
   if (&counted == component && counted.instance_ids && counted.instance_id) {
     BASALT_ASSIGN_OR_RETURN(const json::value id, OneOf(*counted.instance_id, input.pod));

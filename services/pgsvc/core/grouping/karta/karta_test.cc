@@ -109,6 +109,14 @@ TEST(KartaTest, WithoutSubgroupsAllPodsCount) {
       << "1 master by default, and the least of the workers";
 }
 
+TEST(KartaTest, ALeastAboveTheReplicasIsLowered) {
+  const Objects objects(PyFlowKarta("      podGroup: {name: training}\n") +
+                        PyFlow("spec: {worker: {replicas: 4, min: 7}}\n") + PodAs("worker"));
+  EXPECT_EQ(objects.Text(), "pg-pyflow-f-training 5");
+  EXPECT_THAT(objects.Of().warnings, ElementsAre("PyFlow default/f: component worker: a minimum of 7 can never be met: "
+                                                 "there are 4 at most"));
+}
+
 TEST(KartaTest, TheTopologyOfTheWorkloadComesFirst) {
   constexpr std::string_view kPlaced =
       "      podGroup:\n"

@@ -28,11 +28,11 @@ bool HasGroup(const std::vector<ObjectView>& groups, std::string_view name) {
 
 // The annotation's minimum, no more than pods of the Job can run at once (G37).
 absl::StatusOr<int32_t> MinimumOfJob(ObjectView job, std::vector<std::string>& warnings) {
-  const json::string* const text = job.Annotation(kMinMemberAnnotation);
-  if (text == nullptr) return 1;
-  BASALT_ASSIGN_OR_RETURN(const int32_t wanted, MinimumOf(job.Described(), kMinMemberAnnotation, *text, 0));
+  const MinimumAnnotation asked = MinimumAnnotationOf(job);
+  if (asked.text == nullptr) return 1;
+  BASALT_ASSIGN_OR_RETURN(const int32_t wanted, MinimumOf(job.Described(), asked.key, *asked.text, 0));
   BASALT_ASSIGN_OR_RETURN(const int32_t most, MostPodsAtOnce(job, {"spec", "parallelism"}, {"spec", "completions"}));
-  return Capped(wanted, most, fmt::format("{}: annotation {}", job.Described(), kMinMemberAnnotation), warnings);
+  return Capped(wanted, most, fmt::format("{}: annotation {}", job.Described(), asked.key), warnings);
 }
 
 // Some pods stay in groups of their own, whatever the annotation says: the common one may never see the minimum (G41).
@@ -60,8 +60,8 @@ absl::StatusOr<Grouping> GroupOfJob(const RuleInput& input, ObjectView job) {
   if (TakeLegacyGroup(input, job, grouping)) return grouping;
   BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfJob(job, grouping.warnings));
   grouping.minimum = {.count = minimum};
-  if (job.Annotation(kMinMemberAnnotation) != nullptr) {
-    grouping.sources["minMember"] = fmt::format("annotation {} of {}", kMinMemberAnnotation, job.Described());
+  if (const MinimumAnnotation asked = MinimumAnnotationOf(job); asked.text != nullptr) {
+    grouping.sources["minMember"] = fmt::format("annotation {} of {}", asked.key, job.Described());
   }
   return grouping;
 }

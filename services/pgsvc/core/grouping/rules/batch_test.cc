@@ -75,6 +75,22 @@ TEST(JobTest, TheMinimumIsTheAnnotationsUpToWhatCanRunAtOnce) {
   }
 }
 
+// The examples of KAI's name the shorter one (G57).
+TEST(JobTest, TheShorterAnnotationCountsBehindTheLongerOne) {
+  const auto job = [](std::string_view annotations) {
+    return Objects(PodsOfJob() + Job(fmt::format("  annotations: {{{}}}\n", annotations), "{parallelism: 6}"));
+  };
+  EXPECT_EQ(job("kai.scheduler/min-member: \"2\"").Text("j-a"), "pg-j-job-j 2");
+  EXPECT_EQ(job("kai.scheduler/min-member: \"2\"").Of("j-a").sources.at("minMember"),
+            "annotation kai.scheduler/min-member of Job default/j");
+  EXPECT_EQ(job("kai.scheduler/min-member: \"2\", kai.scheduler/batch-min-member: \"3\"").Text("j-a"), "pg-j-job-j 3");
+  EXPECT_EQ(job("kai.scheduler/min-member: \"9\"").Text("j-a"), "pg-j-job-j 6");
+  EXPECT_THAT(job("kai.scheduler/min-member: \"9\"").Of("j-a").warnings,
+              ElementsAre(HasSubstr("annotation kai.scheduler/min-member: a minimum of 9 can never be met")));
+  EXPECT_THAT(job("kai.scheduler/min-member: x").Text("j-a"),
+              HasSubstr("error: Job default/j: annotation kai.scheduler/min-member"));
+}
+
 TEST(JobTest, AnAnnotationThatIsNoMinimumIsAnErrorThatNamesIt) {
   for (const std::string value : {"abc", "", "-1", "1.5", "2147483648", " 2", "0x2", "+-2"}) {
     const Objects objects(PodsOfJob() + Job(Minimum(value), "{parallelism: 2}"));

@@ -229,6 +229,8 @@ TEST(GroveTest, WhatTheGangLacksItHasFromTheTopOwner) {
     EXPECT_EQ(grouping.queue, test.queue);
     EXPECT_EQ(grouping.priority_class, test.priority);
     EXPECT_EQ(grouping.preemptibility, test.preemptibility);
+    const bool exists = grouping.priority_class != "unchecked" && grouping.priority_class != "of-spec";
+    EXPECT_EQ(grouping.warnings.size(), exists ? 0U : 1U) << "of the class that does not exist";
   }
 }
 

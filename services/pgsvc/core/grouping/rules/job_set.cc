@@ -48,11 +48,11 @@ absl::StatusOr<int32_t> LeafMinimum(ObjectView job, std::vector<std::string>& wa
   BASALT_ASSIGN_OR_RETURN(const int32_t most, MostPodsAtOnce(job, {"template", "spec", "parallelism"},
                                                              {"template", "spec", "completions"}));
   const json::value* const pod_template = job.At({"template"});
-  const json::string* const text =
-      pod_template == nullptr ? nullptr : ObjectView(*pod_template).Annotation(kMinMemberAnnotation);
-  if (text == nullptr || text->empty()) return most;
-  BASALT_ASSIGN_OR_RETURN(const int32_t wanted, MinimumOf(job.Described(), kMinMemberAnnotation, *text, 1));
-  return Capped(wanted, most, fmt::format("{}: annotation {}", job.Described(), kMinMemberAnnotation), warnings);
+  const MinimumAnnotation asked =
+      pod_template == nullptr ? MinimumAnnotation() : MinimumAnnotationOf(ObjectView(*pod_template));
+  if (asked.text == nullptr || asked.text->empty()) return most;
+  BASALT_ASSIGN_OR_RETURN(const int32_t wanted, MinimumOf(job.Described(), asked.key, *asked.text, 1));
+  return Capped(wanted, most, fmt::format("{}: annotation {}", job.Described(), asked.key), warnings);
 }
 
 // Those that have replicas (G34).
@@ -84,9 +84,9 @@ absl::StatusOr<std::vector<ReplicatedJob>> ReplicatedJobsOf(ObjectView set, cons
 absl::StatusOr<int32_t> MinimumOfJobs(ObjectView set, const json::array& jobs, size_t count,
                                       std::vector<std::string>& warnings) {
   const int32_t most = static_cast<int32_t>(count);
-  if (const json::string* const text = set.Annotation(kMinMemberAnnotation); text != nullptr) {
-    BASALT_ASSIGN_OR_RETURN(const int32_t wanted, MinimumOf(set.Described(), kMinMemberAnnotation, *text, 1));
-    return Capped(wanted, most, fmt::format("{}: annotation {}", set.Described(), kMinMemberAnnotation), warnings);
+  if (const MinimumAnnotation asked = MinimumAnnotationOf(set); asked.text != nullptr) {
+    BASALT_ASSIGN_OR_RETURN(const int32_t wanted, MinimumOf(set.Described(), asked.key, *asked.text, 1));
+    return Capped(wanted, most, fmt::format("{}: annotation {}", set.Described(), asked.key), warnings);
   }
   return StartsInSequence(set, jobs) ? std::min(1, most) : most;
 }
@@ -131,8 +131,8 @@ absl::StatusOr<bool> FindLegacyGroup(const RuleInput& input, const json::array& 
                                    [&](ObjectView group) { return is_legacy(group) && group.name() == own; });
   if (IsInOrder(input.top) || has_own) grouping.name = own;
   grouping.minimum = {};
-  if (const json::string* const text = input.top.Annotation(kMinMemberAnnotation); text != nullptr) {
-    BASALT_ASSIGN_OR_RETURN(grouping.minimum.count, MinimumOf(input.top.Described(), kMinMemberAnnotation, *text, 0));
+  if (const MinimumAnnotation asked = MinimumAnnotationOf(input.top); asked.text != nullptr) {
+    BASALT_ASSIGN_OR_RETURN(grouping.minimum.count, MinimumOf(input.top.Described(), asked.key, *asked.text, 0));
   }
   for (const ObjectView group : groups) {
     if (group.name() != grouping.name) continue;

@@ -143,6 +143,15 @@ TEST(JobSetTest, ALeafWaitsForThePodsThatRunAtOnceOrForFewer) {
   }
 }
 
+TEST(JobSetTest, TheShorterAnnotationCountsOnSetAndTemplate) {
+  EXPECT_EQ(
+      Objects(PodOfSet(Labels("leader", "0")) + SetOf(Leader() + ", " + Worker("kai.scheduler/min-member: \"3\""), "",
+                                                      "  annotations: {kai.scheduler/min-member: \"1\"}\n"))
+          .Text(),
+      "pg-js-jobset-js sub 1: leader{sub 1} leader-replica-0{leader, 1} worker{sub 2} worker-replica-0{worker, 3} "
+      "worker-replica-1{worker, 3}; in leader-replica-0");
+}
+
 TEST(JobSetTest, ALeafWithoutAMinimumNamesJobAndTemplate) {
   const std::string set = SetOf(Worker("kai.scheduler/batch-min-member: \"0\""));
   EXPECT_THAT(Objects(PodOfSet(Labels("worker", "0")) + set).Text(),

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -22,6 +23,7 @@ constexpr std::string_view kJobNameLabel = "training.kubeflow.org/job-name";
 constexpr std::string_view kJobRoleLabel = "training.kubeflow.org/job-role";
 constexpr std::string_view kReplicaTypeLabel = "training.kubeflow.org/replica-type";
 constexpr std::string_view kReplicaIndexLabel = "training.kubeflow.org/replica-index";
+constexpr std::string_view kMinAvailable = "spec.runPolicy.schedulingPolicy.minAvailable";
 
 // How many pods the role has; missing replicas count as 1, as the API's default is (G13).
 absl::StatusOr<int32_t> ReplicasOf(ObjectView job, std::string_view specs, std::string_view role) {
@@ -36,17 +38,34 @@ absl::StatusOr<std::optional<int32_t>> MinAvailableOf(ObjectView job) {
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> minimum,
                           job.IntAt({"spec", "runPolicy", "schedulingPolicy", "minAvailable"}));
   if (minimum && *minimum < 0) {
-    return Invalid(
-        fmt::format("{}: spec.runPolicy.schedulingPolicy.minAvailable: must not be negative", job.Described()));
+    return Invalid(fmt::format("{}: {}: must not be negative", job.Described(), kMinAvailable));
   }
   return minimum;
 }
 
-// 6.3. minAvailable, or all replicas.
-absl::StatusOr<int32_t> MinimumOfRoles(ObjectView job, std::string_view specs,
-                                       std::initializer_list<std::string_view> mandatory) {
-  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> given, MinAvailableOf(job));
-  if (given) return *given;
+// How many pods there can be; nullopt: the roles do not say. Beside a minimum that is given they need not.
+std::optional<int64_t> MostPodsOf(ObjectView job, std::string_view specs) {
+  const json::value* const roles = job.At({"spec", specs});
+  if (roles == nullptr || !roles->is_object() || roles->get_object().empty()) return std::nullopt;
+  int64_t most = 0;
+  for (const auto& [role, spec] : roles->get_object()) {
+    if (spec.is_null()) continue;
+    const absl::StatusOr<int32_t> replicas = ReplicasOf(job, specs, role);
+    if (!spec.is_object() || !replicas.ok()) return std::nullopt;
+    most += *replicas;
+  }
+  return most;
+}
+
+// A minimum that stands in that field, no more than there can be (G37).
+int32_t CappedAtRoles(ObjectView job, std::string_view specs, std::string_view field, int32_t wanted,
+                      std::vector<std::string>& warnings) {
+  const int64_t most = MostPodsOf(job, specs).value_or(wanted);
+  return Capped(wanted, most, fmt::format("{}: {}", job.Described(), field), warnings);
+}
+
+absl::StatusOr<int32_t> AllReplicas(ObjectView job, std::string_view specs,
+                                    std::initializer_list<std::string_view> mandatory) {
   const json::value* const roles = job.At({"spec", specs});
   if (roles == nullptr || !roles->is_object())
     return Invalid(fmt::format("{}: spec.{}: is required", job.Described(), specs));
@@ -75,10 +94,19 @@ absl::StatusOr<int32_t> MinimumOfRoles(ObjectView job, std::string_view specs,
   return static_cast<int32_t>(sum);
 }
 
+// 6.3. minAvailable, or all replicas.
+absl::StatusOr<int32_t> MinimumOfRoles(ObjectView job, std::string_view specs,
+                                       std::initializer_list<std::string_view> mandatory,
+                                       std::vector<std::string>& warnings) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> given, MinAvailableOf(job));
+  if (!given) return AllReplicas(job, specs, mandatory);
+  return CappedAtRoles(job, specs, kMinAvailable, *given, warnings);
+}
+
 absl::StatusOr<Grouping> GroupByRoles(const RuleInput& input, std::string_view specs,
                                       std::initializer_list<std::string_view> mandatory) {
   Grouping grouping = InheritFromTop(input);
-  BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfRoles(input.top, specs, mandatory));
+  BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfRoles(input.top, specs, mandatory, grouping.warnings));
   grouping.minimum = {.count = minimum};
   return grouping;
 }
@@ -87,15 +115,16 @@ absl::StatusOr<Grouping> GroupByRoles(const RuleInput& input, std::string_view s
 
 constexpr std::string_view kPyTorchSpecs = "pytorchReplicaSpecs";
 
-absl::StatusOr<int32_t> MinimumOfPyTorch(ObjectView job) {
-  BASALT_ASSIGN_OR_RETURN(int32_t minimum, MinimumOfRoles(job, kPyTorchSpecs, {}));
-  const absl::StatusOr<std::optional<int32_t>> elastic = job.IntAt({"spec", "elasticPolicy", "minReplicas"});
-  if (elastic.ok() && *elastic) minimum = **elastic;
+absl::StatusOr<int32_t> MinimumOfPyTorch(ObjectView job, std::vector<std::string>& warnings) {
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> given, MinAvailableOf(job));
-  if (given) minimum = *given;
-  if (minimum < 0)
+  if (given) return CappedAtRoles(job, kPyTorchSpecs, kMinAvailable, *given, warnings);
+  BASALT_ASSIGN_OR_RETURN(const int32_t all, AllReplicas(job, kPyTorchSpecs, {}));
+  const absl::StatusOr<std::optional<int32_t>> elastic = job.IntAt({"spec", "elasticPolicy", "minReplicas"});
+  if (!elastic.ok() || !*elastic) return all;
+  if (**elastic < 0) {
     return Invalid(fmt::format("{}: spec.elasticPolicy.minReplicas: must not be negative", job.Described()));
-  return minimum;
+  }
+  return Capped(**elastic, all, fmt::format("{}: spec.elasticPolicy.minReplicas", job.Described()), warnings);
 }
 
 // `worker` becomes the parent of segments of `size` pods, of which so many are mandatory as `minimum` pods fill.
@@ -144,7 +173,8 @@ absl::Status AddPyTorchSubGroups(const RuleInput& input, Grouping& grouping) {
   }
   if (job.At({"spec", kPyTorchSpecs, "Worker"}) == nullptr) return absl::OkStatus();
   BASALT_ASSIGN_OR_RETURN(const int32_t workers, ReplicasOf(job, kPyTorchSpecs, "Worker"));
-  const int32_t minimum = std::max(0, grouping.minimum.count - masters);
+  // Pods of other roles count for the group, and are no workers.
+  const int32_t minimum = std::min(workers, std::max(0, grouping.minimum.count - masters));
   const bool holds_pod = type != nullptr && *type == "worker";
   const json::value* const worker_template = job.At({"spec", kPyTorchSpecs, "Worker", "template"});
   BASALT_ASSIGN_OR_RETURN(
@@ -191,7 +221,7 @@ absl::StatusOr<Grouping> GroupMpiJob(const RuleInput& input) {
 
 absl::StatusOr<Grouping> GroupPyTorchJob(const RuleInput& input) {
   Grouping grouping = InheritFromTop(input);
-  BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfPyTorch(input.top));
+  BASALT_ASSIGN_OR_RETURN(const int32_t minimum, MinimumOfPyTorch(input.top, grouping.warnings));
   grouping.minimum = {.count = minimum};
   BASALT_RETURN_IF_ERROR(AddPyTorchSubGroups(input, grouping));
   return grouping;

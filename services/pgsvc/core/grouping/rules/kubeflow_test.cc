@@ -10,7 +10,9 @@ namespace basalt::pgsvc::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 // The group of a pod of job `j` of that kind.
@@ -70,6 +72,51 @@ TEST(KubeflowTest, TheMinimumIsMinAvailableOrAllReplicas) {
                                ? std::string(expected)
                                : fmt::format("pg-j-{}-j {}", absl::AsciiStrToLower(test.kind), expected)))
         << test.what;
+  }
+}
+
+// G37: of every kind, with a warning.
+TEST(KubeflowTest, AMinimumAboveAllReplicasIsLowered) {
+  struct Case {
+    const char* kind;
+    const char* spec;
+    const char* expected;
+    const char* warning;  // Null: none.
+  };
+  const char* const available = "spec.runPolicy.schedulingPolicy.minAvailable: a minimum of 5 can never be met";
+  const Case cases[] = {
+      {"TFJob", "{runPolicy: {schedulingPolicy: {minAvailable: 5}}, tfReplicaSpecs: {PS: {}, Worker: {replicas: 3}}}",
+       "4", available},
+      {"TFJob", "{runPolicy: {schedulingPolicy: {minAvailable: 4}}, tfReplicaSpecs: {PS: {}, Worker: {replicas: 3}}}",
+       "4", nullptr},
+      {"TFJob", "{runPolicy: {schedulingPolicy: {minAvailable: 5}}}", "5", nullptr},
+      {"TFJob", "{runPolicy: {schedulingPolicy: {minAvailable: 5}}, tfReplicaSpecs: {Worker: {replicas: x}}}", "5",
+       nullptr},
+      {"XGBoostJob", "{runPolicy: {schedulingPolicy: {minAvailable: 5}}, xgbReplicaSpecs: {Worker: {replicas: 2}}}",
+       "2", available},
+      {"MPIJob",
+       "{launcherCreationPolicy: WaitForWorkersReady, runPolicy: {schedulingPolicy: {minAvailable: 5}}, "
+       "mpiReplicaSpecs: {Launcher: {}, Worker: {replicas: 3}}}",
+       "3", available},
+      {"PyTorchJob",
+       "{runPolicy: {schedulingPolicy: {minAvailable: 5}}, pytorchReplicaSpecs: {Master: {}, Worker: {replicas: 3}}}",
+       "4: master{1} worker{3} default{0}", available},
+      {"PyTorchJob", "{elasticPolicy: {minReplicas: 7}, pytorchReplicaSpecs: {Master: {}, Worker: {replicas: 3}}}",
+       "4: master{1} worker{3} default{0}", "spec.elasticPolicy.minReplicas: a minimum of 7 can never be met"},
+      // What is lowered here nobody has asked for: the other role's pod is no worker.
+      {"PyTorchJob", "{pytorchReplicaSpecs: {Master: {}, Worker: {replicas: 3}, Evaluator: {}}}",
+       "5: master{1} worker{3} default{0}", nullptr},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.spec);
+    const Objects objects(PodOf("p", "kubeflow.org/v1", test.kind, "j") +
+                          ObjectOf("kubeflow.org/v1", test.kind, "j", fmt::format("spec: {}\n", test.spec)));
+    EXPECT_EQ(objects.Text(), fmt::format("pg-j-{}-j {}", absl::AsciiStrToLower(test.kind), test.expected));
+    if (test.warning == nullptr) {
+      EXPECT_THAT(objects.Of().warnings, IsEmpty());
+    } else {
+      EXPECT_THAT(objects.Of().warnings, ElementsAre(HasSubstr(test.warning)));
+    }
   }
 }
 

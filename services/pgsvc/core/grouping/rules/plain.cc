@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "services/pgsvc/core/grouping/group_name.h"
 #include "services/pgsvc/core/grouping/inheritance.h"
+#include "services/pgsvc/core/grouping/minimum.h"
 #include "services/pgsvc/core/grouping/rules/rules.h"
 
 namespace basalt::pgsvc {
@@ -49,8 +51,30 @@ absl::StatusOr<Grouping> GroupPod(const RuleInput& input) {
   return grouping;
 }
 
+// Pods that are made one after the other, each once the one before is ready, can be no gang.
+absl::StatusOr<Grouping> GroupStatefulSet(const RuleInput& input) {
+  Grouping grouping = DefaultGrouping(input);
+  const ObjectView set = input.top;
+  const json::string* const text = set.Annotation(kShortMinMemberAnnotation);
+  if (text == nullptr) return grouping;
+  const std::string where = fmt::format("{}: annotation {}", set.Described(), kShortMinMemberAnnotation);
+  if (set.TextAt({"spec", "podManagementPolicy"}) != "Parallel") {
+    grouping.warnings.push_back(where + ": needs spec.podManagementPolicy Parallel, else pods are made one by one");
+    return grouping;
+  }
+  BASALT_ASSIGN_OR_RETURN(const int32_t wanted, MinimumOf(set.Described(), kShortMinMemberAnnotation, *text, 1));
+  BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> replicas, set.IntAt({"spec", "replicas"}));
+  grouping.minimum.count = Capped(wanted, std::max(replicas.value_or(1), 0), where, grouping.warnings);
+  grouping.sources["minMember"] = fmt::format("annotation {} of {}", kShortMinMemberAnnotation, set.Described());
+  return grouping;
+}
+
 absl::StatusOr<Grouping> GroupDeployment(const RuleInput& input) {
   Grouping grouping = InheritFromTop(input, kInference);
+  if (const MinimumAnnotation asked = MinimumAnnotationOf(input.top); asked.text != nullptr) {
+    grouping.warnings.push_back(fmt::format("{}: annotation {}: does nothing, as each pod of a Deployment is a group",
+                                            input.top.Described(), asked.key));
+  }
   grouping.name = DefaultNameOf(input.pod);
   grouping.owner = OwnerOf(input.pod);
   return grouping;

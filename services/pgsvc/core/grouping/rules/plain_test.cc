@@ -10,7 +10,9 @@
 namespace basalt::pgsvc::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string BarePod(std::string_view labels) {
   return fmt::format("---\napiVersion: v1\nkind: Pod\nmetadata: {{name: driver, labels: {{{}}}}}\n", labels);
@@ -70,6 +72,58 @@ TEST(DeploymentTest, ItsOwnPriorityBeatsTheDefaultAndAReplicaSetAloneIsOneGroup)
   const Objects alone(pod + ObjectOf("apps/v1", "ReplicaSet", "r"));
   EXPECT_EQ(alone.Text(), "pg-r-replicaset-r 1");
   EXPECT_EQ(alone.Of().priority_class, "train");
+}
+
+TEST(DeploymentTest, ThatAnAnnotationOfAMinimumDoesNothingIsWarnedOf) {
+  for (const std::string key : {"kai.scheduler/min-member", "kai.scheduler/batch-min-member"}) {
+    const Objects objects(PodOf("p", "apps/v1", "Deployment", "d") +
+                          ObjectOf("apps/v1", "Deployment", "d", fmt::format("  annotations: {{{}: \"3\"}}\n", key)));
+    EXPECT_EQ(objects.Text(), "pg-p-p-uid 1");
+    EXPECT_THAT(objects.Of().warnings,
+                ElementsAre(HasSubstr(fmt::format("Deployment default/d: annotation {}: does nothing", key))));
+  }
+}
+
+// G57: where the pods are made at once.
+TEST(StatefulSetTest, TheMinimumIsTheAnnotationsWhereItsPodsAreMadeAtOnce) {
+  struct Case {
+    const char* what;
+    const char* annotation;
+    const char* spec;
+    const char* expected;
+    const char* warning;  // Null: none.
+  };
+  const Case cases[] = {
+      {"none", "a: b", "{podManagementPolicy: Parallel, replicas: 4}", "1", nullptr},
+      {"pods at once", "kai.scheduler/min-member: \"4\"", "{podManagementPolicy: Parallel, replicas: 4}", "4", nullptr},
+      {"more than there are", "kai.scheduler/min-member: \"5\"", "{podManagementPolicy: Parallel, replicas: 4}", "4",
+       "annotation kai.scheduler/min-member: a minimum of 5 can never be met: there are 4 at most"},
+      {"missing replicas are one", "kai.scheduler/min-member: \"2\"", "{podManagementPolicy: Parallel}", "1",
+       "there are 1 at most"},
+      {"pods in order", "kai.scheduler/min-member: \"4\"", "{podManagementPolicy: OrderedReady, replicas: 4}", "1",
+       "needs spec.podManagementPolicy Parallel"},
+      {"pods in order by default", "kai.scheduler/min-member: \"4\"", "{replicas: 4}", "1",
+       "needs spec.podManagementPolicy Parallel"},
+      {"the annotation of Jobs", "kai.scheduler/batch-min-member: \"4\"",
+       "{podManagementPolicy: Parallel, replicas: 4}", "1", nullptr},
+  };
+  const auto set = [](const char* annotation, const char* spec) {
+    return Objects(
+        PodOf("p", "apps/v1", "StatefulSet", "s") +
+        ObjectOf("apps/v1", "StatefulSet", "s", fmt::format("  annotations: {{{}}}\nspec: {}\n", annotation, spec)));
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    const Objects objects = set(test.annotation, test.spec);
+    EXPECT_EQ(objects.Text(), fmt::format("pg-s-statefulset-s {}", test.expected));
+    if (test.warning == nullptr) {
+      EXPECT_THAT(objects.Of().warnings, IsEmpty());
+    } else {
+      EXPECT_THAT(objects.Of().warnings, ElementsAre(HasSubstr(test.warning)));
+    }
+  }
+  EXPECT_THAT(set("kai.scheduler/min-member: \"0\"", "{podManagementPolicy: Parallel}").Text(),
+              HasSubstr("error: StatefulSet default/s: annotation kai.scheduler/min-member"));
 }
 
 TEST(AmlJobTest, TheMinimumIsTheNumberOfNodes) {

@@ -9,6 +9,7 @@ namespace basalt::pgsvc::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string Group(std::string_view group) {
@@ -120,6 +121,11 @@ TEST(RayClusterTest, ALabelOfTheTopOwnerOverridesThePriorityUnchecked) {
   EXPECT_EQ(priority("", ""), "train");
   EXPECT_EQ(priority("", "priorityClassName: build"), "build");
   EXPECT_EQ(priority("", "priorityClassName: build, ray.io/priority-class-name: missing"), "missing");
+  const Objects unchecked(PodOf("p", "ray.io/v1", "RayCluster", "c") +
+                          Cluster("c", "", "  labels: {ray.io/priority-class-name: missing}\n"));
+  EXPECT_THAT(
+      unchecked.Of().warnings,
+      ElementsAre("label ray.io/priority-class-name of RayCluster default/c: there is no PriorityClass missing"));
   EXPECT_EQ(priority("  labels: {ray.io/priority-class-name: pods}\n", ""), "train");
 }
 

@@ -11,6 +11,7 @@ absl::StatusOr<Grouping> GroupByDefaultAsBuild(const RuleInput& input);  // 5, p
 absl::StatusOr<Grouping> GroupByDefaultAsInference(const RuleInput& input);
 absl::StatusOr<Grouping> GroupPod(const RuleInput& input);              // 6: bare pods and Spark's
 absl::StatusOr<Grouping> GroupDeployment(const RuleInput& input);       // 6: one group for each pod
+absl::StatusOr<Grouping> GroupStatefulSet(const RuleInput& input);      // 6, G57
 absl::StatusOr<Grouping> GroupAmlJob(const RuleInput& input);           // 6
 absl::StatusOr<Grouping> GroupJob(const RuleInput& input);              // 6.1
 absl::StatusOr<Grouping> GroupRunaiJob(const RuleInput& input);         // 6.1
