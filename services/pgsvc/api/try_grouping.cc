@@ -28,6 +28,7 @@ using podgroup::v1::TriedGroup;
 using podgroup::v1::TriedPod;
 
 constexpr int kMostObjects = 2'000;
+constexpr int64_t kMostSteps = 10 * StepBudget::kOfPod;  // Of the expressions of Kartas, for all pods.
 
 absl::StatusOr<ObjectSet> ObjectsOf(const podgroup::v1::TryGroupingRequest& request) {
   if (request.objects_size() > kMostObjects) {
@@ -45,9 +46,13 @@ absl::StatusOr<ObjectSet> ObjectsOf(const podgroup::v1::TryGroupingRequest& requ
   return objects;
 }
 
-absl::StatusOr<PodGrouping> GroupingOf(ObjectView pod, const ObjectSet& objects, const RuleOptions& options) {
+absl::StatusOr<PodGrouping> GroupingOf(ObjectView pod, const ObjectSet& objects, const RuleOptions& options,
+                                       StepBudget& all) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<ObjectView> owners, objects.OwnersOf(pod));
-  return GroupPodByRules(pod, owners, objects, options);
+  StepBudget budget;
+  absl::StatusOr<PodGrouping> grouping = GroupPodByRules(pod, owners, objects, options, budget);
+  all.Take(budget.used());
+  return grouping;
 }
 
 // One group, and of its pods what Volcano's form asks for.
@@ -158,11 +163,16 @@ absl::StatusOr<podgroup::v1::TryGroupingResponse> TryGrouping(const podgroup::v1
   BASALT_ASSIGN_OR_RETURN(const ObjectSet objects, ObjectsOf(request));
   podgroup::v1::TryGroupingResponse response;
   TriedGroups groups;
+  StepBudget all(kMostSteps);
   for (const ObjectView pod : objects.pods()) {
     TriedPod& tried_pod = *response.add_pods();
     tried_pod.set_namespace_(std::string(pod.ns()));
     tried_pod.set_name(std::string(pod.name()));
-    absl::StatusOr<PodGrouping> found = GroupingOf(pod, objects, options);
+    absl::StatusOr<PodGrouping> found = GroupingOf(pod, objects, options, all);
+    if (all.is_spent()) {
+      return MakeStatus(absl::StatusCode::kResourceExhausted,
+                        "objects: expressions of Kartas take more steps than one request may; try fewer pods");
+    }
     Fill(found, tried_pod);
     if (!found.ok()) continue;
     if (found->verdict != PodGrouping::Verdict::kGrouped) continue;

@@ -211,6 +211,56 @@ TEST_F(KartaRigTest, WhatAKartaCannotGroupIsTold) {
   EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
 }
 
+// A Karta whose expression takes about 30 000 steps so many times.
+std::string CostlyKarta(int times) {
+  std::string karta = Karta();
+  std::string path = "2";
+  for (int i = 0; i < times; ++i) path.insert(0, "((.spec.l[] + .spec.l[]) == 0) // ");
+  constexpr std::string_view kReplicas = ".spec.replicas";
+  return karta.replace(karta.find(kReplicas), kReplicas.size(), fmt::format("'{}'", path));
+}
+json::object ListOfHundred() {
+  json::array ones;
+  for (int i = 0; i < 100; ++i) ones.emplace_back(1);
+  return json::object{{"spec", json::object{{"l", std::move(ones)}}}};
+}
+
+// A change may make all pods of a namespace due at once; other namespaces have their turn between two passes.
+TEST_F(KartaRigTest, APassThatHasTakenManyStepsLeavesPodsToTheNext) {
+  rig_.server().Merge(kPyFlows, "default", "f", ListOfHundred());
+  for (int i = 0; i < 8; ++i) MakePod(fmt::format("f-{}", i));
+  NamespaceGroups& groups = *dynamic_cast<PodGroupController&>(rig_.any_controller()).NamespaceGroupsOf("default");
+  const auto moved = [&] {
+    int count = 0;
+    for (int i = 0; i < 8; ++i) count += groups.GroupOf("default", fmt::format("f-{}", i)) == Named("-t") ? 1 : 0;
+    return count;
+  };
+  kube::v1::Object told;
+  told.mutable_generic()->mutable_meta()->set_name("pyflow");
+  told.mutable_generic()->set_json(ToText(ParseYamlDocuments(CostlyKarta(4))->front()));
+  groups.OnShared(std::string(kube::kWatchKartas), told, /*gone=*/false);
+  groups.Act("default");
+  EXPECT_EQ(moved(), 2) << "each takes 120 000 steps";
+  rig_.Run(absl::Seconds(5));
+  EXPECT_EQ(moved(), 8);
+  EXPECT_EQ(rig_.GroupOf("f-7"), Named("-t"));
+}
+
+TEST_F(KartaRigTest, APodWhoseKartaTakesTooManyStepsIsToldAndHasNoGroup) {
+  rig_.server().Merge(kPyFlows, "default", "f", ListOfHundred());
+  Tell(rig_, kube::kWatchKartas, CostlyKarta(12));
+  MakePod("f-0");
+  EXPECT_EQ(rig_.Groups(), 0u);
+  constexpr const char* kProblem = "Karta pyflow: its expressions take more than 200000 steps for Pod default/f-0";
+  EXPECT_THAT(rig_.Events(), ElementsAre(AllOf(HasSubstr("f-0 PodGroupError: "), HasSubstr(kProblem))));
+  const auto explained =
+      dynamic_cast<PodGroupController&>(rig_.any_controller()).NamespaceGroupsOf("default")->Explain("default", "f-0");
+  ASSERT_TRUE(explained);
+  EXPECT_THAT(std::string(explained->found.status().message()), HasSubstr(kProblem));
+  Tell(rig_, kube::kWatchKartas, CostlyKarta(1));
+  EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
+}
+
 TEST_F(KartaRigTest, AKartaOfAnotherKindIsNoNews) {
   MakePod("f-0");
   rig_.server().ClearLog();

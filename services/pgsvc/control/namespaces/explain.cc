@@ -18,7 +18,8 @@ std::optional<Explanation> NamespaceGroups::Explain(std::string_view key, std::s
 std::optional<Explanation> NamespaceGroups::ExplainIn(Namespace& space, std::string_view pod_name) const {
   const kube::v1::Pod* const pod = space.objects.FindPod(pod_name);
   if (pod == nullptr) return std::nullopt;
-  Found found = FindGrouping(space, *pod, Describe::kOwners);
+  StepBudget budget;
+  Found found = FindGrouping(space, *pod, budget, Describe::kOwners);
   for (const std::string& fact : found.facts) {
     // No pass has asked for it, so none forgets it.
     if (space.dependents.Of(fact).empty() && space.queue_dependents.Of(fact).empty()) space.objects.Forget(fact);
@@ -31,7 +32,8 @@ std::optional<Explanation> NamespaceGroups::ExplainIn(Namespace& space, std::str
   const std::string& name = explanation.found->grouping.name;
   const auto group = space.groups.find(name);
   if (group == space.groups.end()) return explanation;
-  const std::optional<GroupPlanOfPods> plan = PlanOf(space, group->second);
+  StepBudget budget_of_plan;
+  const std::optional<GroupPlanOfPods> plan = PlanOf(space, group->second, budget_of_plan);
   const ObservedGroup* const observed = space.objects.FindGroup(name);
   explanation.is_there = observed != nullptr;
   Dependents::Facts facts;

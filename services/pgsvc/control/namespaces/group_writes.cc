@@ -165,12 +165,13 @@ void NamespaceGroups::OnGroupDeleted(const std::string& ns, const std::string& n
   Note(ns, *space, name, group, RefusalOf(sent, outcome.error.message()));
 }
 
-std::optional<GroupPlanOfPods> NamespaceGroups::PlanOf(Namespace& space, const GroupState& group) const {
+std::optional<GroupPlanOfPods> NamespaceGroups::PlanOf(Namespace& space, const GroupState& group,
+                                                       StepBudget& budget) const {
   const NamespaceObjects::Pods& pods = space.objects.pods();
   int asked = 0;
   for (const auto& [pod, member] : group.members()) {
-    if (++asked > kMostAsked) break;
-    Found found = FindGrouping(space, pods.at(pod.uid));
+    if (++asked > kMostAsked || budget.is_spent()) break;
+    Found found = FindGrouping(space, pods.at(pod.uid), budget);
     if (found.is_waiting || !found.grouping.ok()) continue;
     if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) continue;
     GroupPlan plan;
@@ -186,6 +187,13 @@ std::optional<GroupPlanOfPods> NamespaceGroups::PlanOf(Namespace& space, const G
   return std::nullopt;
 }
 
+std::optional<GroupPlanOfPods> NamespaceGroups::PlanNow(Namespace& space, const GroupState& group) {
+  StepBudget budget;
+  std::optional<GroupPlanOfPods> plan = PlanOf(space, group, budget);
+  pass_steps_ += budget.used();
+  return plan;
+}
+
 RenderedGroup NamespaceGroups::Render(Namespace& space, const GroupPlanOfPods& plan) const {
   const NamespaceView view(space.objects, priority_classes_, kartas_);
   return emitter_->Render(plan, view);
@@ -193,7 +201,7 @@ RenderedGroup NamespaceGroups::Render(Namespace& space, const GroupPlanOfPods& p
 
 void NamespaceGroups::CreateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
   if (WaitsFor(ns, space, name, group.creates, "")) return;
-  const std::optional<GroupPlanOfPods> plan = PlanOf(space, group);
+  const std::optional<GroupPlanOfPods> plan = PlanNow(space, group);
   if (!plan || plan->grouping.name != name) return;
   TakeLeast(space, name, group, emitter_->LeastPodsOf(plan->grouping));
   group.sent = GroupDecision{.kind = GroupDecision::Kind::kCreated, .asked_by = Asker(plan->grouping)};
@@ -201,7 +209,7 @@ void NamespaceGroups::CreateGroup(const std::string& ns, Namespace& space, const
 }
 
 void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
-  const std::optional<GroupPlanOfPods> plan = PlanOf(space, group);
+  const std::optional<GroupPlanOfPods> plan = PlanNow(space, group);
   if (!plan || plan->grouping.name != name) return;
   const Grouping& grouping = plan->grouping;
   const ObservedGroup& observed = *space.objects.FindGroup(name);

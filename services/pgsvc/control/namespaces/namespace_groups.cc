@@ -280,7 +280,8 @@ void NamespaceGroups::Act(std::string_view key) {
 }
 
 void NamespaceGroups::Pass(const std::string& ns, Namespace& space) {
-  for (size_t i = 0; i < kPodsPerPass && !space.pods_due.empty(); ++i) {
+  pass_steps_ = 0;
+  for (size_t i = 0; i < kPodsPerPass && pass_steps_ < kStepsPerPass && !space.pods_due.empty(); ++i) {
     const std::string uid = *space.pods_due.begin();
     space.pods_due.erase(space.pods_due.begin());
     GroupPod(ns, space, uid);
@@ -289,12 +290,17 @@ void NamespaceGroups::Pass(const std::string& ns, Namespace& space) {
   if (!space.pods_due.empty()) return context_.Wake(ns);
   WarnOfMissing(ns, space);
   if (!IsSettled(ns, space)) return;
-  for (const std::string& name : std::exchange(space.groups_due, {})) {
+  std::set<std::string> due = std::exchange(space.groups_due, {});
+  while (!due.empty() && pass_steps_ < kStepsPerPass) {
+    const std::string name = std::move(due.extract(due.begin()).value());
     const auto group = space.groups.find(name);
     if (group == space.groups.end()) continue;
     ServeGroup(ns, space, name, group->second);
     DropIfIdle(space, name);
   }
+  if (due.empty()) return;
+  space.groups_due.merge(due);
+  context_.Wake(ns);
 }
 
 bool NamespaceGroups::IsSettled(const std::string& ns, Namespace& space) {
@@ -308,7 +314,7 @@ bool NamespaceGroups::IsSettled(const std::string& ns, Namespace& space) {
 }
 
 NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod,
-                                                     Describe describe) const {
+                                                     StepBudget& budget, Describe describe) const {
   json::value object = PodObject(pod, emitter_->group_name_key());
   const std::string assigned = TakeAssignment(object);
   const ObjectView seen(object);
@@ -318,7 +324,7 @@ NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kub
   if (opt_out == nullptr || *opt_out != "true") owners = view.OwnersOf(seen);
   Found found;
   if (owners.ok()) {
-    found.grouping = GroupPodByRules(seen, *owners, view, rules_);
+    found.grouping = GroupPodByRules(seen, *owners, view, rules_, budget);
     // A form may ask for the rule's own class, too.
     if (found.grouping.ok() && found.grouping->grouping.has_default_priority) {
       view.HasPriorityClass(found.grouping->grouping.priority_class);
@@ -368,7 +374,9 @@ void NamespaceGroups::GroupPod(const std::string& ns, Namespace& space, const st
   const auto known = space.objects.pods().find(uid);
   if (known == space.objects.pods().end()) return;
   const kube::v1::Pod& pod = known->second;
-  Found found = FindGrouping(space, pod);
+  StepBudget budget;
+  Found found = FindGrouping(space, pod, budget);
+  pass_steps_ += budget.used();
   Depend(ns, space, uid, std::move(found.facts));
   space.waiting.erase(uid);
   if (found.is_waiting) {

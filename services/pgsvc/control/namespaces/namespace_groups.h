@@ -46,8 +46,10 @@ struct GroupOutput {
 
 class NamespaceGroups {
  public:
-  // How many pods a pass groups at most: the next pass goes on.
+  // How many pods a pass groups at most, and after how many steps of Kartas' expressions it groups no further one and
+  // serves no further group: the next pass goes on, and others have their turn before.
   static constexpr size_t kPodsPerPass = 200;
+  static constexpr int64_t kStepsPerPass = 200'000;
   // An owner that is deleted is gone some time before its pods are, and what is made together need not come together.
   static constexpr absl::Duration kMissingGrace = absl::Seconds(30);
   // So many pods have an Event of one problem that they share.
@@ -146,7 +148,8 @@ class NamespaceGroups {
   // Whether groups may be compared with what their members ask for.
   bool IsSettled(const std::string& ns, Namespace& space);
   enum class Describe { kNothing, kOwners };
-  Found FindGrouping(Namespace& space, const kube::v1::Pod& pod, Describe describe = Describe::kNothing) const;
+  Found FindGrouping(Namespace& space, const kube::v1::Pod& pod, StepBudget& budget,
+                     Describe describe = Describe::kNothing) const;
   // The pod names another group than the rules say, and stays there. `found`: what they say.
   bool StaysInItsGroup(const Namespace& space, const kube::v1::Pod& pod, const PodGrouping& found) const;
   static void Join(Namespace& space, const kube::v1::Pod& pod, const std::string& group, const std::string& leaf);
@@ -220,8 +223,10 @@ class NamespaceGroups {
 
   // -- group_writes.cc --
   void ServeGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
-  // Nothing where the rules cannot say it now.
-  std::optional<GroupPlanOfPods> PlanOf(Namespace& space, const GroupState& group) const;
+  // Nothing where the rules cannot say it now, or not within the budget, which the members that are asked share.
+  std::optional<GroupPlanOfPods> PlanOf(Namespace& space, const GroupState& group, StepBudget& budget) const;
+  // The same of a group that this pass serves.
+  std::optional<GroupPlanOfPods> PlanNow(Namespace& space, const GroupState& group);
   RenderedGroup Render(Namespace& space, const GroupPlanOfPods& plan) const;
   // A group of ours in which no pod is active, and that no pod names, or none that will be active.
   void ServeEmptyGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
@@ -272,6 +277,7 @@ class NamespaceGroups {
   PriorityClasses priority_classes_;
   KartaSet kartas_;
   KartaWarnings karta_warnings_;
+  int64_t pass_steps_ = 0;  // Of the pass that is under way.
   runtime::EventRecorder recorder_;
 };
 

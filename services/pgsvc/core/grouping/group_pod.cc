@@ -171,7 +171,8 @@ void AddDefaultSubGroup(Grouping& grouping) {
 }
 
 absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<ObjectView>& owners,
-                                            const ClusterView& cluster, const RuleOptions& options) {
+                                            const ClusterView& cluster, const RuleOptions& options,
+                                            StepBudget& budget) {
   using Verdict = PodGrouping::Verdict;
   PodGrouping result;
   if (OptsOut(pod)) return PodGrouping{.verdict = Verdict::kOptedOut, .decided_by = pod.Described()};
@@ -187,7 +188,8 @@ absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<Ob
                   .owners = owners,
                   .skipped = {},
                   .cluster = cluster,
-                  .options = options};
+                  .options = options,
+                  .budget = budget};
   std::vector<std::string> warnings;
   LookThroughOwners(input, copies, warnings);
   result.decided_by = input.top.Described();

@@ -29,9 +29,10 @@ struct PodGrouping {
 };
 
 // `owners`: from the direct one up, as OwnersOf finds them. Errors are those of a rule, or of its result: two subgroups
-// of one name, a minimum below 0, more subgroups than can be stored.
+// of one name, a minimum below 0, more subgroups than can be stored. `budget` is that of this pod, or one that several
+// share.
 absl::StatusOr<PodGrouping> GroupPodByRules(ObjectView pod, const std::vector<ObjectView>& owners,
-                                            const ClusterView& cluster, const RuleOptions& options);
+                                            const ClusterView& cluster, const RuleOptions& options, StepBudget& budget);
 
 // As Rule::summary.
 std::string SummaryOf(const DeclaredRule& rule);

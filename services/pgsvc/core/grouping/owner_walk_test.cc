@@ -139,7 +139,8 @@ TEST(OwnerWalkTest, AChainEndsAtSixtyFourOwners) {
 TEST(OwnerWalkTest, APodWhoseOwnersNobodyMayLookAtIsGroupedByItself) {
   const auto documents = ParseYamlDocuments(PodOf("p", "apps/v1", "DaemonSet", "d"));
   ASSERT_TRUE(documents.ok()) << documents.status();
-  const auto grouped = GroupPodByRules(ObjectView(documents->front()), {}, ObjectSet(), RuleOptions());
+  StepBudget budget;
+  const auto grouped = GroupPodByRules(ObjectView(documents->front()), {}, ObjectSet(), RuleOptions(), budget);
   ASSERT_TRUE(grouped.ok()) << grouped.status();
   EXPECT_EQ(TextOf(grouped->grouping), "pg-p-p-uid 1");
   EXPECT_EQ(grouped->grouping.owner, (GroupOwner{"v1", "Pod", "p", "p-uid"}));

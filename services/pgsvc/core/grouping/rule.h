@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "services/pgsvc/core/grouping/grouping.h"
 #include "services/pgsvc/core/grouping/object_view.h"
+#include "services/pgsvc/core/grouping/step_budget.h"
 
 namespace basalt::pgsvc {
 
@@ -107,10 +108,11 @@ struct RuleInput {
   std::vector<ObjectView> skipped;
   const ClusterView& cluster;
   const RuleOptions& options;
+  StepBudget& budget;  // For the expressions of a Karta.
 };
 
 // INVALID_ARGUMENT names object, field and rule: the pod stays without a group until one of them changes. NOT_FOUND
-// names the object that is missing.
+// names the object that is missing. RESOURCE_EXHAUSTED: the budget is spent.
 using RuleFunction = absl::StatusOr<Grouping> (*)(const RuleInput& input);
 
 struct Rule {

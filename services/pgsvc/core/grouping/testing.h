@@ -59,7 +59,8 @@ class Objects {
       if (!pod_name.empty() && pod.name() != pod_name) continue;
       const auto owners = set_.OwnersOf(pod);
       if (!owners.ok()) return owners.status();
-      return GroupPodByRules(pod, *owners, set_, options);
+      StepBudget budget;
+      return GroupPodByRules(pod, *owners, set_, options, budget);
     }
     return absl::NotFoundError("there is no such pod");
   }

@@ -24,8 +24,8 @@ absl::StatusOr<Expression> Expression::Parse(std::string_view text) {
   return Expression(std::string(text), std::move(parsed->root), std::move(parsed->members));
 }
 
-absl::StatusOr<std::vector<json::value>> Expression::Evaluate(const json::value& input) const {
-  absl::StatusOr<std::vector<json::value>> values = RunExpression(*root_, input);
+absl::StatusOr<std::vector<json::value>> Expression::Evaluate(const json::value& input, StepBudget& budget) const {
+  absl::StatusOr<std::vector<json::value>> values = RunExpression(*root_, input, budget);
   if (!values.ok()) return About(text_, values.status());
   return values;
 }

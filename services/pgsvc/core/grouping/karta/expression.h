@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/json.h"
+#include "services/pgsvc/core/grouping/step_budget.h"
 
 namespace basalt::pgsvc {
 
@@ -19,18 +20,17 @@ class Expression {
  public:
   struct Node;  // Internal.
 
-  // An expression may yield so many values at most, on its way, too, and may take so many steps.
+  // An expression may yield so many values at most, on its way, too.
   static constexpr size_t kMostValues = 10'000;
-  static constexpr int64_t kMostSteps = 100'000;
-  static constexpr size_t kMostBytes = 1 << 20;  // Of texts and lists that it makes.
+  static constexpr size_t kMostBytes = 1 << 20;  // Of texts and lists that it makes, and of what it yields.
   static constexpr size_t kLongest = 1024;
 
   // INVALID_ARGUMENT: the text is no expression, is longer than kLongest, nests deeply, or needs more of jq.
   static absl::StatusOr<Expression> Parse(std::string_view text);
 
-  // All values, in their order. INVALID_ARGUMENT: an operation that the type of a value does not have, or too many
-  // values, steps or bytes.
-  absl::StatusOr<std::vector<json::value>> Evaluate(const json::value& input) const;
+  // All values, in their order; each value on the way takes a step. INVALID_ARGUMENT: an operation that the type of a
+  // value does not have, too many values or bytes, or the budget is spent.
+  absl::StatusOr<std::vector<json::value>> Evaluate(const json::value& input, StepBudget& budget) const;
   // The names of all members that are read, wherever, but for keys of labels and annotations.
   const std::set<std::string, std::less<>>& members() const { return members_; }
   const std::string& text() const { return text_; }

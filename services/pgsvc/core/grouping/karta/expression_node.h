@@ -52,6 +52,7 @@ struct ParsedExpression {
 absl::StatusOr<ParsedExpression> ParseExpression(std::string_view text);
 
 // INVALID_ARGUMENT as of Expression::Evaluate, without the text of the expression.
-absl::StatusOr<std::vector<json::value>> RunExpression(const Expression::Node& root, const json::value& input);
+absl::StatusOr<std::vector<json::value>> RunExpression(const Expression::Node& root, const json::value& input,
+                                                       StepBudget& budget);
 
 }  // namespace basalt::pgsvc

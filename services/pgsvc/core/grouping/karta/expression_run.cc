@@ -77,15 +77,17 @@ size_t CharactersOf(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](unsigned char c) { return (c & 0xC0U) != 0x80U; }));
 }
 
-// One evaluation: so many steps and bytes in all, whatever it is given. What it yields points into the input, into the
-// expression, or into what it has made.
+// One evaluation: so many bytes in all, whatever it is given, and so many steps as the budget has. What it yields
+// points into the input, into the expression, or into what it has made.
 class Evaluation {
  public:
   using Values = std::vector<const json::value*>;
 
+  explicit Evaluation(StepBudget& budget) : budget_(budget) {}
+
   // Appends what the node yields; where it fails, what it has yielded before.
   absl::Status Run(const Node& node, const json::value& input, Values& out) {
-    if (--steps_ < 0) return TooManySteps();
+    if (!budget_.Take()) return TooManySteps();
     switch (node.kind) {
       case Kind::kInput:
         return Put(input, out);
@@ -97,7 +99,7 @@ class Evaluation {
         return RunIndex(node, input, out);
       case Kind::kMaybe:
         Run(*node.children[0], input, out).IgnoreError();
-        return steps_ < 0 ? TooManySteps() : absl::OkStatus();
+        return budget_.is_spent() ? TooManySteps() : absl::OkStatus();
       case Kind::kPipe:
         return ForEach(*node.children[0], input,
                        [&](const json::value& value) { return Run(*node.children[1], value, out); });
@@ -121,11 +123,30 @@ class Evaluation {
     return absl::OkStatus();
   }
 
- private:
-  static absl::Status TooManySteps() {
-    return Invalid(fmt::format("it takes more than {} steps", Expression::kMostSteps));
+  // Before the whole value is copied.
+  absl::Status ChargeWhole(const json::value& value) {
+    BASALT_RETURN_IF_ERROR(Charge(sizeof(json::value)));
+    if (value.is_string()) return Charge(value.get_string().size());
+    if (value.is_array()) {
+      for (const json::value& element : value.get_array()) BASALT_RETURN_IF_ERROR(ChargeWhole(element));
+    }
+    if (value.is_object()) {
+      for (const Member& member : value.get_object()) {
+        BASALT_RETURN_IF_ERROR(Charge(member.key().size()));
+        BASALT_RETURN_IF_ERROR(ChargeWhole(member.value()));
+      }
+    }
+    return absl::OkStatus();
   }
-  static absl::Status Put(const json::value& value, Values& out) {
+
+ private:
+  static constexpr size_t kBytesOfStep = 64;
+
+  absl::Status TooManySteps() const {
+    return Invalid(fmt::format("{} steps are not enough for it and for what was evaluated before", budget_.most()));
+  }
+  absl::Status Put(const json::value& value, Values& out) {
+    if (!budget_.Take()) return TooManySteps();
     if (out.size() >= Expression::kMostValues) {
       return Invalid(fmt::format("it yields more than {} values", Expression::kMostValues));
     }
@@ -137,6 +158,7 @@ class Evaluation {
   absl::Status Charge(size_t bytes) {
     if (bytes > bytes_) return Invalid(fmt::format("it makes more than {} bytes", Expression::kMostBytes));
     bytes_ -= bytes;
+    if (!budget_.Take(static_cast<int64_t>(bytes / kBytesOfStep))) return TooManySteps();
     return absl::OkStatus();
   }
 
@@ -157,7 +179,7 @@ class Evaluation {
     });
   }
 
-  static absl::Status Index(const Node& node, const json::value& value, Values& out) {
+  absl::Status Index(const Node& node, const json::value& value, Values& out) {
     static const json::value kNull;
     if (node.kind == Kind::kMember) {
       if (value.is_null()) return Put(kNull, out);
@@ -185,7 +207,7 @@ class Evaluation {
   absl::Status RunElse(const Node& node, const json::value& input, Values& out) {
     Values first;
     Run(*node.children[0], input, first).IgnoreError();
-    if (steps_ < 0) return TooManySteps();
+    if (budget_.is_spent()) return TooManySteps();
     bool has_any = false;
     for (const json::value* const value : first) {
       if (!IsTrue(*value)) continue;
@@ -246,7 +268,7 @@ class Evaluation {
 
   absl::Status RunEntries(const json::value& value, Values& out) {
     if (!value.is_object()) return Invalid(fmt::format("{} has no entries", TypeOf(value)));
-    BASALT_RETURN_IF_ERROR(Charge(ToText(value).size()));
+    BASALT_RETURN_IF_ERROR(ChargeWhole(value));
     json::array entries;
     for (const Member* const member : SortedMembers(value)) {
       entries.push_back(json::object{{"key", member->key()}, {"value", member->value()}});
@@ -255,19 +277,23 @@ class Evaluation {
   }
 
   std::deque<json::value> made_;
-  int64_t steps_ = Expression::kMostSteps;
+  StepBudget& budget_;
   size_t bytes_ = Expression::kMostBytes;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<json::value>> RunExpression(const Expression::Node& root, const json::value& input) {
-  Evaluation evaluation;
+absl::StatusOr<std::vector<json::value>> RunExpression(const Expression::Node& root, const json::value& input,
+                                                       StepBudget& budget) {
+  Evaluation evaluation(budget);
   Evaluation::Values found;
   BASALT_RETURN_IF_ERROR(evaluation.Run(root, input, found));
   std::vector<json::value> values;
   values.reserve(found.size());
-  for (const json::value* const value : found) values.push_back(*value);
+  for (const json::value* const value : found) {
+    BASALT_RETURN_IF_ERROR(evaluation.ChargeWhole(*value));
+    values.push_back(*value);
+  }
   return values;
 }
 

@@ -22,11 +22,18 @@ constexpr std::string_view kObject = R"({
 std::string Of(std::string_view text) {
   const absl::StatusOr<Expression> expression = Expression::Parse(text);
   if (!expression.ok()) return fmt::format("cannot: {}", std::string(expression.status().message()));
-  const auto values = expression->Evaluate(*ParseJson(kObject));
+  StepBudget budget;
+  const auto values = expression->Evaluate(*ParseJson(kObject), budget);
   if (!values.ok()) return fmt::format("error: {}", std::string(values.status().message()));
   std::string all;
   for (const json::value& value : *values) all += (all.empty() ? "" : " ") + ToText(value);
   return all;
+}
+
+// Of the error of an evaluation by itself.
+std::string MessageOf(const Expression& expression, const json::value& input) {
+  StepBudget budget;
+  return std::string(expression.Evaluate(input, budget).status().message());
 }
 
 TEST(ExpressionTest, MeansWhatJqMeans) {
@@ -114,7 +121,7 @@ TEST(ExpressionTest, IsBounded) {
   const Expression product = *Expression::Parse(".[] * .[]");
   json::array numbers;
   for (int i = 0; i < 200; ++i) numbers.push_back(i);
-  EXPECT_THAT(std::string(product.Evaluate(numbers).status().message()), HasSubstr("more than 10000 values"));
+  EXPECT_THAT(MessageOf(product, numbers), HasSubstr("more than 10000 values"));
 }
 
 TEST(ExpressionTest, MakesNoLongTexts) {
@@ -124,16 +131,35 @@ TEST(ExpressionTest, MakesNoLongTexts) {
   json::array many;
   for (int i = 0; i < 5000; ++i) many.push_back(json::object());
   const json::object input{{"l", many}, {"text", std::string(100'000, 'a')}};
-  const auto values = Expression::Parse(".l[].missing + .text | length")->Evaluate(input);
+  StepBudget budget;
+  const auto values = Expression::Parse(".l[].missing + .text | length")->Evaluate(input, budget);
   ASSERT_TRUE(values.ok()) << values.status();
   EXPECT_EQ(values->size(), 5000u) << "of one text";
+  EXPECT_THAT(MessageOf(*Expression::Parse(".l[].missing + .text"), input), HasSubstr("more than 1048576 bytes"))
+      << "what it yields is copied";
 }
 
 TEST(ExpressionTest, EndsWhereNothingIsYielded) {
   json::array numbers;
   for (int i = 0; i < 1000; ++i) numbers.push_back(i);
   const Expression nested = *Expression::Parse(".[] and (.[] and (.[] and .[0][]?))");
-  EXPECT_THAT(std::string(nested.Evaluate(numbers).status().message()), HasSubstr("more than 100000 steps"));
+  EXPECT_THAT(MessageOf(nested, numbers), HasSubstr("200000 steps are not enough"));
+}
+
+// Values that are compared, made and yielded cost as much as the nodes of the expression do.
+TEST(ExpressionTest, EvaluationsShareABudget) {
+  json::array numbers;
+  for (int i = 0; i < 90; ++i) numbers.push_back(i);
+  const Expression compared = *Expression::Parse("(.[] == .[]) // 1");
+  StepBudget budget(20'000);
+  ASSERT_TRUE(compared.Evaluate(numbers, budget).ok());
+  EXPECT_GT(budget.used(), 90 * 90);
+  EXPECT_LT(budget.used(), 4 * 90 * 90);
+  EXPECT_FALSE(budget.is_spent());
+  EXPECT_THAT(std::string(compared.Evaluate(numbers, budget).status().message()),
+              HasSubstr("20000 steps are not enough for it and for what was evaluated before"));
+  EXPECT_TRUE(budget.is_spent());
+  EXPECT_FALSE(Expression::Parse("1")->Evaluate(numbers, budget).ok()) << "whatever comes after it";
 }
 
 TEST(ExpressionTest, SaysWhatItReads) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,25 +33,25 @@ std::string KeyOf(const json::value& value) {
 // How many pods the components of a workload have.
 class Scales {
  public:
-  // Both outlive it, as do the warnings, to which it adds.
-  Scales(const Karta& karta, ObjectView workload, std::vector<std::string>& warnings)
-      : karta_(karta), workload_(workload), warnings_(warnings) {
+  // All of them outlive it; it adds to the warnings.
+  Scales(const Karta& karta, const RuleInput& input, std::vector<std::string>& warnings)
+      : karta_(karta), workload_(input.top), budget_(input.budget), warnings_(warnings) {
     has_any_ = std::any_of(karta.components.begin(), karta.components.end(), [](const Component& component) {
       return component.replicas.has_value() || component.min_replicas.has_value();
     });
   }
 
   // Of the component and what belongs to it. Without any scale in the Karta, how many components have a pod template.
-  absl::StatusOr<int64_t> Of(const Component& component) const {
-    if (!has_any_) return Templates(component);
-    BASALT_ASSIGN_OR_RETURN(const std::vector<Instance> instances, InstancesOf(component));
-    int64_t own = 0;
-    for (const Instance& instance : instances) own = std::min(own + instance.pods, kMostPods);
-    return WithChildren(component, own);
+  // Each component is looked at once.
+  absl::StatusOr<int64_t> Of(const Component& component) {
+    if (const auto known = known_.find(&component); known != known_.end()) return known->second;
+    BASALT_ASSIGN_OR_RETURN(const int64_t scale, has_any_ ? Count(component) : Templates(component));
+    known_[&component] = scale;
+    return scale;
   }
 
   // Of the instances of that name alone, with what belongs to each.
-  absl::StatusOr<int64_t> OfInstance(const Component& component, std::string_view name) const {
+  absl::StatusOr<int64_t> OfInstance(const Component& component, std::string_view name) {
     BASALT_ASSIGN_OR_RETURN(const std::vector<Instance> instances, InstancesOf(component));
     int64_t count = 0;
     int64_t own = 0;
@@ -69,8 +71,15 @@ class Scales {
     int64_t pods = 0;
   };
 
+  absl::StatusOr<int64_t> Count(const Component& component) {
+    BASALT_ASSIGN_OR_RETURN(const std::vector<Instance> instances, InstancesOf(component));
+    int64_t own = 0;
+    for (const Instance& instance : instances) own = std::min(own + instance.pods, kMostPods);
+    return WithChildren(component, own);
+  }
+
   // Each of the component's own pods has what belongs to the component.
-  absl::StatusOr<int64_t> WithChildren(const Component& component, int64_t own) const {
+  absl::StatusOr<int64_t> WithChildren(const Component& component, int64_t own) {
     int64_t children = 0;
     for (const Component& child : karta_.components) {
       if (child.owner != component.name) continue;
@@ -86,7 +95,8 @@ class Scales {
     std::vector<Instance> instances(1);
     if (component.instance_ids) {
       instances.clear();
-      BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> ids, component.instance_ids->Evaluate(workload_.json()));
+      BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> ids,
+                              component.instance_ids->Evaluate(workload_.json(), budget_));
       for (const json::value& id : ids) instances.push_back({.name = KeyOf(id)});
     }
     // The least number, where there is one, comes before the other.
@@ -114,7 +124,7 @@ class Scales {
 
   absl::StatusOr<std::vector<int64_t>> Numbers(const Expression& expression) const {
     std::vector<int64_t> numbers;
-    BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> values, expression.Evaluate(workload_.json()));
+    BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> values, expression.Evaluate(workload_.json(), budget_));
     for (const json::value& value : values) {
       if (value.is_null()) {
         numbers.push_back(0);
@@ -130,7 +140,7 @@ class Scales {
     return numbers;
   }
 
-  absl::StatusOr<int64_t> Templates(const Component& component) const {
+  absl::StatusOr<int64_t> Templates(const Component& component) {
     int64_t templates = 0;
     if (component.has_pod_template) {
       BASALT_ASSIGN_OR_RETURN(const std::vector<Instance> instances, InstancesOf(component));
@@ -138,7 +148,7 @@ class Scales {
     }
     for (const Component& child : karta_.components) {
       if (child.owner != component.name) continue;
-      BASALT_ASSIGN_OR_RETURN(const int64_t below, Templates(child));
+      BASALT_ASSIGN_OR_RETURN(const int64_t below, Of(child));
       templates += below;
     }
     return templates;
@@ -146,24 +156,26 @@ class Scales {
 
   const Karta& karta_;
   ObjectView workload_;
+  StepBudget& budget_;
   std::vector<std::string>& warnings_;
+  std::map<const Component*, int64_t> known_;
   bool has_any_ = false;
 };
 
 // The one value that the expression yields of the pod.
-absl::StatusOr<json::value> OneOf(const Expression& expression, ObjectView pod) {
-  BASALT_ASSIGN_OR_RETURN(std::vector<json::value> values, expression.Evaluate(pod.json()));
+absl::StatusOr<json::value> OneOf(const Expression& expression, const RuleInput& input) {
+  BASALT_ASSIGN_OR_RETURN(std::vector<json::value> values, expression.Evaluate(input.pod.json(), input.budget));
   const bool is_one =
       values.size() == 1 && !values[0].is_null() && !(values[0].is_string() && values[0].get_string().empty());
   if (is_one) return std::move(values[0]);
   return Invalid(fmt::format("expression '{}': must yield one value of {}, and not an empty one",
-                             Excerpt(expression.text()), pod.Described()));
+                             Excerpt(expression.text()), input.pod.Described()));
 }
 
 // One of the values is enough, and an empty text is one, too.
-bool IsSelected(const Component& component, ObjectView pod) {
+bool IsSelected(const Component& component, const RuleInput& input) {
   if (!component.type) return false;
-  const absl::StatusOr<std::vector<json::value>> values = component.type->key.Evaluate(pod.json());
+  const absl::StatusOr<std::vector<json::value>> values = component.type->key.Evaluate(input.pod.json(), input.budget);
   if (!values.ok()) return false;
   const std::optional<std::string>& wanted = component.type->value;
   return std::any_of(values->begin(), values->end(), [&wanted](const json::value& value) {
@@ -171,17 +183,15 @@ bool IsSelected(const Component& component, ObjectView pod) {
   });
 }
 
-bool IsAbove(const Karta& karta, const Component& above, const Component& component) {
-  for (const Component* one = &component; one != nullptr; one = karta.OwnerOf(*one)) {
-    if (one == &above) return true;
+// The components as which the pod is selected, and all above them.
+std::set<const Component*> ComponentsWith(const Karta& karta, const RuleInput& input) {
+  std::set<const Component*> with;
+  for (const Component& component : karta.components) {
+    if (!IsSelected(component, input)) continue;
+    const Component* one = &component;
+    while (one != nullptr && with.insert(one).second) one = karta.OwnerOf(*one);
   }
-  return false;
-}
-
-// The pod is selected as this component, or as one below.
-bool Contains(const Karta& karta, const Component& component, ObjectView pod) {
-  return std::any_of(karta.components.begin(), karta.components.end(),
-                     [&](const Component& one) { return IsAbove(karta, component, one) && IsSelected(one, pod); });
+  return with;
 }
 
 absl::Status CheckTopology(const std::optional<Topology>& topology, std::string_view of) {
@@ -194,7 +204,7 @@ absl::Status CheckTopology(const std::optional<Topology>& topology, std::string_
 
 absl::StatusOr<Grouping> GroupAsOne(const RuleInput& input, const Karta& karta, Grouping grouping) {
   const Karta::OneGroup& wanted = *karta.one_group;
-  const Scales scales(karta, input.top, grouping.warnings);
+  Scales scales(karta, input, grouping.warnings);
   grouping.name = GroupNameOf(fmt::format("pg-{}-{}", input.top.uid(), wanted.name));
   // What the workload itself says comes first (G28).
   BASALT_RETURN_IF_ERROR(CheckTopology(wanted.topology, "the group"));
@@ -205,6 +215,7 @@ absl::StatusOr<Grouping> GroupAsOne(const RuleInput& input, const Karta& karta, 
     return grouping;
   }
   grouping.minimum = {.count = static_cast<int32_t>(wanted.sub_groups.size()), .of_sub_groups = true};
+  const std::set<const Component*> with_pod = ComponentsWith(karta, input);
   for (const Karta::SubGroupOf& sub_group : wanted.sub_groups) {
     const Component* const found = karta.Find(sub_group.component);
     if (found == nullptr) return Invalid(fmt::format("subGroups: there is no component '{}'", sub_group.component));
@@ -217,30 +228,28 @@ absl::StatusOr<Grouping> GroupAsOne(const RuleInput& input, const Karta& karta, 
     grouping.sub_groups.push_back({.name = component.name,
                                    .minimum = {.count = static_cast<int32_t>(scale)},
                                    .topology = sub_group.topology.value_or(Topology())});
-    if (grouping.pod_sub_group.empty() && Contains(karta, component, input.pod)) {
-      grouping.pod_sub_group = component.name;
-    }
+    if (grouping.pod_sub_group.empty() && with_pod.contains(found)) grouping.pod_sub_group = component.name;
   }
   return grouping;
 }
 
 // ---- the older form ----
 
-absl::StatusOr<const Component*> ComponentOfPod(const Karta& karta, ObjectView pod) {
+absl::StatusOr<const Component*> ComponentOfPod(const Karta& karta, const RuleInput& input) {
   std::vector<const Component*> with_template;
   for (const Component& component : karta.components) {
     if (component.has_pod_template) with_template.push_back(&component);
   }
   if (with_template.size() == 1) return with_template[0];
   for (const Component* const component : with_template) {
-    if (IsSelected(*component, pod)) return component;
+    if (IsSelected(*component, input)) return component;
   }
-  return Invalid(fmt::format("{} is of no component", pod.Described()));
+  return Invalid(fmt::format("{} is of no component", input.pod.Described()));
 }
 
-absl::StatusOr<bool> HoldAll(const std::vector<Expression>& filters, ObjectView pod) {
+absl::StatusOr<bool> HoldAll(const std::vector<Expression>& filters, const RuleInput& input) {
   for (const Expression& filter : filters) {
-    BASALT_ASSIGN_OR_RETURN(const json::value value, OneOf(filter, pod));
+    BASALT_ASSIGN_OR_RETURN(const json::value value, OneOf(filter, input));
     if (!value.is_bool() || !value.get_bool()) return false;
   }
   return true;
@@ -251,23 +260,23 @@ struct Place {
   const Karta::Member* member;
 };
 
-absl::StatusOr<Place> PlaceOf(const Karta& karta, const Component& component, ObjectView pod) {
+absl::StatusOr<Place> PlaceOf(const Karta& karta, const Component& component, const RuleInput& input) {
   for (const Component* one = &component; one != nullptr; one = karta.OwnerOf(*one)) {
     for (const Karta::Entry& entry : karta.entries) {
       for (const Karta::Member& member : entry.members) {
         if (member.component != one->name) continue;
-        BASALT_ASSIGN_OR_RETURN(const bool holds, HoldAll(member.filters, pod));
+        BASALT_ASSIGN_OR_RETURN(const bool holds, HoldAll(member.filters, input));
         if (holds) return Place{&entry, &member};
       }
     }
   }
-  return Invalid(fmt::format("component {}: no pod group takes {}", component.name, pod.Described()));
+  return Invalid(fmt::format("component {}: no pod group takes {}", component.name, input.pod.Described()));
 }
 
 absl::StatusOr<std::string> KeyedNameOf(const RuleInput& input, const Karta& karta, const Place& place) {
   std::string name = fmt::format("pg-{}", input.top.uid());
   for (const Expression& key : place.member->keys) {
-    BASALT_ASSIGN_OR_RETURN(const json::value value, OneOf(key, input.pod));
+    BASALT_ASSIGN_OR_RETURN(const json::value value, OneOf(key, input));
     name += "-" + KeyOf(value);
   }
   // Two entries must not share a group (G27).
@@ -279,14 +288,14 @@ absl::StatusOr<std::string> KeyedNameOf(const RuleInput& input, const Karta& kar
 }
 
 absl::StatusOr<Grouping> GroupByKeys(const RuleInput& input, const Karta& karta, Grouping grouping) {
-  BASALT_ASSIGN_OR_RETURN(const Component* const component, ComponentOfPod(karta, input.pod));
-  BASALT_ASSIGN_OR_RETURN(const Place place, PlaceOf(karta, *component, input.pod));
+  BASALT_ASSIGN_OR_RETURN(const Component* const component, ComponentOfPod(karta, input));
+  BASALT_ASSIGN_OR_RETURN(const Place place, PlaceOf(karta, *component, input));
   BASALT_ASSIGN_OR_RETURN(grouping.name, KeyedNameOf(input, karta, place));
   const Component& counted = *karta.Find(place.member->component);
-  const Scales scales(karta, input.top, grouping.warnings);
+  Scales scales(karta, input, grouping.warnings);
   int64_t scale = 0;
   if (&counted == component && counted.instance_ids && counted.instance_id) {
-    BASALT_ASSIGN_OR_RETURN(const json::value id, OneOf(*counted.instance_id, input.pod));
+    BASALT_ASSIGN_OR_RETURN(const json::value id, OneOf(*counted.instance_id, input));
     BASALT_ASSIGN_OR_RETURN(scale, scales.OfInstance(counted, KeyOf(id)));
   } else {
     BASALT_ASSIGN_OR_RETURN(scale, scales.Of(counted));
@@ -301,6 +310,12 @@ absl::StatusOr<Grouping> GroupByKarta(const RuleInput& input, const Karta& karta
   Grouping grouping = InheritFromTop(input);
   absl::StatusOr<Grouping> found =
       karta.one_group ? GroupAsOne(input, karta, std::move(grouping)) : GroupByKeys(input, karta, std::move(grouping));
+  // Some failures count as answers, and this one must not.
+  if (input.budget.is_spent()) {
+    found = MakeStatus(
+        absl::StatusCode::kResourceExhausted,
+        fmt::format("its expressions take more than {} steps for {}", input.budget.most(), input.pod.Described()));
+  }
   if (found.ok()) {
     found->sources["minMember"] = fmt::format("Karta {}", karta.name);
     return found;

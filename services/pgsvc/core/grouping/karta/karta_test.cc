@@ -279,6 +279,44 @@ TEST(KartaTest, WithoutScalesEachPodTemplateCounts) {
   EXPECT_EQ(Objects(karta + PyFlow("spec: {}\n") + PodAs("worker")).Text(), "pg-pyflow-f-t 3");
 }
 
+// All expressions of a pod share one budget: each by itself is cheap.
+TEST(KartaTest, APodThatTakesTooManyStepsHasNoGroup) {
+  constexpr std::string_view kMaster = "    - name: master\n";
+  const auto flow = [&](int components) {
+    std::string children;
+    for (int i = 0; i < components; ++i) {
+      children += fmt::format(
+          "    - {{name: c{}, ownerRef: pyflow, scaleDefinition: {{replicasPath: '(.spec.l[] == 9) // 1'}}}}\n", i);
+    }
+    std::string karta = PyFlowKarta("      podGroup: {name: t}\n");
+    karta.insert(karta.find(kMaster), children);
+    std::string list = "1";
+    for (int i = 0; i < 1999; ++i) list += ", 1";
+    return Objects(karta + PyFlow(fmt::format("spec: {{worker: {{replicas: 2}}, l: [{}]}}\n", list)) + PodAs("worker"));
+  };
+  EXPECT_EQ(flow(3).Text(), "pg-pyflow-f-t 6");
+  const auto grouped = flow(90).Group();
+  EXPECT_TRUE(absl::IsResourceExhausted(grouped.status())) << grouped.status();
+  EXPECT_EQ(
+      flow(90).Text(),
+      "error: PyFlow default/f: Karta pyflow: its expressions take more than 200000 steps for Pod default/worker");
+}
+
+// A selector that fails selects nothing, but not for want of steps.
+TEST(KartaTest, APodWhoseSelectorTakesTooManyStepsHasNoGroup) {
+  std::string karta = PyFlowKarta("      podGroup: {name: t, subGroups: [{componentName: worker}]}\n");
+  constexpr std::string_view kRole = "'.metadata.labels[\"role\"]', value: worker";
+  karta.replace(karta.find(kRole), kRole.size(),
+                "'.metadata.ownerReferences[] and (.metadata.ownerReferences[] and (.metadata.ownerReferences[] and "
+                ".metadata.ownerReferences[].name.x?))'");
+  std::string pod = PodAs("worker");
+  for (int i = 0; i < 70; ++i) {
+    pod.replace(pod.find("controller: true}\n"), 18,
+                fmt::format("controller: true}}\n  - {{apiVersion: v1, kind: ConfigMap, name: c{}, uid: u}}\n", i));
+  }
+  EXPECT_THAT(Objects(karta + PyFlow() + pod).Text(), HasSubstr("its expressions take more than 200000 steps"));
+}
+
 TEST(KartaTest, AKindWithoutAKartaHasTheDefaultRule) {
   const std::string pod = PodOf("p", "example.com/v1", "Foo", "foo");
   const Objects objects(PyFlowKarta(kTraining) + ObjectOf("example.com/v1", "Foo", "foo") + pod);
