@@ -287,6 +287,39 @@ absl::StatusOr<std::string> KeyedNameOf(const RuleInput& input, const Karta& kar
   return name;
 }
 
+// Whether one of the two components belongs to the other.
+bool AreRelated(const Karta& karta, const Component& a, const Component& b) {
+  for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (const Component* one = from; one != nullptr; one = karta.OwnerOf(*one)) {
+      if (one == to) return true;
+    }
+  }
+  return false;
+}
+
+bool HaveSameTexts(const std::vector<Expression>& a, const std::vector<Expression>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Expression& one, const Expression& other) { return one.text() == other.text(); });
+}
+
+// The components whose pods the entry puts into the same groups, each with what belongs to it, for their pods start
+// together (G60). Left out is whose pods cannot be counted for one group: filters and instances tell pods apart.
+std::vector<const Component*> CountedAt(const Karta& karta, const Place& place) {
+  std::vector<const Component*> counted = {karta.Find(place.member->component)};
+  const auto is_told_apart = [&karta](const Karta::Member& member) {
+    return !member.filters.empty() || karta.Find(member.component)->instance_ids.has_value();
+  };
+  if (is_told_apart(*place.member)) return counted;
+  for (const Karta::Member& member : place.entry->members) {
+    const Component& component = *karta.Find(member.component);
+    const bool is_counted = std::any_of(counted.begin(), counted.end(),
+                                        [&](const Component* one) { return AreRelated(karta, *one, component); });
+    if (is_counted || is_told_apart(member) || !HaveSameTexts(member.keys, place.member->keys)) continue;
+    counted.push_back(&component);
+  }
+  return counted;
+}
+
 absl::StatusOr<Grouping> GroupByKeys(const RuleInput& input, const Karta& karta, Grouping grouping) {
   BASALT_ASSIGN_OR_RETURN(const Component* const component, ComponentOfPod(karta, input));
   BASALT_ASSIGN_OR_RETURN(const Place place, PlaceOf(karta, *component, input));
@@ -298,7 +331,10 @@ absl::StatusOr<Grouping> GroupByKeys(const RuleInput& input, const Karta& karta,
     BASALT_ASSIGN_OR_RETURN(const json::value id, OneOf(*counted.instance_id, input));
     BASALT_ASSIGN_OR_RETURN(scale, scales.OfInstance(counted, KeyOf(id)));
   } else {
-    BASALT_ASSIGN_OR_RETURN(scale, scales.Of(counted));
+    for (const Component* const one : CountedAt(karta, place)) {
+      BASALT_ASSIGN_OR_RETURN(const int64_t of_one, scales.Of(*one));
+      scale = std::min(scale + of_one, kMostPods);
+    }
   }
   grouping.minimum = {.count = static_cast<int32_t>(scale)};
   return grouping;

@@ -173,6 +173,36 @@ TEST(KartaTest, TheOlderFormNamesGroupsByKeys) {
   EXPECT_THAT(of(""), HasSubstr("must yield one value of Pod default/worker"));
 }
 
+// As in the samples of Karta's for MPI, PyTorch and Ray: each pod of a group asks for the same minimum (G60).
+TEST(KartaTest, InTheOlderFormMembersOfOneKeyStartTogether) {
+  const auto grouped = [](std::string_view master, std::string_view worker, std::string_view role) {
+    return Objects(PyFlowKarta(fmt::format("      podGroups:\n      - name: job\n        members:\n"
+                                           "        - {{componentName: master, {}}}\n"
+                                           "        - {{componentName: worker, {}}}\n",
+                                           master, worker)) +
+                   PyFlow("spec: {worker: {replicas: 4}}\n") + PodAs(role, ", job-name: a, tier: b"))
+        .Text();
+  };
+  constexpr std::string_view kByJob = "groupByKeyPaths: ['.metadata.labels[\"job-name\"]']";
+  constexpr std::string_view kByTier = "groupByKeyPaths: ['.metadata.labels[\"tier\"]']";
+  EXPECT_EQ(grouped(kByJob, kByJob, "master"), "pg-pyflow-f-a 5");
+  EXPECT_EQ(grouped(kByJob, kByJob, "worker"), "pg-pyflow-f-a 5");
+  EXPECT_EQ(grouped(kByJob, kByTier, "master"), "pg-pyflow-f-a 1");
+  EXPECT_EQ(grouped(kByJob, kByTier, "worker"), "pg-pyflow-f-b 4");
+  const std::string filtered = std::string(kByJob) + ", filters: ['true']";
+  EXPECT_EQ(grouped(kByJob, filtered, "master"), "pg-pyflow-f-a 1") << "not all workers need be in the group";
+  EXPECT_EQ(grouped(kByJob, filtered, "worker"), "pg-pyflow-f-a 4");
+}
+
+TEST(KartaTest, AMemberIsNotCountedBesideTheOneThatItBelongsTo) {
+  const Objects objects(
+      PyFlowKarta("      podGroups:\n"
+                  "      - {name: job, members: [{componentName: pyflow}, {componentName: worker}]}\n") +
+      PyFlow() + PodAs("worker") + PodAs("master"));
+  EXPECT_EQ(objects.Text("worker"), "pg-pyflow-f 2");
+  EXPECT_EQ(objects.Text("master"), "pg-pyflow-f 3");
+}
+
 TEST(KartaTest, TheOlderFormTakesThePodsThatItsFiltersLet) {
   constexpr std::string_view kFiltered =
       "      podGroups:\n"
