@@ -3,10 +3,29 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
+#include <optional>
 
+#include "common/base/json_int32.h"
 #include "common/base/status.h"
 
 namespace basalt {
+namespace {
+
+// Nullopt: the value is no integer of 64 bits.
+std::optional<int64_t> IntegerOf(const json::value& value) {
+  if (value.is_int64()) return value.get_int64();
+  if (value.is_uint64() && value.get_uint64() <= static_cast<uint64_t>(INT64_MAX)) {
+    return static_cast<int64_t>(value.get_uint64());
+  }
+  if (!value.is_double()) return std::nullopt;
+  constexpr double kEnd = 9223372036854775808.0;  // The first one above; to convert it has no meaning in C++.
+  const double real = value.get_double();
+  if (real < -kEnd || real >= kEnd || std::floor(real) != real) return std::nullopt;
+  return static_cast<int64_t>(real);
+}
+
+}  // namespace
 
 absl::StatusOr<json::value> ParseJson(std::string_view text, size_t max_depth) {
   json::parse_options options;
@@ -54,13 +73,18 @@ std::string_view FindString(const json::value& value, std::string_view name) {
 
 int64_t FindInt(const json::value& value, std::string_view name, int64_t otherwise) {
   const json::value* found = Find(value, name);
-  if (found == nullptr) return otherwise;
-  if (found->is_int64()) return found->get_int64();
-  if (found->is_uint64()) return static_cast<int64_t>(found->get_uint64());
-  if (found->is_double() && std::floor(found->get_double()) == found->get_double()) {
-    return static_cast<int64_t>(found->get_double());
-  }
-  return otherwise;
+  return found == nullptr ? otherwise : IntegerOf(*found).value_or(otherwise);
+}
+
+std::optional<int32_t> Int32Of(const json::value& value) {
+  const std::optional<int64_t> number = IntegerOf(value);
+  if (!number || *number < INT32_MIN || *number > INT32_MAX) return std::nullopt;
+  return static_cast<int32_t>(*number);
+}
+
+int32_t FindInt32(const json::value& value, std::string_view name, int32_t otherwise) {
+  const json::value* found = Find(value, name);
+  return found == nullptr ? otherwise : Int32Of(*found).value_or(otherwise);
 }
 
 }  // namespace basalt

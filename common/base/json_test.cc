@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
+#include "common/base/json_int32.h"
+
 namespace basalt {
 namespace {
 
@@ -10,6 +15,41 @@ TEST(JsonTest, FindsWhatIsThereAndNothingElse) {
   EXPECT_EQ(FindString(*FindPath(v, {"a"}), "b"), "x");
   EXPECT_EQ(FindInt(*FindPath(v, {"a"}), "n"), 3);
   EXPECT_EQ(FindPath(v, {"a", "b", "c"}), nullptr);
+}
+
+// Nor does it wrap: a number that does not fit is none.
+TEST(JsonTest, AnIntegerThatDoesNotFitIsNone) {
+  struct Case {
+    const char* number;
+    int64_t of_64;  // 7: none.
+    int32_t of_32;
+  };
+  const Case cases[] = {
+      {"3", 3, 3},
+      {"-3.0", -3, -3},
+      {"2147483647", 2147483647, 2147483647},
+      {"-2147483648", -2147483648, INT32_MIN},
+      {"2147483648", 2147483648, 7},
+      {"-2147483649", -2147483649, 7},
+      {"4294967297", 4294967297, 7},
+      {"9223372036854775807", INT64_MAX, 7},
+      {"-9223372036854775808.0", INT64_MIN, 7},
+      {"9223372036854775808", 7, 7},
+      {"9223372036854775808.0", 7, 7},
+      {"18446744073709551615", 7, 7},
+      {"1e300", 7, 7},
+      {"-1e300", 7, 7},
+      {"1.5", 7, 7},
+      {"\"3\"", 7, 7},
+      {"null", 7, 7},
+  };
+  for (const Case& test : cases) {
+    const json::value v = *ParseJson(std::string("{\"n\":") + test.number + "}");
+    EXPECT_EQ(FindInt(v, "n", 7), test.of_64) << test.number;
+    EXPECT_EQ(FindInt32(v, "n", 7), test.of_32) << test.number;
+    EXPECT_EQ(Int32Of(v.at("n")).value_or(7), test.of_32) << test.number;
+  }
+  EXPECT_EQ(FindInt32(*ParseJson("{}"), "n", 7), 7);
 }
 
 TEST(JsonTest, RefusesBrokenDeepAndTrailingText) {

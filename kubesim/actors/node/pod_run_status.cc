@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/base/json_int32.h"
 #include "common/kube/text.h"
 #include "kubesim/actors/client/text.h"
 #include "kubesim/actors/node/pod_run.h"
@@ -106,10 +107,9 @@ std::vector<PodRun::Container> PodRun::ReadContainers(const json::value& pod, st
 void PodRun::TakeUp(const json::value& status, Container& container) const {
   const auto ended = [](const json::value& terminated) {
     return Ended{TimeOf(terminated, "startedAt", absl::UnixEpoch()),
-                 TimeOf(terminated, "finishedAt", absl::UnixEpoch()),
-                 static_cast<int>(FindInt(terminated, "exitCode"))};
+                 TimeOf(terminated, "finishedAt", absl::UnixEpoch()), FindInt32(terminated, "exitCode")};
   };
-  container.restarts = static_cast<int>(FindInt(status, "restartCount"));
+  container.restarts = FindInt32(status, "restartCount");
   container.quick_restarts = container.restarts;
   if (const json::value* last = FindPath(status, {"lastState", "terminated"})) container.last = ended(*last);
   if (const json::value* running = FindPath(status, {"state", "running"})) {

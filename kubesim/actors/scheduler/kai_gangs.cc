@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/json_int32.h"
 #include "common/kube/names.h"
 
 namespace basalt::actors {
@@ -22,15 +23,15 @@ KaiGang KaiGang::Of(const json::value& group) {
   KaiGang gang;
   const json::value* const spec = Find(group, "spec");
   if (spec == nullptr) return gang;
-  gang.min_member = static_cast<int>(FindInt(*spec, "minMember", 1));
-  gang.min_sub_group = static_cast<int>(FindInt(*spec, "minSubGroup", -1));
+  gang.min_member = FindInt32(*spec, "minMember", 1);
+  gang.min_sub_group = FindInt32(*spec, "minSubGroup", -1);
   const json::value* const list = Find(*spec, "subGroups");
   if (list == nullptr || !list->is_array()) return gang;
   for (const json::value& one : list->get_array()) {
     gang.sub_groups.push_back({.name = std::string(FindString(one, "name")),
                                .parent = std::string(FindString(one, "parent")),
-                               .min_member = static_cast<int>(FindInt(one, "minMember", 0)),
-                               .min_sub_group = static_cast<int>(FindInt(one, "minSubGroup", -1))});
+                               .min_member = FindInt32(one, "minMember", 0),
+                               .min_sub_group = FindInt32(one, "minSubGroup", -1)});
   }
   return gang;
 }

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "common/base/json_int32.h"
 #include "common/kube/names.h"
 #include "kubesim/actors/scheduler/scheduler_cache.h"
 
@@ -133,12 +134,12 @@ void SchedulerCache::UpdateGroup(Group& group, const json::value& object) {
   static const json::value kNoSpec = json::object();
   const json::value* found = Find(object, "spec");
   const json::value& spec = found == nullptr ? kNoSpec : *found;
-  group.min_member = static_cast<int>(FindInt(spec, "minMember"));
+  group.min_member = FindInt32(spec, "minMember");
   group.min_task_member.clear();
   if (const json::value* minimums = Find(spec, "minTaskMember"); minimums != nullptr && minimums->is_object()) {
     for (const auto& entry : minimums->get_object()) {
       const std::string name(entry.key().data(), entry.key().size());
-      group.min_task_member[name] = static_cast<int>(FindInt(*minimums, name));
+      group.min_task_member[name] = FindInt32(*minimums, name);
     }
   }
   group.min_resources.reset();

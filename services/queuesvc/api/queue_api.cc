@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/json.h"
+#include "common/base/json_int32.h"
 #include "common/base/random.h"
 #include "common/base/slot_set.h"
 #include "common/base/slots.h"
@@ -94,6 +95,14 @@ absl::Status ReadAmounts(const json::value* value, std::string_view field, Pairs
   return absl::OkStatus();
 }
 
+absl::StatusOr<int32_t> WeightIn(const json::value& spec) {
+  const json::value* const weight = Find(spec, "weight");
+  if (weight == nullptr || weight->is_null()) return 1;
+  const std::optional<int32_t> number = Int32Of(*weight);
+  if (number) return *number;
+  return rpc::InvalidField("spec.weight", "must be an integer of 32 bits");
+}
+
 }  // namespace
 
 absl::Status CheckIsOurs(const std::string& name) {
@@ -124,7 +133,8 @@ absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRe
   }
   if (const json::value* const spec = Find(*manifest, "spec"); spec != nullptr) {
     queue.set_parent(std::string(FindString(*spec, "parent")));
-    queue.set_weight(static_cast<int32_t>(FindInt(*spec, "weight", 1)));
+    BASALT_ASSIGN_OR_RETURN(const int32_t weight, WeightIn(*spec));
+    queue.set_weight(weight);
     const json::value* const guarantee = Find(*spec, "guarantee");
     const json::value* const reserved = guarantee == nullptr ? nullptr : Find(*guarantee, "resource");
     BASALT_RETURN_IF_ERROR(ReadAmounts(Find(*spec, "capability"), "spec.capability", *queue.mutable_capability()));

@@ -1,6 +1,7 @@
 // Commands and explanations of queues by the API, over a controller whose writes the test answers.
 #include "services/queuesvc/api/queue_api.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -274,6 +275,12 @@ TEST_F(QueueApiTest, AQueueIsMadeBelowAParentThatIsThere) {
   create(asking(R"("parent":"team","capability":{"cpu":"-1"})"));
   EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument,
                                        HasSubstr("spec.capability: cpu: -1 is negative; use 0 or more")));
+  for (const char* const weight : {"1e300", "4294967297", "18446744073709551615", "\"5\"", "1.5"}) {
+    create(asking(fmt::format(R"("parent":"team","weight":{})", weight)));
+    EXPECT_THAT(made->status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("spec.weight: must be an integer of 32 bits")))
+        << weight;
+  }
   create(asking(R"("parent":"vision")"));
   EXPECT_THAT(made->status(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is the queue itself")));
   create(R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"vision","annotations":)"

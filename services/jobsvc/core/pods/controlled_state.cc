@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/json.h"
+#include "common/base/json_int32.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/core/plugins/plugin.h"
 
@@ -24,7 +25,7 @@ Kill ReadKill(const json::value& value) {
   Kill kill;
   kill.cause = FindString(value, "cause");
   kill.action = FindString(value, "action");
-  kill.version = static_cast<int32_t>(FindInt(value, "version"));
+  kill.version = FindInt32(value, "version");
   const std::string_view retain = FindString(value, "retain");
   for (const auto& [value_of, word] : kRetains) {
     if (retain == word) kill.retain = value_of;
@@ -62,11 +63,11 @@ storage::v1::PendingAction ReadDeadline(const json::value& value) {
   deadline.set_rule(std::string(FindString(value, "rule")));
   deadline.set_subject(std::string(FindString(value, "subject")));
   deadline.set_task(std::string(FindString(value, "task")));
-  deadline.set_index(static_cast<int32_t>(FindInt(value, "index", -1)));
-  deadline.set_partition(static_cast<int32_t>(FindInt(value, "partition")));
+  deadline.set_index(FindInt32(value, "index", -1));
+  deadline.set_partition(FindInt32(value, "partition"));
   deadline.set_pod(std::string(FindString(value, "pod")));
   deadline.set_pod_uid(std::string(FindString(value, "uid")));
-  deadline.set_version(static_cast<int32_t>(FindInt(value, "version", -1)));
+  deadline.set_version(FindInt32(value, "version", -1));
   deadline.set_time_ms(FindInt(value, "time"));
   deadline.set_due_ms(FindInt(value, "due"));
   deadline.set_timeout_ms(deadline.due_ms() - deadline.time_ms());
@@ -177,8 +178,8 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
   state.nonce = FindString(value, "nonce");
   state.overtaken = FindInt(value, "version", status.version()) != status.version();
   if (const json::value* kill = Find(value, "kill"); kill != nullptr && kill->is_object()) state.kill = ReadKill(*kill);
-  state.delete_terminal_below = static_cast<int32_t>(FindInt(value, "below"));
-  state.delete_failed_below = static_cast<int32_t>(FindInt(value, "failedBelow"));
+  state.delete_terminal_below = FindInt32(value, "below");
+  state.delete_failed_below = FindInt32(value, "failedBelow");
   state.last_command_uid = FindString(value, "command");
   if (const json::value* answered = Find(value, "answered"); answered != nullptr && answered->is_array()) {
     for (const json::value& uid : answered->as_array()) {

@@ -66,6 +66,19 @@ TEST(ControlledStateTest, DamageIsTheSameAsNothing) {
   }
 }
 
+TEST(ControlledStateTest, ANumberThatDoesNotFitIsTheSameAsNone) {
+  kube::v1::JobStatus status;
+  SetResource(status, "basalt",
+              R"({"seq":1e300,"below":4294967298,"failedBelow":2,)"
+              R"("kill":{"action":"RestartJob","version":4294967297}})");
+  const ControlledState read = ReadControlledState(status);
+  EXPECT_EQ(read.sequence, 0);
+  EXPECT_EQ(read.delete_terminal_below, 0);
+  EXPECT_EQ(read.delete_failed_below, 2);
+  ASSERT_TRUE(read.kill);
+  EXPECT_EQ(read.kill->version, 0);
+}
+
 // Forty bytes of a status are not to cost a replica gigabytes, at every start.
 TEST(ControlledStateTest, IndicesOfAllTasksTogetherAreBounded) {
   kube::v1::JobStatus status;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/json.h"
+#include "common/base/json_int32.h"
 #include "common/base/slots.h"
 #include "common/kube/group_profile.h"
 #include "common/kube/object_key.h"
@@ -19,7 +20,7 @@ void ShowSpec(const ObservedGroup& group, const json::value& spec, podgroup::v1:
   kube::v1::PodGroupSpec& shown = *message.mutable_object()->mutable_spec();
   shown.set_queue(std::string(FindString(spec, "queue")));
   shown.set_priority_class_name(std::string(FindString(spec, "priorityClassName")));
-  shown.set_min_member(static_cast<int32_t>(FindInt(spec, "minMember")));
+  shown.set_min_member(FindInt32(spec, "minMember"));
 }
 
 }  // namespace
