@@ -170,14 +170,14 @@ QueueStep QueueController::NextStepOf(std::string_view name, const QueueEntry& e
                    .now_ms = absl::ToUnixMillis(context_.ApiNow()),
                    .is_made = IsMade(name) && !entry.is_awaited,
                    .is_refused = entry.record.has_refused(),
-                   .parent_waits = entry.parent_retry.Blocks(context_.ApiNow()),
+                   .parent_waits = entry.RetryOf(QueuePart::kParent).Blocks(context_.ApiNow()),
                    .pod_groups = entry.pod_groups.total(),
                    .counts = options_.publish_counts ? &entry.pod_groups.counts() : nullptr});
 }
 
-std::optional<absl::Time> QueueController::HeldUntil(QueueEntry& entry) const {
+std::optional<absl::Time> QueueController::HeldUntil(const QueueEntry& entry) const {
   const absl::Time now = context_.ApiNow();
-  const Retry& retry = entry.RetryOf(entry.step.kind);
+  const Retry& retry = entry.RetryOf(PartOf(entry.step.kind));
   if (retry.Blocks(now)) return retry.until();
   const bool waits = IsOfStatus(entry.step.kind) && StillWaits(now, entry.next_publish);
   return waits ? std::optional(entry.next_publish) : std::nullopt;
@@ -226,8 +226,9 @@ void QueueController::Act(std::string_view key) {
     if (event) recorder_.Record(name, entry.events, *std::move(event));
   }
   // A Command that has ended is passed over until its deletion is due, and of two times to wake only the earlier stays.
-  const bool deletes_later = entry.deletion_retry.Blocks(context_.ApiNow()) && !entry.commands.empty();
-  if (deletes_later) context_.WakeAt(name, entry.deletion_retry.until());
+  const Retry& deletion = entry.RetryOf(QueuePart::kCommand);
+  const bool deletes_later = deletion.Blocks(context_.ApiNow()) && !entry.commands.empty();
+  if (deletes_later) context_.WakeAt(name, deletion.until());
   if (entry.write_in_flight) return;
   if (LetsCommandWait(entry.step.kind) && entry.command != nullptr) {
     const int64_t until_ms = CommandWaitsUntilMs(entry.command->meta().creation_ms(), entry.command_tried_ms);

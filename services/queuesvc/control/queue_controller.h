@@ -90,7 +90,7 @@ class QueueController : public runtime::Controller {
   queue::v1::Queue MessageOf(std::string_view name, const kube::v1::Queue& queue) const;
 
   // Until when the step of the entry has to wait; nullopt: it need not.
-  std::optional<absl::Time> HeldUntil(QueueEntry& entry) const;
+  std::optional<absl::Time> HeldUntil(const QueueEntry& entry) const;
   // Whether the step names a version of the queue that another one has taken the place of: the newer one is waited for.
   bool IsOutdated(std::string_view name, const QueueEntry& entry) const;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +33,28 @@ struct QueueAnswer {
   std::optional<gateway::v1::KubeError> refused;  // In words that people are to read.
 };
 
+// What is tried again by itself: a parent or counts that are refused hold back nothing else.
+enum class QueuePart : uint8_t { kState, kParent, kCounts, kCommand };
+
+// kState: of the mark and of a queue that is made, too.
+inline QueuePart PartOf(QueueStep::Kind kind) {
+  switch (kind) {
+    case QueueStep::Kind::kEndCommand:
+      return QueuePart::kCommand;
+    case QueueStep::Kind::kSetParent:
+      return QueuePart::kParent;
+    case QueueStep::Kind::kApplyCounts:
+      return QueuePart::kCounts;
+    case QueueStep::Kind::kNothing:
+    case QueueStep::Kind::kInvalid:
+    case QueueStep::Kind::kCreate:
+    case QueueStep::Kind::kApplyState:
+    case QueueStep::Kind::kSetClosedByParent:
+      break;
+  }
+  return QueuePart::kState;
+}
+
 // What a worker knows of one queue of its slots beside the queue itself, which may not be there.
 struct QueueEntry {
   PodGroupCounter pod_groups;
@@ -43,13 +67,10 @@ struct QueueEntry {
   std::optional<absl::Time> held_until;        // The step.
   bool is_sent = false;  // In that pass: neither time nor a write that is under way holds it back.
   bool write_in_flight = false;
-  std::string gone_uid;  // Of the last queue that has gone: an answer that comes late does not bring it back.
-  Retry retry;
-  Retry parent_retry;
-  Retry counts_retry;
-  Retry deletion_retry;            // Of Commands.
-  const Retry* refused = nullptr;  // Of these, that of the refusal which is recorded; null: it is not known.
-  OutdatedVersion outdated;        // Of the queue, which a write of its state or its parent named.
+  std::string gone_uid;          // Of the last queue that has gone: an answer that comes late does not bring it back.
+  std::array<Retry, 4> retries;  // By part.
+  std::optional<QueuePart> refused;  // Of the refusal that is recorded; nullopt: it is not known.
+  OutdatedVersion outdated;          // Of the queue, which a write of its state or its parent named.
   absl::Time next_publish = absl::InfinitePast();
 
   // ---- what is recorded (store/queue_store.h) ----
@@ -71,31 +92,14 @@ struct QueueEntry {
 
   // The next Command that a pass looks at; null: there is none.
   const kube::v1::Command* NextCommand(absl::Time now) const {
-    return commands.Next(record, /*deletes=*/!deletion_retry.Blocks(now));
+    return commands.Next(record, /*deletes=*/!RetryOf(QueuePart::kCommand).Blocks(now));
   }
-  // What holds back steps of that kind after one that failed: a parent or counts that are refused hold back nothing
-  // else.
-  Retry& RetryOf(QueueStep::Kind kind) {
-    switch (kind) {
-      case QueueStep::Kind::kEndCommand:
-        return deletion_retry;
-      case QueueStep::Kind::kSetParent:
-        return parent_retry;
-      case QueueStep::Kind::kApplyCounts:
-        return counts_retry;
-      case QueueStep::Kind::kNothing:
-      case QueueStep::Kind::kInvalid:
-      case QueueStep::Kind::kCreate:
-      case QueueStep::Kind::kApplyState:
-      case QueueStep::Kind::kSetClosedByParent:
-        break;
-    }
-    return retry;
-  }
+  Retry& RetryOf(QueuePart part) { return retries[static_cast<size_t>(part)]; }
+  const Retry& RetryOf(QueuePart part) const { return retries[static_cast<size_t>(part)]; }
   // Nothing but the end of a Command is to be done: what failed before is needed no more.
   void ForgetFailures() {
-    retry = parent_retry = counts_retry = Retry();
-    refused = nullptr;
+    for (const QueuePart part : {QueuePart::kState, QueuePart::kParent, QueuePart::kCounts}) RetryOf(part) = Retry();
+    refused.reset();
   }
 };
 

@@ -61,9 +61,10 @@ void QueueController::Send(const std::string& name, QueueEntry& entry, gateway::
 void QueueController::OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
                                        const runtime::WriteOutcome& outcome) {
   const Answer answer = AnswerOf(outcome);
-  if (answer != Answer::kDone && answer != Answer::kNotFound) return TryAgain(name, entry.deletion_retry);
+  Retry& retry = entry.RetryOf(QueuePart::kCommand);
+  if (answer != Answer::kDone && answer != Answer::kNotFound) return TryAgain(name, retry);
   entry.commands.MarkDeleted(uid);
-  entry.deletion_retry.Succeed();
+  retry.Succeed();
 }
 
 void QueueController::TryAgain(const std::string& name, Retry& retry) {
@@ -87,17 +88,18 @@ void QueueController::OnRead(const std::string& name, QueueStep::Kind sent, int6
   const kube::v1::Queue* const queue = queues_.Find(name);
   if (entry == nullptr || !entry->outdated.Blocks(version)) return;
   entry->outdated.Forget();
-  if (queue != nullptr && queue->meta().resource_version() == version) TryAgain(name, entry->RetryOf(sent));
+  if (queue != nullptr && queue->meta().resource_version() == version) TryAgain(name, entry->RetryOf(PartOf(sent)));
 }
 
 void QueueController::OnWritten(const std::string& name, QueueEntry& entry, const QueueStep& sent,
                                 const queue::v1::PodGroupCounts& counts, runtime::WriteOutcome outcome) {
-  Retry& retry = entry.RetryOf(sent.kind);
+  const QueuePart part = PartOf(sent.kind);
+  Retry& retry = entry.RetryOf(part);
   if (outcome.kind == runtime::WriteOutcome::Kind::kDone) {
     if (sent.kind == QueueStep::Kind::kCreate) entry.answer.created_uid = outcome.object.queue().meta().uid();
     if (!outcome.object.has_queue() || IsKept(sent, counts, outcome.object.queue())) {
       retry.Succeed();
-      entry.answer.accepted = entry.refused == nullptr || entry.refused == &retry;
+      entry.answer.accepted = !entry.refused || entry.refused == part;
       return;
     }
     outcome.kind = runtime::WriteOutcome::Kind::kRefused;
@@ -118,9 +120,9 @@ void QueueController::OnWritten(const std::string& name, QueueEntry& entry, cons
   if (!runtime::ShouldReportToUser(outcome)) return;
   // One refusal is told at a time, as of two that last each would end the other for ever: that of a state or a mark, or
   // else the first.
-  const bool is_told = entry.refused != nullptr && entry.refused != &retry && entry.refused->since();
-  if (is_told && &retry != &entry.retry) return;
-  entry.refused = &retry;
+  const bool is_told = entry.refused && entry.refused != part && entry.RetryOf(*entry.refused).since();
+  if (is_told && part != QueuePart::kState) return;
+  entry.refused = part;
   entry.answer.refused = std::move(outcome.error);
 }
 
