@@ -110,6 +110,7 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
     queues_.Erase(name);
     WakeAllBelow(name);
     if (entry != nullptr) entry->series.reset();
+    if (entry != nullptr) entry->ForgetFailures();
   }
   if (owned) context_.Wake(name);
 }
@@ -198,6 +199,8 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   }
   entry.step = NextStepOf(key, entry);
   if (entry.step.kind == QueueStep::Kind::kNothing) entry.ForgetFailures();
+  // The state or the mark that was refused is there, or wanted no more: the next Command asks for others.
+  if (entry.step.kind == QueueStep::Kind::kEndCommand) entry.RetryOf(QueuePart::kState) = Retry();
   entry.held_until = HeldUntil(entry);
   entry.is_sent = !entry.write_in_flight && !entry.held_until && !IsOutdated(key, entry);
   if (!entry.is_awaited) {

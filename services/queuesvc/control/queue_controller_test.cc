@@ -224,6 +224,74 @@ TEST_F(QueueControllerTest, AWriteThatFailsIsMadeAgainLaterAndLater) {
   EXPECT_LE(tries, 12);
 }
 
+// What was asked for first has come about by somebody else: what that failed at holds up nothing else.
+TEST_F(QueueControllerTest, ACommandDoesNotWaitForWhatTheOneBeforeHasFailedAt) {
+  QueueController controller(context_, nullptr, {});
+  Open(controller);
+  kube::v1::Object object;
+  kube::v1::Queue& queue = *object.mutable_queue();
+  queue.mutable_meta()->set_name(kQueue);
+  queue.mutable_meta()->set_uid("queue-uid");
+  queue.mutable_meta()->set_resource_version(1);
+  queue.set_parent("root");
+  queue.set_state("Open");
+  const auto see = [&] {
+    controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+    context_.RunPasses(controller);
+    context_.DropEvents();
+  };
+  const auto ask = [&](const std::string& name, const std::string& action) {
+    kube::v1::Object command;
+    command.mutable_command()->mutable_meta()->set_name(name);
+    command.mutable_command()->mutable_meta()->set_uid(name);
+    command.mutable_command()->mutable_meta()->set_creation_ms(absl::ToUnixMillis(context_.ApiNow()));
+    command.mutable_command()->set_action(action);
+    controller.OnState(kQueue, std::string(kube::kWatchCommands), std::move(command));
+    context_.Wake(kQueue);
+    context_.RunPasses(controller);
+  };
+  see();
+  ask("close", "CloseQueue");
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(context_.writes.size(), 1U);
+    context_.Answer(Refused(500, "InternalError", "no"), controller);
+    context_.DropEvents();
+    if (i < 5) context_.Advance(absl::Seconds(30), controller);
+  }
+  queue.mutable_meta()->set_resource_version(2);
+  queue.set_state("Closed");
+  see();
+  ASSERT_EQ(context_.writes.size(), 1U) << "the Command is deleted";
+  ask("open", "OpenQueue");
+  context_.Answer(Done(), controller);
+  context_.DropEvents();
+  ASSERT_EQ(context_.writes.size(), 1U);
+  EXPECT_THAT(context_.writes.front().request.patch().body(), HasSubstr(R"("state":"Open")"));
+}
+
+TEST_F(QueueControllerTest, AQueueThatIsMadeAnewDoesNotWaitForWhatTheOneBeforeHasFailedAt) {
+  QueueController controller(context_, nullptr, {});
+  Open(controller);
+  kube::v1::Object object;
+  kube::v1::Queue& queue = *object.mutable_queue();
+  queue.mutable_meta()->set_name(kQueue);
+  queue.mutable_meta()->set_uid("queue-uid");
+  queue.set_parent("root");
+  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+  context_.RunPasses(controller);
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(context_.writes.size(), 1U);
+    context_.Answer(Refused(404, "NotFound", "it is gone"), controller);
+    context_.DropEvents();
+    if (i < 5) context_.Advance(absl::Seconds(30), controller);
+  }
+  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/true);
+  queue.mutable_meta()->set_uid("another");
+  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
+  context_.RunPasses(controller);
+  EXPECT_EQ(context_.writes.size(), 1U);
+}
+
 // A read shows the version that the write had named: what answers with a conflict is something else, as a policy may.
 TEST_F(QueueControllerTest, AConflictThatNoOtherVersionExplainsIsARefusal) {
   QueueController controller(context_, nullptr, {});

@@ -96,7 +96,7 @@ struct QueueEntry {
   }
   Retry& RetryOf(QueuePart part) { return retries[static_cast<size_t>(part)]; }
   const Retry& RetryOf(QueuePart part) const { return retries[static_cast<size_t>(part)]; }
-  // Nothing but the end of a Command is to be done: what failed before is needed no more.
+  // Nothing is to be done, or the queue is gone: what failed before is needed no more.
   void ForgetFailures() {
     for (const QueuePart part : {QueuePart::kState, QueuePart::kParent, QueuePart::kCounts}) RetryOf(part) = Retry();
     refused.reset();
