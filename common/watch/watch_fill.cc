@@ -59,6 +59,7 @@ void WatchHub::Fill(const SubscriptionPtr& subscription, uint32_t slot, WatchPos
   }
   state.state = SlotState::kLive;
   state.newest = newest;
+  FollowLag(s, slot, state);
   --s.not_live_;
 }
 

@@ -36,6 +36,15 @@ void WatchHub::Add(Subscription& s, std::shared_ptr<const Published> published, 
   s.items_.emplace(id, Subscription::Item{snapshot, std::move(published)});
 }
 
+void WatchHub::FollowLag(Subscription& s, uint32_t slot, const Subscription::Slot& state) {
+  if (state.lags()) {
+    s.lagging_.insert(slot);
+  } else {
+    s.lagging_.erase(slot);
+  }
+  s.lags_.store(!s.lagging_.empty(), std::memory_order_relaxed);
+}
+
 void WatchHub::DropAll(Subscription& s, uint32_t slot) {
   for (auto item = s.items_.begin(); item != s.items_.end();) {
     const auto next = std::next(item);
@@ -49,6 +58,7 @@ void WatchHub::FallBehind(Subscription& s, uint32_t slot, Subscription::Slot& st
   DropAll(s, slot);
   state.state = SlotState::kBehind;
   state.added = state.sent;
+  FollowLag(s, slot, state);
   ++s.not_live_;
   s.behind_.push_back(slot);
 }
@@ -65,6 +75,7 @@ void WatchHub::Move(Subscription& s, uint32_t slot) {
   DropAll(s, slot);
   if (it->second.state != SlotState::kLive) --s.not_live_;
   std::erase(s.behind_, slot);
+  FollowLag(s, slot, {});
   s.slots_.erase(it);
   s.moved_.push_back(slot);
   Notify(s);
@@ -94,6 +105,7 @@ void WatchHub::Tell(const Published& change, const std::function<Message()>& mak
     if (it == s.slots_.end()) continue;
     Subscription::Slot& slot = it->second;
     if (slot.state == SlotState::kLive) slot.newest = change.position;
+    FollowLag(s, change.slot, slot);
     if (!s.Wants(change.key)) continue;
     if (slot.state == SlotState::kUnpublished) AskAgain(s, change.slot, slot);
     if (slot.state != SlotState::kLive) continue;
@@ -154,24 +166,28 @@ absl::StatusOr<WatchHub::SubscriptionPtr> WatchHub::Subscribe(std::string ns, st
 }
 
 void WatchHub::WantProgress(const SubscriptionPtr& subscription) {
+  if (!subscription->lags_.load(std::memory_order_relaxed)) return;
   MutexLock lock(mutex_);
   Subscription& s = *subscription;
-  if (!s.sent_synced_ || std::all_of(s.slots_.begin(), s.slots_.end(), [](const auto& slot) {
-        return slot.second.state != SlotState::kLive || slot.second.waiting > 0 || slot.second.sent_newest();
-      })) {
-    return;
-  }
+  const auto can_be_told = [&s](uint32_t slot) { return s.slots_.at(slot).waiting == 0; };
+  if (!s.sent_synced_ || std::none_of(s.lagging_.begin(), s.lagging_.end(), can_be_told)) return;
   s.progress_due_ = true;
   Notify(s);
 }
 
 // Where nothing waits, everything up to the newest change is known, or not wanted.
 void WatchHub::AddPositions(Subscription& s, WatchEvent& event) {
-  for (auto& [slot, state] : s.slots_) {
+  std::vector<uint32_t> slots(s.lagging_.begin(), s.lagging_.end());
+  if (!s.sent_synced_) {
+    slots.clear();
+    for (const auto& [slot, state] : s.slots_) slots.push_back(slot);
+  }
+  for (const uint32_t slot : slots) {
+    Subscription::Slot& state = s.slots_.at(slot);
     if (state.state != SlotState::kLive || state.waiting > 0 || state.newest.revision == 0) continue;
-    if (s.sent_synced_ && state.sent_newest()) continue;
     state.sent = state.newest;
     event.positions.emplace_back(slot, state.sent);
+    FollowLag(s, slot, state);
   }
 }
 
@@ -199,7 +215,9 @@ std::optional<WatchEvent> WatchHub::Take(const SubscriptionPtr& subscription) {
     const auto item = s.items_.begin();
     event.published = item->second.published;
     event.type = event.published->deleted ? WatchEvent::Type::kDeleted : WatchEvent::Type::kState;
-    s.slots_[event.published->slot].sent = event.published->position;
+    Subscription::Slot& slot = s.slots_[event.published->slot];
+    slot.sent = event.published->position;
+    FollowLag(s, event.published->slot, slot);
     Drop(s, item);
     return event;
   }

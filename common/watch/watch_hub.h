@@ -14,6 +14,7 @@
 // Who begins a slot with nothing, at first or after a reset, is not told of what had been deleted by then, on whichever
 // page it would be: its snapshot had none of these objects. Who goes on from a position is told of all deletions since,
 // also of objects that it was never told of.
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -81,7 +82,8 @@ class WatchHub {
       WatchPosition newest;  // Of the last change, wanted or not, once it is live.
       int64_t base = 0;      // The revision of the slot when it was begun with nothing; 0: it went on from a position.
       size_t waiting = 0;
-      bool sent_newest() const { return sent == newest; }
+      // Whether there is a newer position than the last event's.
+      bool lags() const { return state == State::kLive && newest.revision != 0 && sent != newest; }
       bool Needs(const Snapshot::Item& item) const { return !item.deleted || item.position.revision > base; }
     };
     bool HasRoomFor(const std::string& key) const { return items_.size() < kPage || by_key_.contains(key); }
@@ -92,6 +94,8 @@ class WatchHub {
     bool notified_ = false;
     std::map<uint32_t, Slot> slots_;  // Those whose changes are sent.
     std::deque<uint32_t> behind_;     // Of these, in the order in which their owners are asked.
+    std::set<uint32_t> lagging_;      // Of these.
+    std::atomic<bool> lags_ = false;  // Whether there are any, for who does not hold the hub's mutex.
     size_t not_live_ = 0;             // Of these.
     size_t filling_ = 0;              // Owners that are being asked.
     size_t snapshot_items_ = 0;       // Not taken yet.
@@ -136,7 +140,8 @@ class WatchHub {
   // The slot is not here, or not yet.
   void Refuse(const SubscriptionPtr& subscription, uint32_t slot) BASALT_EXCLUDES(mutex_);
   void FillDone(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
-  // If something has changed that the subscriber does not want, kProgress will say how far it is.
+  // If something has changed that the subscriber does not want, kProgress will say how far it is. Where nothing has,
+  // the call costs next to nothing, and waits for nobody.
   void WantProgress(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
   // Nothing is waiting: `notify` will be called when there is.
   std::optional<WatchEvent> Take(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
@@ -155,6 +160,8 @@ class WatchHub {
   static void FallBehind(Subscription& subscription, uint32_t slot, Subscription::Slot& state);
   static void AskAgain(Subscription& subscription, uint32_t slot, Subscription::Slot& state);
   static void Move(Subscription& subscription, uint32_t slot);
+  // After each change of its positions or its state.
+  static void FollowLag(Subscription& subscription, uint32_t slot, const Subscription::Slot& state);
   static void AddPositions(Subscription& subscription, WatchEvent& event);
   void Tell(const Published& change, const std::function<Message()>& make) BASALT_EXCLUDES(mutex_);
   std::shared_ptr<const Published> Share(Published change, const std::function<Message()>& make)

@@ -76,6 +76,33 @@ TEST_F(WatchHubTest, WhatIsNotWantedIsProgressAllTheSame) {
   EXPECT_EQ(Drain(subscription), "") << "once";
 }
 
+// The hub's mutex is held while a message is made: whoever asks for it then never comes back.
+TEST_F(WatchHubTest, AWatcherForWhomNothingHasChangedWaitsForNobody) {
+  const auto idle = Synced();
+  const auto other = Subscribe("", "", {1});
+  EXPECT_EQ(Drain(other), "SYNCED");
+  Put(1, "n/a", {++revision_, 1, /*deleted=*/false});
+  hub_.Publish(1, {kIncarnation, revision_}, "n/a", [&] {
+    for (int i = 0; i < 1000; ++i) hub_.WantProgress(idle);
+    return Make("n/a", 1);
+  });
+  EXPECT_EQ(Drain(other), "STATE n/a@1");
+  hub_.WantProgress(other);
+  EXPECT_EQ(Drain(other), "");
+}
+
+TEST_F(WatchHubTest, ProgressTellsOfTheSlotsThatHaveChangedAlone) {
+  const auto subscription = Subscribe("n", "", {0, 1, 2});
+  EXPECT_EQ(Drain(subscription), "SYNCED");
+  Publish("other/a", 1, 1);
+  hub_.WantProgress(subscription);
+  const std::optional<WatchEvent> event = Take(subscription);
+  ASSERT_TRUE(event.has_value());
+  ASSERT_EQ(event->positions.size(), 1U);
+  EXPECT_EQ(event->positions.front().first, 1U);
+  EXPECT_EQ(event->positions.front().second.revision, revision_);
+}
+
 TEST_F(WatchHubTest, TheSnapshotEndsWithSyncedAndNeverOverwritesWhatIsNewer) {
   Publish("n/a", 1);
   Publish("n/b", 2);
