@@ -1,5 +1,7 @@
 // How what is behind comes to a subscriber: in pages, from the owners of the slots.
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/watch/watch_hub.h"
@@ -48,7 +50,9 @@ void WatchHub::Fill(const SubscriptionPtr& subscription, uint32_t slot, WatchPos
   for (const Snapshot::Item& item : snapshot.items) {
     if (state.Needs(item)) {
       if (!s.HasRoomFor(item.key)) return;
-      Add(s, Share({slot, item.position, item.key, item.deleted, nullptr}, item.make), /*snapshot=*/true);
+      std::shared_ptr<const Published> published =
+          Share({slot, item.position, item.key, item.deleted, nullptr}, item.make);
+      if (published != nullptr) Add(s, std::move(published), /*snapshot=*/true);
     }
     state.added = item.position;
   }

@@ -90,6 +90,7 @@ std::shared_ptr<const Published> WatchHub::Share(Published change, const std::fu
   std::shared_ptr<const Published> published = known.lock();
   if (published == nullptr || published->position != change.position) {
     change.message = make();
+    if (change.message == nullptr) return nullptr;
     published = std::make_shared<const Published>(std::move(change));
     known = published;
   }
@@ -114,6 +115,7 @@ void WatchHub::Tell(const Published& change, const std::function<Message()>& mak
       continue;
     }
     if (published == nullptr) published = Share(change, make);
+    if (published == nullptr) continue;
     Add(s, published, /*snapshot=*/false);
     Notify(s);
   }

@@ -39,6 +39,7 @@ namespace basalt::watch {
 
 class WatchHub {
  public:
+  // Null: the object is gone by now, and nothing is told of that state; the change of its end follows.
   using Message = std::shared_ptr<const google::protobuf::Message>;
 
   static constexpr size_t kPage = 128;          // Events that wait for one subscriber, at most.

@@ -103,6 +103,24 @@ TEST_F(WatchHubTest, ProgressTellsOfTheSlotsThatHaveChangedAlone) {
   EXPECT_EQ(event->positions.front().second.revision, revision_);
 }
 
+TEST_F(WatchHubTest, AnObjectThatIsGoneBeforeItsStateIsMadeIsToldAsGone) {
+  const auto live = Synced();
+  service_[0].objects.clear();
+  hub_.Publish(0, {kIncarnation, ++revision_}, "n/a", [] { return nullptr; });
+  EXPECT_EQ(Drain(live), "");
+  PublishDeleted("n/a", 2);
+  EXPECT_EQ(Drain(live), "DELETED n/a@2");
+  const auto behind = Subscribe();
+  for (const std::vector<uint32_t>& slots : hub_.StartFill(behind, 1)) {
+    EXPECT_EQ(slots, std::vector<uint32_t>{0});
+    WatchHub::Snapshot snapshot;
+    snapshot.items.push_back({{kIncarnation, revision_}, "n/b", /*deleted=*/false, [] { return nullptr; }});
+    hub_.Fill(behind, 0, {kIncarnation, revision_}, /*reset=*/false, snapshot);
+    hub_.FillDone(behind);
+  }
+  EXPECT_EQ(Drain(behind), "SYNCED");
+}
+
 TEST_F(WatchHubTest, TheSnapshotEndsWithSyncedAndNeverOverwritesWhatIsNewer) {
   Publish("n/a", 1);
   Publish("n/b", 2);

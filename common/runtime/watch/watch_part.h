@@ -6,7 +6,7 @@
 // `Watched` says what of a service is watched. Beside what common/rpc/watch/merged_watch.h needs:
 //   Object                        the message of one, with object().meta();
 //   Controller                    with context(), publisher() and ForEachShown(slot, const VisitObject&);
-//   Make(Controller&, key)        the message of one that is there;
+//   Make(Controller&, key)        the message of one that is there; null: there is none;
 //   CopyObject(const google::protobuf::Message& made, PartResponse&)
 //   MarkGone(key, Object&)        optional: what the key of an object that has gone says beside namespace and name.
 #include <algorithm>

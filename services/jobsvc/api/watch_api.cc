@@ -12,7 +12,8 @@ using watch::WatchHub;
 
 // The sentence that tells what a job waits for is only made for those who watch.
 WatchHub::Message WatchedJobs::Make(JobController& controller, const std::string& key) {
-  return std::make_shared<job::v1::Job>(ToMessage(controller, *controller.Find(key)));
+  const JobEntry* const entry = controller.Find(key);
+  return entry == nullptr ? nullptr : std::make_shared<job::v1::Job>(ToMessage(controller, *entry));
 }
 
 std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> JobApi::WatchPart(const job::v1::WatchPartRequest& request,

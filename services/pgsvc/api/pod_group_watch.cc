@@ -1,6 +1,7 @@
 #include "services/pgsvc/api/pod_group_watch.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "common/runtime/watch/watch_part.h"
@@ -9,7 +10,8 @@
 namespace basalt::pgsvc {
 
 watch::WatchHub::Message WatchedPodGroups::Make(PodGroupController& controller, const std::string& key) {
-  return std::make_shared<podgroup::v1::PodGroup>(*controller.Show(key));
+  std::optional<podgroup::v1::PodGroup> group = controller.Show(key);
+  return group ? std::make_shared<podgroup::v1::PodGroup>(*std::move(group)) : nullptr;
 }
 
 std::unique_ptr<rpc::Feed<podgroup::v1::WatchPartResponse>> PodGroupApi::WatchPart(
