@@ -55,7 +55,7 @@ void NewestStatus::OnRead(JobEntry& entry, absl::StatusOr<gateway::v1::GetRespon
   retry_.Succeed();
   // Merged with what the watch tells, so that no older state follows.
   host.context().MergeAnswer(entry.key, response->object(), /*gone=*/false);
-  entry.commit.EndLook();
+  entry.commit.EndLook(entry, host);
   host.Wake(entry);
 }
 

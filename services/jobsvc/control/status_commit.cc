@@ -95,8 +95,10 @@ void StatusCommit::Answered(JobEntry& entry, const WriteOutcome& outcome, PartHo
   }
   state_ = Next(state_, Step::kAnswer);
   // Where it is done, its object has come through OnState: the pass sees it.
-  if (meaning != Meaning::kSucceeded) {
-    if (meaning == Meaning::kHeld) entry.newest_status.Doubt();
+  if (meaning == Meaning::kHeld) {
+    outdated_.Record(entry.record.intent().resource_version());
+    entry.newest_status.Doubt();
+  } else if (meaning != Meaning::kSucceeded) {
     if (meaning == Meaning::kRefused) {
       const std::string& words = outcome.error.message();
       obs::LogWarning("a status write was refused", {{"job", entry.key}, {"error", words}});
@@ -108,8 +110,10 @@ void StatusCommit::Answered(JobEntry& entry, const WriteOutcome& outcome, PartHo
   host.Wake(entry);
 }
 
-void StatusCommit::EndLook() {
+void StatusCommit::EndLook(const JobEntry& entry, PartHost& host) {
   if (state_ == State::kUnknown) state_ = Next(state_, Step::kAnswer);
+  if (entry.job && outdated_.Blocks(entry.job->meta().resource_version())) host.TryAgain(entry, retry_);
+  outdated_.Forget();
 }
 
 void StatusCommit::Resolve(JobEntry& entry) {

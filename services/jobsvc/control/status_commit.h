@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "basalt/storage/v1/job_record.pb.h"
+#include "common/reconcile/effect.h"
 #include "common/reconcile/retry.h"
 #include "common/runtime/write_outcome.h"
 #include "services/jobsvc/core/decide.h"
@@ -56,8 +57,9 @@ class StatusCommit {
   void GiveUp() { state_ = Next(state_, Step::kResolve); }
   // The write has come to nothing.
   void DropIntent(JobEntry& entry);
-  // The job has been read: where the answer was lost, the status that is there now says what became of the write.
-  void EndLook();
+  // The job has been read: where the answer was lost, the status that is there now says what became of the write; where
+  // the write has met another version, that one is known now.
+  void EndLook(const JobEntry& entry, PartHost& host);
 
   bool under_way() const { return state_ != State::kIdle; }
   const Retry& retry() const { return retry_; }
@@ -77,6 +79,7 @@ class StatusCommit {
 
   State state_ = State::kIdle;
   Retry retry_;
+  OutdatedVersion outdated_;          // Of the job.
   std::vector<PendingEvent> events_;  // To be recorded once the write is acknowledged.
   std::vector<PodIndex> again_;
   StatusMessage problem_;

@@ -92,7 +92,7 @@ TEST_F(StatusCommitTest, AnAnswerSaysWhetherAndWhenItIsDecidedAgain) {
   };
   const Case cases[] = {
       {"done: the pass sees it", Done(), false, false, false, false},
-      {"a newer state is there", Refused(409, "Conflict"), false, true, true, false},
+      {"a newer state is there", Refused(409, "Conflict"), false, true, false, false},
       {"refused", Refused(422, "Invalid", "no"), false, false, true, true},
       {"not sent", {.kind = WriteOutcome::Kind::kNotSent}, false, false, true, false},
       {"no answer", {.kind = WriteOutcome::Kind::kUnknown}, true, true, false, false},
@@ -107,6 +107,21 @@ TEST_F(StatusCommitTest, AnAnswerSaysWhetherAndWhenItIsDecidedAgain) {
     EXPECT_EQ(job.newest_status.is_doubted(), test.is_doubted);
     EXPECT_EQ(job.commit.retry().Blocks(host.Now()), test.waits);
     EXPECT_EQ(!job.commit.problem().empty(), test.has_problem);
+  }
+}
+
+TEST_F(StatusCommitTest, AConflictIsOverOnceAnotherVersionIsReadAndElseIsARefusal) {
+  for (const bool is_newer : {false, true}) {
+    SCOPED_TRACE(is_newer);
+    job.ResetParts();
+    Send();
+    Answer(Refused(409, "Conflict"));
+    job.newest_status.Apply(job, host);
+    if (is_newer) job.job->mutable_meta()->set_resource_version(8);
+    gateway::v1::GetResponse read;
+    *read.mutable_object()->mutable_job()->mutable_meta() = job.job->meta();
+    AnswerRead(read);
+    EXPECT_EQ(job.commit.retry().Blocks(host.Now()), !is_newer);
   }
 }
 

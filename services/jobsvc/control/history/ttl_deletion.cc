@@ -16,11 +16,11 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// Once it is accepted, the watch shows the end of the job.
+// Once it is accepted, the watch shows the end of the job. A newer state is read, and judged anew.
 constexpr EffectPolicy kTtlDeletion{.done = Meaning::kAwaited,
                                     .already_exists = Meaning::kTryAgain,
                                     .not_found = Meaning::kTryAgain,
-                                    .conflict = Meaning::kTryAgain};
+                                    .conflict = Meaning::kHeld};
 
 // The end of the time to live.
 absl::Time DueOf(const JobEntry& entry) {
@@ -41,21 +41,32 @@ void TtlDeletion::Apply(JobEntry& entry, PartHost& host) {
   const absl::Time due = DueOf(entry);
   if (host.Now() < due) return host.WakeAt(entry, due);
   if (host.Waits(entry, effect_.retry())) return;
+  const int64_t version = entry.job->meta().resource_version();
+  const bool is_outdated = outdated_.Blocks(version);
+  outdated_.Forget();
+  // The job has been read meanwhile.
+  if (is_outdated) return host.TryAgain(entry, effect_.retry());
   effect_.Begin();
   asked_ = true;
   auto request = kube::WriteOf(kube::kJobs, entry.ns, entry.name);
   gateway::v1::Delete& deletion = *request.mutable_delete_();
   deletion.set_uid(entry.record.uid());
-  deletion.set_resource_version(entry.job->meta().resource_version());
+  deletion.set_resource_version(version);
   deletion.set_propagation_policy("Foreground");
-  host.Write(entry, std::move(request),
-             [&host](JobEntry& live, const runtime::WriteOutcome& outcome) { live.ttl.Answered(live, outcome, host); });
+  host.Write(entry, std::move(request), [&host, version](JobEntry& live, const runtime::WriteOutcome& outcome) {
+    live.ttl.Answered(live, version, outcome, host);
+  });
 }
 
-void TtlDeletion::Answered(JobEntry& entry, const runtime::WriteOutcome& outcome, PartHost& host) {
+void TtlDeletion::Answered(JobEntry& entry, int64_t version, const runtime::WriteOutcome& outcome, PartHost& host) {
   const Meaning meaning = effect_.End(AnswerOf(outcome), kTtlDeletion, host.Now(), host.context().random());
   if (meaning == Meaning::kAwaited) return;
   if (outcome.kind != runtime::WriteOutcome::Kind::kUnknown) asked_ = false;
+  if (meaning == Meaning::kHeld) {
+    outdated_.Record(version);
+    entry.newest_status.Doubt();
+    return host.Wake(entry);
+  }
   host.WakeAt(entry, effect_.retry().until());
   if (meaning != Meaning::kRefused || !runtime::ShouldReportToUser(outcome.error)) return;
   host.ReportProblem(entry, "TTLError",

@@ -2,6 +2,8 @@
 
 // The part of a job that deletes it after its time to live (job spec 12.2), and tells history of that: nothing else
 // tells it from a deletion by somebody. Lost with the process on purpose. On the controller's loop.
+#include <cstdint>
+
 #include "common/kv/kv_store.h"
 #include "common/reconcile/effect.h"
 #include "common/runtime/write_outcome.h"
@@ -22,10 +24,12 @@ class TtlDeletion {
   const Retry& retry() const { return effect_.retry(); }
 
  private:
-  void Answered(JobEntry& entry, const runtime::WriteOutcome& outcome, PartHost& host);
+  // `version` is what the deletion named.
+  void Answered(JobEntry& entry, int64_t version, const runtime::WriteOutcome& outcome, PartHost& host);
 
   Effect effect_;
-  bool asked_ = false;  // And not refused: what becomes of it may not be known.
+  OutdatedVersion outdated_;  // Of the job.
+  bool asked_ = false;        // And not refused: what becomes of it may not be known.
 };
 
 }  // namespace basalt::jobsvc

@@ -109,7 +109,6 @@ TEST_F(TtlDeletionTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
   SetPhase(JOB_PHASE_COMPLETED);
   const AnswerCase cases[] = {
       {"accepted: the watch shows the end", Done(), false, false},
-      {"a newer state", Refused(409, "Conflict"), true, false},
       {"gone already", Refused(404, "NotFound"), true, false},
       {"forbidden", Refused(403, "Forbidden", "no"), true, true},
       {"too many", Refused(429, "TooManyRequests"), true, false},
@@ -117,6 +116,27 @@ TEST_F(TtlDeletionTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
       {"no answer", {.kind = WriteOutcome::Kind::kUnknown}, true, false},
   };
   for (const AnswerCase& test : cases) CheckAnswer(test, "TTLError", [this] { job.ttl.Apply(job, host); });
+}
+
+TEST_F(TtlDeletionTest, AConflictIsOverOnceAnotherVersionIsReadAndElseIsARefusal) {
+  for (const bool is_newer : {false, true}) {
+    SCOPED_TRACE(is_newer);
+    Begin();
+    job.job->mutable_meta()->set_resource_version(7);
+    job.ttl.Apply(job, host);
+    Answer(Refused(409, "Conflict"));
+    ASSERT_TRUE(job.newest_status.is_doubted()) << "nothing is done before the job is read";
+    if (is_newer) job.job->mutable_meta()->set_resource_version(8);
+    job.ttl.Apply(job, host);
+    ASSERT_EQ(context.writes.size(), is_newer ? 1U : 0U);
+    if (is_newer) {
+      EXPECT_EQ(context.writes.front().request.delete_().resource_version(), 8);
+    } else {
+      context.Advance(absl::Seconds(1));
+      job.ttl.Apply(job, host);
+      EXPECT_EQ(context.writes.size(), 1U) << "it backs off";
+    }
+  }
 }
 
 TEST_F(TtlDeletionTest, AnAnswerDoesNotReachTheNextJobOfTheName) {

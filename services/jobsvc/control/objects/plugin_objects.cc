@@ -20,7 +20,8 @@ namespace {
 // from before a crash.
 constexpr EffectPolicy kObjectCreate{.done = Meaning::kHeld, .already_exists = Meaning::kLook};
 // Of an object that was read just now.
-constexpr EffectPolicy kReadObjectPatch{.done = Meaning::kHeld, .not_found = Meaning::kTryAgain};
+constexpr EffectPolicy kReadObjectPatch{
+    .done = Meaning::kHeld, .not_found = Meaning::kTryAgain, .conflict = Meaning::kLook};
 // Of one that was not: another object may have the name, or none.
 constexpr EffectPolicy kObjectPatch{
     .done = Meaning::kHeld, .already_exists = Meaning::kLook, .not_found = Meaning::kLook, .conflict = Meaning::kLook};
@@ -120,7 +121,7 @@ void PluginObjects::Ensure(JobEntry& entry, const WantedObject& object, PartHost
   if (made_.IsOutdated(object)) return Patch(entry, object, made_.UidOf(key), /*resource_version=*/0, host);
   // Not by us, but made: the marker says so.
   if (IsMarked(entry.job->status(), object.plugin)) {
-    Compare(entry, object, /*after_create=*/false, host);
+    Compare(entry, object, {}, host);
   } else {
     Make(entry, object, host);
   }
@@ -156,7 +157,7 @@ void PluginObjects::Create(JobEntry& entry, const WantedObject& object, std::str
 void PluginObjects::Created(JobEntry& entry, const WantedObject& object, const WriteOutcome& outcome, PartHost& host) {
   const std::string key = object.Key();
   const Meaning meaning = effects_.End(key, AnswerOf(outcome), kObjectCreate, host.Now(), host.context().random());
-  if (meaning == Meaning::kLook) return Compare(entry, object, /*after_create=*/true, host);
+  if (meaning == Meaning::kLook) return Compare(entry, object, {.after_create = true}, host);
   if (meaning == Meaning::kHeld) {
     made_.Remember(key, object.hash, outcome.object.generic().meta().uid());
     IsThere(entry, "PluginError", SubjectOf(object));
@@ -166,15 +167,15 @@ void PluginObjects::Created(JobEntry& entry, const WantedObject& object, const W
   host.Wake(entry);
 }
 
-void PluginObjects::Compare(JobEntry& entry, const WantedObject& object, bool after_create, PartHost& host) {
+void PluginObjects::Compare(JobEntry& entry, const WantedObject& object, Look look, PartHost& host) {
   host.Get(entry, kube::GetOf(KindOf(object), entry.ns, object.name),
-           [&host, object, after_create](JobEntry& live, const absl::StatusOr<gateway::v1::GetResponse>& response) {
-             live.plugin_objects.Compared(live, object, after_create, response, host);
+           [&host, object, look](JobEntry& live, const absl::StatusOr<gateway::v1::GetResponse>& response) {
+             live.plugin_objects.Compared(live, object, look, response, host);
            });
 }
 
 // An object of that name exists: ours by its owner, or never touched. Ours takes the patch where the plugin wants that.
-void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, bool after_create,
+void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, Look look,
                              const absl::StatusOr<gateway::v1::GetResponse>& response, PartHost& host) {
   const std::string key = object.Key();
   if (!response.ok()) return GiveUp(entry, key, host);
@@ -182,7 +183,7 @@ void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, bool a
     if (response->error().code() == 404) {
       made_.Doubt(key);
       // One that was just said to exist is not made again at once: the two answers may take turns for ever.
-      if (!after_create) return Make(entry, object, host);
+      if (!look.after_create) return Make(entry, object, host);
     } else if (runtime::ShouldReportToUser(response->error())) {
       host.ReportProblem(entry, ProblemOf(object, ": " + response->error().message()));
     }
@@ -196,6 +197,8 @@ void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, bool a
     return GiveUp(entry, key, host);
   }
   if (object.on_change == WantedObject::OnChange::kPatch) {
+    // Nobody has changed it: the conflict has another cause.
+    if (look.outdated == meta.resource_version()) return GiveUp(entry, key, host);
     return Patch(entry, object, meta.uid(), meta.resource_version(), host);
   }
   effects_.Forget(key);
@@ -210,22 +213,23 @@ void PluginObjects::Patch(JobEntry& entry, const WantedObject& object, const std
                           int64_t resource_version, PartHost& host) {
   auto request = kube::WriteOf(KindOf(object), entry.ns, object.name);
   kube::SetMergePatch(object.patch, object_uid, request).set_resource_version(resource_version);
-  host.Write(
-      entry, std::move(request),
-      [&host, object, object_uid, was_read = resource_version != 0](JobEntry& live, const WriteOutcome& outcome) {
-        PluginObjects& objects = live.plugin_objects;
-        const std::string key = object.Key();
-        const Meaning meaning = objects.effects_.End(key, AnswerOf(outcome), was_read ? kReadObjectPatch : kObjectPatch,
-                                                     host.Now(), host.context().random());
-        if (meaning == Meaning::kLook) return objects.Compare(live, object, /*after_create=*/false, host);
-        if (meaning == Meaning::kHeld) {
-          objects.made_.Remember(key, object.hash, object_uid);
-          objects.IsThere(live, "PluginError", SubjectOf(object));
-        } else if (meaning == Meaning::kRefused && runtime::ShouldReportToUser(outcome.error)) {
-          host.ReportProblem(live, ProblemOf(object, ": " + outcome.error.message()));
-        }
-        host.Wake(live);
-      });
+  host.Write(entry, std::move(request),
+             [&host, object, object_uid, resource_version](JobEntry& live, const WriteOutcome& outcome) {
+               PluginObjects& objects = live.plugin_objects;
+               const std::string key = object.Key();
+               const EffectPolicy& policy = resource_version != 0 ? kReadObjectPatch : kObjectPatch;
+               const Meaning meaning =
+                   objects.effects_.End(key, AnswerOf(outcome), policy, host.Now(), host.context().random());
+               if (meaning == Meaning::kLook)
+                 return objects.Compare(live, object, {.outdated = resource_version}, host);
+               if (meaning == Meaning::kHeld) {
+                 objects.made_.Remember(key, object.hash, object_uid);
+                 objects.IsThere(live, "PluginError", SubjectOf(object));
+               } else if (meaning == Meaning::kRefused && runtime::ShouldReportToUser(outcome.error)) {
+                 host.ReportProblem(live, ProblemOf(object, ": " + outcome.error.message()));
+               }
+               host.Wake(live);
+             });
 }
 
 }  // namespace basalt::jobsvc

@@ -53,9 +53,13 @@ class PluginObjects {
   void Make(JobEntry& entry, const WantedObject& object, PartHost& host);
   void Create(JobEntry& entry, const WantedObject& object, std::string json, PartHost& host);
   void Created(JobEntry& entry, const WantedObject& object, const runtime::WriteOutcome& outcome, PartHost& host);
-  // `after_create`: a create was refused because the name is taken.
-  void Compare(JobEntry& entry, const WantedObject& object, bool after_create, PartHost& host);
-  void Compared(JobEntry& entry, const WantedObject& object, bool after_create,
+  // Why an object is read.
+  struct Look {
+    bool after_create = false;  // A create was refused because the name is taken.
+    int64_t outdated = 0;       // A patch that named this version has met another one.
+  };
+  void Compare(JobEntry& entry, const WantedObject& object, Look look, PartHost& host);
+  void Compared(JobEntry& entry, const WantedObject& object, Look look,
                 const absl::StatusOr<gateway::v1::GetResponse>& response, PartHost& host);
   void Patch(JobEntry& entry, const WantedObject& object, const std::string& object_uid, int64_t resource_version,
              PartHost& host);

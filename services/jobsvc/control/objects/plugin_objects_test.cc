@@ -216,7 +216,7 @@ TEST_F(PluginObjectsTest, AnAnswerToAPatchDependsOnWhetherTheObjectWasRead) {
       {"invalid", false, Refused(422, "Invalid", "no"), Asked::kNothing, false, true, true},
       {"no answer", false, {.kind = WriteOutcome::Kind::kUnknown}, Asked::kNothing, false, true, false},
       {"changed as it was read", true, Done(), Asked::kNothing, true, false, false},
-      {"changed since it was read", true, Refused(409, "Conflict"), Asked::kNothing, false, true, false},
+      {"changed since it was read", true, Refused(409, "Conflict"), Asked::kRead, false, false, false},
       {"gone since it was read", true, Refused(404, "NotFound"), Asked::kNothing, false, true, false},
       {"forbidden", true, Refused(403, "Forbidden", "no"), Asked::kNothing, false, true, true},
       {"not sent", true, {.kind = WriteOutcome::Kind::kNotSent}, Asked::kNothing, false, true, false},
@@ -238,6 +238,23 @@ TEST_F(PluginObjectsTest, AnAnswerToAPatchDependsOnWhetherTheObjectWasRead) {
     EXPECT_EQ(BacksOff(), test.backs_off);
     EXPECT_EQ(job.problems.has("PluginError"), test.has_problem);
     EXPECT_EQ(Passes().contains(job.key), test.next == Asked::kNothing) << "a pass makes something of it";
+  }
+}
+
+TEST_F(PluginObjectsTest, AConflictIsOverOnceAnotherVersionIsReadAndElseIsARefusal) {
+  for (const bool is_newer : {false, true}) {
+    SCOPED_TRACE(is_newer);
+    BeginWith(OnChange::kPatch, nullptr, /*is_marked=*/true);
+    Apply();
+    AnswerRead(Found("job-uid"));
+    Answer(Refused(409, "Conflict"));
+    gateway::v1::GetResponse read = Found("job-uid");
+    if (is_newer) read.mutable_object()->mutable_generic()->mutable_meta()->set_resource_version(6);
+    AnswerRead(read);
+    EXPECT_EQ(WhatIsAsked(), is_newer ? Asked::kPatch : Asked::kNothing);
+    EXPECT_EQ(BacksOff(), !is_newer);
+    if (!is_newer) continue;
+    EXPECT_EQ(context.writes.front().request.patch().resource_version(), 6);
   }
 }
 

@@ -70,6 +70,26 @@ TEST_F(PodKillsTest, AnAnswerToAMarkHoldsTheNameOrBacksOff) {
   for (const KillAnswer& test : cases) Check(test, /*is_marked=*/false);
 }
 
+TEST_F(PodKillsTest, AMarkThatMeetsANewerVersionReadsThePod) {
+  Observe(1);
+  Target({"uid-1"});
+  Apply();
+  AnswerAll(Refused(409, "Conflict"));
+  gateway::v1::GetResponse read;
+  read.mutable_object()->mutable_pod()->set_name("j-t-1");
+  read.mutable_object()->mutable_pod()->set_uid("uid-1");
+  AnswerRead(read);
+  ASSERT_EQ(context.merged.size(), 1U);
+  EXPECT_EQ(context.merged[0].object.pod().name(), "j-t-1");
+  context.merged.clear();
+  context.Advance(absl::Seconds(1));
+  Apply();
+  AnswerAll(Refused(409, "Conflict"));
+  read.mutable_object()->mutable_pod()->set_uid("another");
+  AnswerRead(read);
+  EXPECT_TRUE(context.merged.empty()) << "the watch will show the end of the pod that is meant";
+}
+
 TEST_F(PodKillsTest, AnAnswerToADeletionHoldsTheNameOrBacksOff) {
   const absl::Duration none = absl::ZeroDuration();
   const KillAnswer cases[] = {

@@ -21,7 +21,7 @@ constexpr EffectPolicy kPodDeletion{.already_exists = Meaning::kHeld,
                                     .invalid = Meaning::kHeld,
                                     .not_sent = Meaning::kHeld,
                                     .unknown = Meaning::kHeld};
-// A newer state wakes the job; without one it is tried again.
+// A newer state wakes the job, and is read after a conflict; without one it is tried again.
 constexpr EffectPolicy kPodMark{.already_exists = Meaning::kHeld,
                                 .not_found = Meaning::kHeld,
                                 .conflict = Meaning::kHeld,
@@ -95,9 +95,20 @@ void PodWrites::Apply(JobEntry& entry, PartHost& host) {
 void PodWrites::Mark(const JobEntry& entry, const PodEffect& effect, PartHost& host) {
   auto request = kube::WriteOf(kube::kPods, entry.ns, effect.name);
   kube::SetAnnotation(kube::kOutOfSyncKey, effect.uid, request).set_resource_version(effect.resource_version);
-  host.Write(entry, std::move(request), [&host, pod = effect.name](JobEntry& live, const WriteOutcome& outcome) {
-    live.pod_writes.Killed(live, pod, outcome, kPodMark, absl::Seconds(1), host);
-  });
+  host.Write(entry, std::move(request),
+             [&host, pod = effect.name, uid = effect.uid](JobEntry& live, const WriteOutcome& outcome) {
+               live.pod_writes.Killed(live, pod, outcome, kPodMark, absl::Seconds(1), host);
+               if (AnswerOf(outcome) == Answer::kConflict) ReadNewest(live, pod, uid, host);
+             });
+}
+
+// The watch may be late with the newer version. A state that is newer ends the hold of the name.
+void PodWrites::ReadNewest(const JobEntry& entry, const std::string& pod, const std::string& uid, PartHost& host) {
+  host.Get(entry, kube::GetOf(kube::kPods, entry.ns, pod),
+           [&host, uid](const JobEntry& live, const absl::StatusOr<gateway::v1::GetResponse>& answer) {
+             const bool is_there = answer.ok() && answer->object().pod().uid() == uid;
+             if (is_there) host.context().MergeAnswer(live.key, answer->object(), /*gone=*/false);
+           });
 }
 
 void PodWrites::Delete(const JobEntry& entry, const PodEffect& effect, PartHost& host) {

@@ -36,6 +36,7 @@ class PodWrites {
   // Names with a write under way, that are held, or with a state that is not judged yet.
   std::set<std::string> TakenNames(const JobEntry& entry, absl::Time now, PartHost& host);
   void Mark(const JobEntry& entry, const PodEffect& effect, PartHost& host);
+  static void ReadNewest(const JobEntry& entry, const std::string& pod, const std::string& uid, PartHost& host);
   void Delete(const JobEntry& entry, const PodEffect& effect, PartHost& host);
   void Killed(JobEntry& entry, const std::string& pod, const runtime::WriteOutcome& outcome, const EffectPolicy& policy,
               absl::Duration hold, PartHost& host);
