@@ -17,9 +17,9 @@ namespace basalt::gateway {
 namespace {
 
 using Service = v1::ServiceKind;
-constexpr Service kJob = v1::SERVICE_KIND_JOB;
-constexpr Service kGroup = v1::SERVICE_KIND_POD_GROUP;
-constexpr Service kQueue = v1::SERVICE_KIND_QUEUE;
+constexpr Service kJobsvc = v1::SERVICE_KIND_JOB;
+constexpr Service kPgsvc = v1::SERVICE_KIND_POD_GROUP;
+constexpr Service kQueuesvc = v1::SERVICE_KIND_QUEUE;
 
 constexpr v1::Patch::Type kMerge = v1::Patch::TYPE_MERGE;
 constexpr v1::Patch::Type kJson = v1::Patch::TYPE_JSON;
@@ -67,7 +67,7 @@ constexpr Field kQueueStatus[] = {{"", "apiVersion"},    {"", "kind"},          
                                   {"status", "state"},   {"status", "pending"}, {"status", "inqueue"},
                                   {"status", "running"}, {"status", "unknown"}, {"status", "completed"}};
 
-struct Row {
+struct PatchRow {
   Service service;
   kube::Kind kind;
   std::string_view subresource;
@@ -75,32 +75,32 @@ struct Row {
   std::span<const Field> fields;
 };
 
-constexpr Row kRows[] = {
-    {kJob, kube::kJobs, "", kMerge, kForwardedJob},          {kJob, kube::kJobs, "", kJson, kScaledJob},
-    {kJob, kube::kJobs, "status", kMerge, kStatus},          {kJob, kube::kPods, "", kMerge, kMarkedPod},
-    {kJob, kube::kEvents, "", kMerge, kEventCount},          {kJob, kube::kConfigMaps, "", kMerge, kHosts},
-    {kJob, kube::kSecrets, "", kMerge, kSshConfig},          {kGroup, kube::kPodGroups, "", kMerge, kPodGroup},
-    {kGroup, kube::kKaiPodGroups, "", kMerge, kKaiPodGroup}, {kGroup, kube::kPods, "", kMerge, kGroupedPod},
-    {kGroup, kube::kEvents, "", kMerge, kEventCount},        {kQueue, kube::kQueues, "", kMerge, kQueueParent},
-    {kQueue, kube::kQueues, "status", kApply, kQueueStatus}, {kQueue, kube::kEvents, "", kMerge, kEventCount},
+constexpr PatchRow kPatchRows[] = {
+    {kJobsvc, kube::kJobs, "", kMerge, kForwardedJob},          {kJobsvc, kube::kJobs, "", kJson, kScaledJob},
+    {kJobsvc, kube::kJobs, "status", kMerge, kStatus},          {kJobsvc, kube::kPods, "", kMerge, kMarkedPod},
+    {kJobsvc, kube::kEvents, "", kMerge, kEventCount},          {kJobsvc, kube::kConfigMaps, "", kMerge, kHosts},
+    {kJobsvc, kube::kSecrets, "", kMerge, kSshConfig},          {kPgsvc, kube::kPodGroups, "", kMerge, kPodGroup},
+    {kPgsvc, kube::kKaiPodGroups, "", kMerge, kKaiPodGroup}, {kPgsvc, kube::kPods, "", kMerge, kGroupedPod},
+    {kPgsvc, kube::kEvents, "", kMerge, kEventCount},        {kQueuesvc, kube::kQueues, "", kMerge, kQueueParent},
+    {kQueuesvc, kube::kQueues, "status", kApply, kQueueStatus}, {kQueuesvc, kube::kEvents, "", kMerge, kEventCount},
 };
 
 std::string Joined(std::string_view parent, std::string_view name) {
   return parent.empty() ? std::string(name) : fmt::format("{}.{}", parent, name);
 }
 
-bool Has(const Row& row, std::string_view parent, std::string_view name) {
+bool Has(const PatchRow& row, std::string_view parent, std::string_view name) {
   return std::any_of(row.fields.begin(), row.fields.end(),
                      [&](const Field& field) { return field.parent == parent && field.name == name; });
 }
 
-bool LeadsToOne(const Row& row, std::string_view path) {
+bool LeadsToOne(const PatchRow& row, std::string_view path) {
   return std::any_of(row.fields.begin(), row.fields.end(), [path](const Field& field) {
     return field.parent.starts_with(path) && (field.parent.size() == path.size() || field.parent[path.size()] == '.');
   });
 }
 
-absl::Status Refused(const Row& row, const v1::WriteRequest& request, std::string_view path, std::string_view why) {
+absl::Status Refused(const PatchRow& row, const v1::WriteRequest& request, std::string_view path, std::string_view why) {
   std::string allowed;
   for (const Field& field : row.fields) allowed += (allowed.empty() ? "" : ", ") + Joined(field.parent, field.name);
   return MakeStatus(absl::StatusCode::kPermissionDenied,
@@ -109,7 +109,7 @@ absl::Status Refused(const Row& row, const v1::WriteRequest& request, std::strin
 }
 
 // Of the members of `object`, which is what `path` leads to.
-absl::Status CheckMembers(const Row& row, const v1::WriteRequest& request, std::string_view path,
+absl::Status CheckMembers(const PatchRow& row, const v1::WriteRequest& request, std::string_view path,
                           const json::object& object) {
   for (const auto& [key, value] : object) {
     const std::string_view name = key;
@@ -143,7 +143,7 @@ std::string FieldOf(std::string_view pointer) {
 
 // The version of the spec that was looked at, and numbers in it: `copy`, `move` and a `test` of anything else would
 // show what is there.
-absl::Status CheckOperation(const Row& row, const v1::WriteRequest& request, const json::value& operation) {
+absl::Status CheckOperation(const PatchRow& row, const v1::WriteRequest& request, const json::value& operation) {
   const std::string_view op = FindString(operation, "op");
   const std::string_view pointer = FindString(operation, "path");
   if (op == "test" && pointer == "/metadata/generation") return absl::OkStatus();
@@ -164,11 +164,11 @@ absl::Status CheckPatch(const v1::WriteRequest& request, const json::value& body
   const Service service = request.owner().member().service();
   if (service == v1::SERVICE_KIND_UNSPECIFIED) return absl::OkStatus();
   const v1::Resource& resource = request.resource();
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& it) {
+  const auto row = std::find_if(std::begin(kPatchRows), std::end(kPatchRows), [&](const PatchRow& it) {
     return it.service == service && it.kind.Is(resource.group(), resource.plural()) &&
            it.subresource == request.subresource() && it.type == request.patch().type();
   });
-  if (row == std::end(kRows)) {
+  if (row == std::end(kPatchRows)) {
     return MakeStatus(absl::StatusCode::kPermissionDenied,
                       fmt::format("patch.type: {} does not patch {}{}{} by {}", v1::ServiceKind_Name(service),
                                   CutUtf8(resource.plural(), 63), request.subresource().empty() ? "" : "/",
