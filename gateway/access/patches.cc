@@ -80,8 +80,8 @@ constexpr PatchRow kPatchRows[] = {
     {kJobsvc, kube::kJobs, "status", kMerge, kStatus},          {kJobsvc, kube::kPods, "", kMerge, kMarkedPod},
     {kJobsvc, kube::kEvents, "", kMerge, kEventCount},          {kJobsvc, kube::kConfigMaps, "", kMerge, kHosts},
     {kJobsvc, kube::kSecrets, "", kMerge, kSshConfig},          {kPgsvc, kube::kPodGroups, "", kMerge, kPodGroup},
-    {kPgsvc, kube::kKaiPodGroups, "", kMerge, kKaiPodGroup}, {kPgsvc, kube::kPods, "", kMerge, kGroupedPod},
-    {kPgsvc, kube::kEvents, "", kMerge, kEventCount},        {kQueuesvc, kube::kQueues, "", kMerge, kQueueParent},
+    {kPgsvc, kube::kKaiPodGroups, "", kMerge, kKaiPodGroup},    {kPgsvc, kube::kPods, "", kMerge, kGroupedPod},
+    {kPgsvc, kube::kEvents, "", kMerge, kEventCount},           {kQueuesvc, kube::kQueues, "", kMerge, kQueueParent},
     {kQueuesvc, kube::kQueues, "status", kApply, kQueueStatus}, {kQueuesvc, kube::kEvents, "", kMerge, kEventCount},
 };
 
@@ -100,7 +100,8 @@ bool LeadsToOne(const PatchRow& row, std::string_view path) {
   });
 }
 
-absl::Status Refused(const PatchRow& row, const v1::WriteRequest& request, std::string_view path, std::string_view why) {
+absl::Status Refused(const PatchRow& row, const v1::WriteRequest& request, std::string_view path,
+                     std::string_view why) {
   std::string allowed;
   for (const Field& field : row.fields) allowed += (allowed.empty() ? "" : ", ") + Joined(field.parent, field.name);
   return MakeStatus(absl::StatusCode::kPermissionDenied,

@@ -313,8 +313,8 @@ bool NamespaceGroups::IsSettled(const std::string& ns, Namespace& space) {
   return space.is_settled;
 }
 
-NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod,
-                                                     StepBudget& budget, Describe describe) const {
+NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod, StepBudget& budget,
+                                                     Describe describe) const {
   json::value object = PodObject(pod, emitter_->group_name_key());
   const std::string assigned = TakeAssignment(object);
   const ObjectView seen(object);
