@@ -40,6 +40,7 @@ struct QueueFlags {
   std::vector<std::string> deserved;
   std::string file;
   bool dry_run = false;
+  bool force = false;
   bool wait = false;
   std::string timeout;
 };
@@ -234,9 +235,32 @@ absl::StatusOr<int> Create(const GlobalOptions& options, const QueueFlags& flags
   return kExitDone;
 }
 
+// The API server deletes a queue whatever it holds: its jobs would wait for a queue that does not exist.
+absl::Status CheckHoldsNothing(QueueClient& client, const std::string& name) {
+  queue::v1::GetQueueRequest request;
+  request.set_name(name);
+  queue::v1::Queue queue;
+  BASALT_RETURN_IF_ERROR(
+      client.Ask([&](auto& stub, auto* context) { return stub.GetQueue(context, request, &queue); }));
+  const queue::v1::PodGroupCounts& counts = queue.pod_groups();
+  const int64_t groups =
+      int64_t{counts.pending()} + counts.inqueue() + counts.running() + counts.unknown() + counts.completed();
+  if (queue.object().state() != "Open" || groups == 0) return absl::OkStatus();
+  return MakeStatus(
+      absl::StatusCode::kFailedPrecondition,
+      fmt::format("queue {} is Open, and {} pod groups name it ({}): their jobs would wait for a queue that "
+                  "does not exist; close the queue and delete or move the jobs first, or give --force",
+                  name, groups, CountsText(counts)));
+}
+
 absl::StatusOr<int> Delete(const GlobalOptions& options, const QueueFlags& flags) {
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "queue delete"));
   QueueClient client(options.gateway);
+  // Of the two that are never deleted queuesvc says so.
+  const bool is_deletable = flags.name != kube::kRootQueue && flags.name != kube::kDefaultQueue;
+  if (!flags.force && is_deletable) {
+    BASALT_RETURN_IF_ERROR(OrLookAt(CheckHoldsNothing(client, flags.name), kQueuesThereAre));
+  }
   queue::v1::DeleteQueueRequest request;
   request.set_name(flags.name);
   request.set_uid(flags.uid);
@@ -318,6 +342,7 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App* remove = queue.Add("delete", "Delete a queue that no other queue is below", Delete);
   remove->add_option("name", flags.name, "Name of the queue")->required();
   remove->add_option("--uid", flags.uid, "Only if the queue has this UID");
+  remove->add_flag("--force", flags.force, "Also one that is open and holds pod groups");
   with_command_flags(queue.Add("open", "Open a queue, and those that were closed with it", Open));
   with_command_flags(queue.Add("close", "Close a queue and those below it: no job is admitted any more", Close));
   queue.Add("watch", "Follow one queue, or all", Watch)->add_option("name", flags.name, "Name of the queue");

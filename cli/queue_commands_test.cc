@@ -108,6 +108,13 @@ class QueueCommandsTest : public ServedTest {
     queue.mutable_object()->mutable_meta()->set_name("research");
     queue.mutable_object()->mutable_meta()->set_uid("u");
     queue.mutable_object()->set_state("Open");
+    for (const std::string name : {"busy", "closing"}) {
+      queue::v1::Queue& held = served_->queues[name];
+      held.mutable_object()->mutable_meta()->set_name(name);
+      held.mutable_object()->set_state(name == "busy" ? "Open" : "Closing");
+      held.mutable_pod_groups()->set_running(2);
+      held.mutable_pod_groups()->set_completed(1);
+    }
     for (const std::string name : {"research", "gone"}) {
       queue::v1::QueueHistory& history = served_->histories[name];
       history.set_uid("u");
@@ -205,6 +212,16 @@ TEST_F(QueueCommandsTest, AQueueIsMadeOfFlagsOrOfAManifestAndDeleted) {
   }
   EXPECT_EQ(Run({"delete", "research"}).out, "queue research deleted\n");
   EXPECT_THAT(Run({"delete", "none"}).err, HasSubstr("queue none does not exist; basaltctl queue list"));
+}
+
+TEST_F(QueueCommandsTest, AnOpenQueueThatHoldsPodGroupsIsDeletedByForceAlone) {
+  const Ran ran = Run({"delete", "busy"});
+  EXPECT_EQ(ran.exit_code, kExitRefused);
+  EXPECT_THAT(ran.err, HasSubstr("queue busy is Open, and 3 pod groups name it (0 pending, 0 inqueue, 2 running, "
+                                 "0 unknown, 1 completed)"));
+  EXPECT_THAT(ran.err, HasSubstr("--force"));
+  EXPECT_EQ(Run({"delete", "busy", "--force"}).out, "queue busy deleted\n");
+  EXPECT_EQ(Run({"delete", "closing"}).out, "queue closing deleted\n") << "somebody has closed the queue";
 }
 
 TEST_F(QueueCommandsTest, TheTreeAndAnExplanationAreShown) {

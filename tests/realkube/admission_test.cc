@@ -150,6 +150,23 @@ TEST_F(AdmissionTest, AQueueThatOthersNeedIsNotDeleted) {
   EXPECT_EQ(Run({"delete", "queue", "nlp", "--dry-run=server"}), "");
 }
 
+TEST_F(AdmissionTest, AnOpenQueueThatHoldsPodGroupsIsNotDeleted) {
+  ASSERT_EQ(Create(Queue("busy")), "");
+  const auto set_status = [](const std::string& status) {
+    EXPECT_EQ(Run({"patch", "queue", "busy", "--subresource=status", "--type=merge", "-p",
+                   fmt::format(R"({{"status":{}}})", status)}),
+              "");
+  };
+  const auto deletion = [] { return Run({"delete", "queue", "busy", "--dry-run=server"}); };
+  set_status(R"({"state":"Open","running":2,"completed":1})");
+  EXPECT_THAT(deletion(), HasSubstr("queue busy is Open, and 3 pod groups name it: close the queue, and delete or move "
+                                    "their jobs first"));
+  set_status(R"({"state":"Closing"})");
+  EXPECT_EQ(deletion(), "") << "somebody has closed the queue";
+  set_status(R"({"state":"Open","running":0,"completed":null})");
+  EXPECT_EQ(deletion(), "");
+}
+
 TEST_F(AdmissionTest, HierarchyAndWeightsFitEachOtherAndBeginWithRoot) {
   const auto annotations = [](std::string_view hierarchy, std::string_view weights) {
     return fmt::format("volcano.sh/hierarchy: \"{}\", volcano.sh/hierarchy-weights: \"{}\"", hierarchy, weights);
