@@ -99,6 +99,10 @@ TEST_F(QueuesTest, ANewQueueIsOpenedUnderRootAndARestartWritesNothing) {
   suite_.time().Advance(absl::Seconds(10));
   EXPECT_EQ(State("team"), "Open");
   EXPECT_EQ(FindString(*FindPath(Queue("team"), {"spec"}), "parent"), "root");
+  for (const char* count : {"pending", "inqueue", "running", "unknown", "completed"}) {
+    const json::value* const there = FindPath(Queue("team"), {"status", count});
+    EXPECT_TRUE(there != nullptr && *there == 0) << count << ": the queue has never held a pod group";
+  }
   suite_.api().ClearLog();
   suite_.Kill("queuesvc-0");
   suite_.LoseDisk("queuesvc-0");

@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
+#include "services/queuesvc/core/check_queue_spec.h"
 #include "services/queuesvc/core/queue_account.h"
 #include "services/queuesvc/core/queue_event.h"
 
@@ -154,6 +155,16 @@ const kube::v1::Queue* QueueController::ParentOf(const kube::v1::Queue& queue) c
   return parent;
 }
 
+std::string QueueController::CircleOf(const kube::v1::Queue& queue) const {
+  if (queues_.Find(ParentNameOf(queue)) == nullptr || ParentOf(queue) != nullptr) return {};
+  std::vector<std::string_view> names(1, queue.meta().name());
+  const kube::v1::Queue* above = queues_.Find(ParentNameOf(queue));
+  for (; above->meta().name() != queue.meta().name(); above = queues_.Find(ParentNameOf(*above))) {
+    names.push_back(above->meta().name());
+  }
+  return CircleText(std::move(names));
+}
+
 bool QueueController::IsMade(std::string_view name) const {
   return options_.create_default_queues && (name == kube::kRootQueue || name == kube::kDefaultQueue);
 }
@@ -204,7 +215,9 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   entry.held_until = HeldUntil(entry);
   entry.is_sent = !entry.write_in_flight && !entry.held_until && !IsOutdated(key, entry);
   if (!entry.is_awaited) {
-    const absl::Status recorded = records_.Update(std::string(key), queues_.Find(key), context_.ApiNow(), entry, batch);
+    const kube::v1::Queue* const queue = queues_.Find(key);
+    const std::string circle = queue == nullptr ? std::string() : CircleOf(*queue);
+    const absl::Status recorded = records_.Update(std::string(key), queue, circle, context_.ApiNow(), entry, batch);
     if (!recorded.ok()) context_.Fail(recorded);
   }
   PublishState(std::string(key), entry, batch);

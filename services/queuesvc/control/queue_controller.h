@@ -77,6 +77,8 @@ class QueueController : public runtime::Controller {
   QueueStep NextStepOf(std::string_view name, const QueueEntry& entry) const;
   // Null: there is none, or the queue is root or below itself.
   const kube::v1::Queue* ParentOf(const kube::v1::Queue& queue) const;
+  // As CircleText has it; empty: the queue is in none.
+  std::string CircleOf(const kube::v1::Queue& queue) const;
   // -- queue_explanation.cc --
   // As of ExplainFacts.
   std::vector<std::string> ToOpen(const kube::v1::Queue& queue) const;

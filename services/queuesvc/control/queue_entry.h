@@ -78,6 +78,7 @@ struct QueueEntry {
   history::EntryCount history_count;
   QueueAnswer answer;
   int64_t checked_version = 0;  // Of the queue whose spec was last held against the rules.
+  std::string checked_circle;   // In which its parents were then.
 
   std::unique_ptr<QueueSeries> series;  // Null: the queue is not there, or nobody measures.
 

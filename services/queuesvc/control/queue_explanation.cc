@@ -71,6 +71,7 @@ absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string
       ExplainQueue({.queue = queue,
                     .parent = parent,
                     .is_below_itself = parent == nullptr && queues_.Find(queue.parent()) != nullptr,
+                    .circle = CircleOf(queue),
                     .to_open = ToOpen(queue),
                     .step = known.step,
                     .command = known.NextCommand(context_.ApiNow()),

@@ -25,8 +25,8 @@ absl::Status QueueRecords::Load(uint32_t slot, const Visit& visit) {
   return runtime::DropDamaged(store_, damage, metrics_);
 }
 
-absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue* queue, absl::Time now,
-                                  QueueEntry& entry, kv::WriteBatch& batch) {
+absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue* queue, const std::string& circle,
+                                  absl::Time now, QueueEntry& entry, kv::WriteBatch& batch) {
   const int64_t now_ms = absl::ToUnixMillis(now);
   const uint32_t slot = SlotOf(name);
   storage::v1::QueueRecord& record = entry.record;
@@ -48,8 +48,9 @@ absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue
   if (answer.created_uid == meta.uid()) account.NoteCreated();
   if (answer.refused) account.NoteRefused(*answer.refused);
   if (answer.accepted) account.NoteAccepted();
-  if (std::exchange(entry.checked_version, meta.resource_version()) != meta.resource_version()) {
-    account.NoteSpec(QueueSpecWarning(*queue));
+  const bool is_other = std::exchange(entry.checked_version, meta.resource_version()) != meta.resource_version();
+  if (std::exchange(entry.checked_circle, circle) != circle || is_other) {
+    account.NoteSpec(QueueSpecWarning(*queue, circle));
   }
   account.See(*queue);
   if (!entry.write_in_flight) {

@@ -32,9 +32,10 @@ class QueueRecords {
   absl::Status Load(uint32_t slot, const Visit& visit);
   void Close(uint32_t slot) { history_.retention().Close(slot); }
 
-  // Puts what the pass of one queue has found out into the batch. `queue` is null where there is none of that name.
-  absl::Status Update(const std::string& name, const kube::v1::Queue* queue, absl::Time now, QueueEntry& entry,
-                      kv::WriteBatch& batch);
+  // Puts what the pass of one queue has found out into the batch. `queue` is null where there is none of that name;
+  // `circle`: of its parents (core/check_queue_spec.h).
+  absl::Status Update(const std::string& name, const kube::v1::Queue* queue, const std::string& circle, absl::Time now,
+                      QueueEntry& entry, kv::WriteBatch& batch);
 
   // The turn of a slot in which some of the history of what is gone is dropped. `present`: UIDs of queues that are not.
   absl::Status Age(uint32_t slot, const std::set<std::string>& present, absl::Time now);

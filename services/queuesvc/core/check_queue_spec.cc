@@ -1,10 +1,12 @@
 #include "services/queuesvc/core/check_queue_spec.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -137,9 +139,25 @@ class Checking {
 
 std::vector<QueueProblem> CheckQueueSpec(const kube::v1::Queue& queue) { return Checking(queue).Check(); }
 
-std::string QueueSpecWarning(const kube::v1::Queue& queue) {
+std::string CircleText(std::vector<std::string_view> queues) {
+  constexpr size_t kMostNames = 8;
+  if (queues.size() < 2) return {};
+  std::rotate(queues.begin(), std::min_element(queues.begin(), queues.end()), queues.end());
+  const size_t named = std::min(queues.size(), kMostNames);
+  std::string text =
+      fmt::format("{}", fmt::join(queues.begin(), queues.begin() + static_cast<ptrdiff_t>(named), " -> "));
+  if (named < queues.size()) text += fmt::format(" -> ... ({} more)", queues.size() - named);
+  return fmt::format(
+      "the parents of {} queues are a circle, {} -> {}: none of them counts as having a parent; name "
+      "another parent for one of them",
+      queues.size(), text, queues.front());
+}
+
+std::string QueueSpecWarning(const kube::v1::Queue& queue, std::string_view circle) {
+  std::vector<QueueProblem> problems = CheckQueueSpec(queue);
+  if (!circle.empty()) problems.push_back({"spec.parent", std::string(circle)});
   std::string text;
-  for (const QueueProblem& problem : CheckQueueSpec(queue)) {
+  for (const QueueProblem& problem : problems) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", problem.field, problem.rule);
   }
   return text;

@@ -118,5 +118,28 @@ TEST(CheckQueueSpecTest, AQueueIsNotItsOwnParent) {
   EXPECT_EQ(QueueSpecWarning(queue), "spec.parent: is the queue itself; name another queue");
 }
 
+TEST(CircleTextTest, IsTheSameFromEveryQueueInIt) {
+  const std::string expected =
+      "the parents of 3 queues are a circle, a -> c -> b -> a: none of them counts as having a parent; name another "
+      "parent for one of them";
+  EXPECT_EQ(CircleText({"a", "c", "b"}), expected);
+  EXPECT_EQ(CircleText({"c", "b", "a"}), expected);
+  EXPECT_EQ(CircleText({"b", "a", "c"}), expected);
+  EXPECT_EQ(CircleText({"a"}), "");
+  EXPECT_EQ(CircleText({}), "");
+  std::vector<std::string> names;
+  for (int i = 10; i < 30; ++i) names.push_back("q" + std::to_string(i));
+  EXPECT_NE(CircleText({names.begin(), names.end()}).find("q17 -> ... (12 more) -> q10:"), std::string::npos);
+}
+
+TEST(CircleTextTest, IsAWarningBesideThoseOfTheQueueItself) {
+  kube::v1::Queue queue;
+  queue.mutable_meta()->set_name("q");
+  EXPECT_EQ(QueueSpecWarning(queue, "a circle"), "spec.parent: a circle");
+  Put({{"cpu", "-1"}}, *queue.mutable_capability());
+  EXPECT_EQ(QueueSpecWarning(queue, "a circle"),
+            "spec.capability: cpu: -1 is negative; use 0 or more; spec.parent: a circle");
+}
+
 }  // namespace
 }  // namespace basalt::queuesvc

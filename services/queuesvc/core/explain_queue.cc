@@ -82,7 +82,8 @@ class Explaining {
     if (name_ == kube::kRootQueue || facts_.queue.parent().empty()) return;
     std::string subject = fmt::format("queue {}", facts_.queue.parent());
     if (facts_.is_below_itself) {
-      Add(QueueCause::KIND_PARENT, std::move(subject), "its parent is below the queue itself, and counts as none",
+      Add(QueueCause::KIND_PARENT, std::move(subject),
+          facts_.circle.empty() ? "its parent is below the queue itself, and counts as none" : facts_.circle,
           "name another one in spec.parent");
     } else if (facts_.parent == nullptr) {
       Add(QueueCause::KIND_PARENT, std::move(subject), "its parent does not exist: it is closed and opened by itself",

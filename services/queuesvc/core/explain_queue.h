@@ -18,6 +18,7 @@ struct ExplainFacts {
   const kube::v1::Queue& queue;
   const kube::v1::Queue* parent = nullptr;  // As of QueueFacts.
   bool is_below_itself = false;
+  std::string circle = {};  // Of is_below_itself: as CircleText has it.
   // What somebody has to open, in this order, so that the queue is open: the highest of the closed queues above it, and
   // of those below that one, down to the queue itself, each that is not opened with its parent. Empty: the parent is
   // not closed.

@@ -110,6 +110,8 @@ TEST_F(ExplainQueueTest, AParentThatIsNoneIsSaid) {
   EXPECT_THAT(Causes(), ElementsAre(HasSubstr("PARENT queue gone: its parent does not exist")));
   facts_.is_below_itself = true;
   EXPECT_THAT(Causes(), ElementsAre(HasSubstr("PARENT queue gone: its parent is below the queue itself")));
+  facts_.circle = "the circle";
+  EXPECT_THAT(Causes(), ElementsAre(HasSubstr("PARENT queue gone: the circle")));
   queue_.mutable_meta()->set_name("root");
   queue_.clear_parent();
   EXPECT_THAT(Causes(), IsEmpty());

@@ -58,6 +58,17 @@ class QueueRig : public basalt::testing::ControllerRig {
     }
     return text;
   }
+  // The messages of the Events about the queue that have this reason, as they were created.
+  std::vector<std::string> EventsOf(std::string_view queue, std::string_view reason) {
+    std::vector<std::string> messages;
+    for (const RigKube::Logged& entry : server().log()) {
+      if (entry.plural != "events" || entry.verb != "create") continue;
+      const auto stored = server().server().Get("events", "default", entry.name);
+      if (stored == nullptr || FindString(stored->at("involvedObject"), "name") != queue) continue;
+      if (FindString(*stored, "reason") == reason) messages.emplace_back(FindString(*stored, "message"));
+    }
+    return messages;
+  }
   // How often the history of the queue tells that it was made.
   int TimesMade(const std::string& queue) {
     const auto entries =

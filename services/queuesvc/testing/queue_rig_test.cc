@@ -229,6 +229,39 @@ TEST(QueueRigTest, AQueueBelowACircleThatItIsNotInFollowsItsParent) {
   EXPECT_EQ(rig.StateOf("far"), "Closed");
 }
 
+TEST(QueueRigTest, ACircleOfParentsIsNamedTheSameFromEveryQueueInItByAnEvent) {
+  QueueRig rig;
+  rig.Start();
+  rig.MakeQueue("b", "c");
+  rig.MakeQueue("c", "a");
+  rig.MakeQueue("a", "b");
+  rig.MakeQueue("below", "a");
+  rig.Run(absl::Minutes(1));
+  const auto warnings = [&rig](const std::string& queue) {
+    std::string text;
+    for (const std::string& message : rig.EventsOf(queue, "SpecWarning")) text += message + "\n";
+    return text;
+  };
+  const std::string circle =
+      "spec.parent: the parents of 3 queues are a circle, a -> b -> c -> a: none of them counts as having a parent; "
+      "name another parent for one of them\n";
+  for (const char* queue : {"a", "b", "c"}) {
+    EXPECT_EQ(warnings(queue), circle) << queue;
+    const auto explained = rig.controller().Explain(queue);
+    ASSERT_TRUE(explained.ok());
+    EXPECT_NE(explained->DebugString().find("a -> b -> c -> a"), std::string::npos) << queue;
+  }
+  EXPECT_EQ(warnings("below"), "") << "the queue itself has a parent";
+  rig.Kill();
+  rig.Start();
+  rig.server().Merge(kube::kQueues, "", "b", json::object{{"spec", json::object{{"parent", "root"}}}});
+  rig.Run(absl::Minutes(1));
+  for (const char* queue : {"a", "b", "c"}) {
+    EXPECT_EQ(warnings(queue), circle) << "once";
+    EXPECT_EQ(rig.controller().RecordOf(queue)->spec_warning(), "") << queue;
+  }
+}
+
 // In a circle nobody has a parent; all in it have one as soon as it is broken anywhere.
 TEST(QueueRigTest, ACircleThatIsBrokenIsATree) {
   QueueRig rig;
