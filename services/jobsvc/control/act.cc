@@ -3,11 +3,24 @@
 
 namespace basalt::jobsvc {
 
+namespace {
+
+// What is left to be done follows from the newest status, which no transition is about to replace.
+bool HoldsEffects(const JobEntry& entry) {
+  if (entry.job_dirty || !entry.compiled) return true;
+  if (entry.record.has_intent() && entry.record.intent().has_history()) return true;
+  return entry.job->status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED || entry.newest_status.is_doubted();
+}
+
+}  // namespace
+
 void JobController::Act(std::string_view key) {
   publisher_.Tell();
   JobEntry* found = Lookup(key);
   if (found == nullptr || !found->job) return;
   JobEntry& entry = *found;
+  // Whoever edits a job may look at once at what its plugins make of the edit: counts and Events come behind.
+  if (entry.job->meta().deletion_ms() == 0 && !HoldsEffects(entry)) entry.plugin_objects.Apply(entry, host_);
   entry.commit.Send(entry, host_);
   RecordEvents(entry);
   entry.newest_status.Apply(entry, host_);
@@ -15,12 +28,10 @@ void JobController::Act(std::string_view key) {
   if (entry.job_dirty || !entry.compiled) return;
   if (entry.job->meta().deletion_ms() != 0) return entry.claims.StopAwaiting(entry, host_);
   // A transition that is meant holds back the effects of the status before it.
-  if (entry.record.has_intent() && entry.record.intent().has_history()) return;
-  if (entry.job->status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED || entry.newest_status.is_doubted()) return;
+  if (HoldsEffects(entry)) return;
   entry.command_cleanup.Apply(entry, host_);
   entry.forwarding.Apply(entry, host_);
   entry.group_sync.Apply(entry, host_);
-  entry.plugin_objects.Apply(entry, host_);
   entry.pod_writes.Apply(entry, host_);
   entry.ttl.Apply(entry, host_);
 }

@@ -189,6 +189,23 @@ TEST(ObjectsTest, PodsOfASmallerTaskGoOnceTheHostsDoNotNameThem) {
   }
 }
 
+// Whoever edits a job may look at the ConfigMap at once. The edit changes the group, too, and counts become due.
+TEST(ObjectsTest, AnEditReachesTheHostsBeforeAnythingElseIsWrittenAndWithoutARead) {
+  JobRig rig;
+  StartRunning(rig);
+  rig.Run(absl::Minutes(1));
+  rig.kube().ClearLog();
+  const int reads = rig.kube().gets();
+  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+    job.mutable_spec()->set_min_available(2);
+    job.mutable_spec()->mutable_tasks(0)->set_replicas(4);
+  });
+  rig.Run(absl::Seconds(10));
+  ASSERT_GT(rig.kube().log().size(), 3U) << "the ConfigMap, the group, two pods";
+  EXPECT_EQ(rig.kube().log().front().plural, "configmaps");
+  EXPECT_EQ(rig.kube().gets(), reads);
+}
+
 // The values of a ConfigMap have at most a megabyte: the hosts of 50 000 pods never fit, however often they are sent.
 TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   JobRig rig;

@@ -13,6 +13,8 @@ namespace basalt::bench {
 namespace {
 
 constexpr absl::Duration kMost = absl::Milliseconds(50);
+constexpr absl::Duration kMostToPluginMedian = absl::Milliseconds(5);
+constexpr absl::Duration kMostToPlugin = absl::Milliseconds(15);
 constexpr int kPods = 2;  // Of each job; every other edit adds one, which the next takes away.
 constexpr std::string_view kPrefix = "edited";
 
@@ -44,7 +46,11 @@ absl::StatusOr<std::vector<Figure>> MeasureEdits(const JobBenchOptions& options,
   }
   std::vector<Figure> figures = {PercentileOf("edit of a job to its first effect", times.any, 0.5),
                                  PercentileOf("edit of a job to its first effect", times.any, 0.99),
+                                 PercentileOf("edit of a job to its plugins' objects", times.plugin, 0.5),
+                                 PercentileOf("edit of a job to its plugins' objects", times.plugin, 0.99),
                                  PercentileOf("edit of a job to the first pod made or deleted", times.pod, 0.99)};
+  JudgeTime(times.plugin, 0.5, kMostToPluginMedian, figures[2]);
+  JudgeTime(times.plugin, 0.99, kMostToPlugin, figures[3]);
   Figure& most = figures[1];
   JudgeTime(times.any, 0.99, kMost, most);
   most.notes = {fmt::format("longest {:.1f} ms", absl::ToDoubleMilliseconds(Percentile(times.any, 1))),

@@ -153,7 +153,7 @@ TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_vi
   struct Open {
     size_t edit;
     absl::Time since;
-    bool has_any = false, has_pod = false;
+    bool has_any = false, has_plugin = false, has_pod = false;
   };
   TimesToEffect times;
   std::unordered_map<std::string, Open> open;  // By the job's name.
@@ -162,6 +162,7 @@ TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_vi
     if (write.resource == "jobs" && write.subresource.empty() && write.user_agent == edits) {
       open.insert_or_assign(write.name, Open{times.any.size(), write.time});
       times.any.push_back(absl::InfiniteDuration());
+      times.plugin.push_back(absl::InfiniteDuration());
       times.pod.push_back(absl::InfiniteDuration());
       continue;
     }
@@ -173,6 +174,8 @@ TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_vi
     if (it == open.end()) continue;
     Open& one = it->second;
     if (!std::exchange(one.has_any, true)) times.any[one.edit] = write.time - one.since;
+    const bool is_plugins = !is_pod && write.resource != "podgroups";
+    if (is_plugins && !std::exchange(one.has_plugin, true)) times.plugin[one.edit] = write.time - one.since;
     if (is_pod && !std::exchange(one.has_pod, true)) times.pod[one.edit] = write.time - one.since;
   }
   return times;

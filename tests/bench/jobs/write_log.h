@@ -63,10 +63,10 @@ std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log
                                              std::string_view completes = {});
 
 // Of each edit of a job's spec by `edits`: from that write to the first of ours that makes, changes or removes an
-// object of the job, and to the first of a pod. The status and Events are no effects. In order of the edits. Infinite:
-// there is none before the next edit of the job.
+// object of the job, to the first of an object of a plugin, and to the first of a pod. The status and Events are no
+// effects. In order of the edits. Infinite: there is none before the next edit of the job.
 struct TimesToEffect {
-  std::vector<absl::Duration> any, pod;
+  std::vector<absl::Duration> any, plugin, pod;
 };
 TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_view edits);
 

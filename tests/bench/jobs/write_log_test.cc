@@ -153,6 +153,7 @@ TEST(WriteLogTest, AnEditTakesEffectWithTheFirstObjectOfItsJob) {
       "bench");
   const absl::Duration never = absl::InfiniteDuration();
   EXPECT_EQ(times.any, (std::vector<absl::Duration>{absl::Milliseconds(30), never, absl::Milliseconds(20)}));
+  EXPECT_EQ(times.plugin, (std::vector<absl::Duration>{absl::Milliseconds(30), never, never}));
   EXPECT_EQ(times.pod, (std::vector<absl::Duration>{absl::Milliseconds(40), never, absl::Milliseconds(20)}));
 }
 
