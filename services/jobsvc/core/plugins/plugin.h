@@ -48,6 +48,13 @@ inline constexpr size_t kMostDataBytes = size_t{1} << 20;
 // The object's JSON with the key pair in it. Requires: object.needs_ssh_keys.
 std::string WithSshKeys(const WantedObject& object, const SshKeyPair& keys);
 
+// A variable that a plugin sets in the containers of pods, unless their template sets it.
+struct PodVariable {
+  std::string name;
+  std::string_view task = {};  // Of the pods. Empty: of every task.
+  PodEdit::Containers containers = PodEdit::Containers::kNormal;
+};
+
 // Made without arguments it has the defaults; Read gives it those of a job, once per change of the job. Immutable
 // afterwards.
 class Plugin {
@@ -70,6 +77,8 @@ class Plugin {
   virtual absl::Status Check(const JobView&) const { return absl::OkStatus(); }
   // What the job hardly means, each as the end of a sentence that begins with the plugin. The plugin runs nevertheless.
   virtual std::vector<std::string> Doubts(const JobView&) const { return {}; }
+  // Every variable that OnPod adds, at most once for each task. Valid as long as the plugin and the job.
+  virtual std::vector<PodVariable> Variables(const JobView&) const { return {}; }
   // Whether the job's status names the plugin (PluginMarkerKey).
   virtual bool HasMarker() const { return true; }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
 #include <utility>
 
 namespace basalt::jobsvc {
@@ -12,6 +13,18 @@ namespace {
 json::value& Member(json::object& parent, std::string_view name) {
   json::value* found = parent.if_contains(ToJson(name));
   return found != nullptr ? *found : parent[ToJson(name)];
+}
+
+// Behind the first `behind` ones, those whose names are not there. How many these are.
+size_t InsertEnv(json::array& env, size_t behind, const std::vector<json::object>& variables) {
+  std::unordered_set<std::string_view> given;
+  for (const json::value& variable : env) given.insert(FindString(variable, "name"));
+  json::array added;
+  for (const json::object& variable : variables) {
+    if (!given.contains(FindString(variable, "name"))) added.push_back(variable);
+  }
+  env.insert(env.begin() + static_cast<ptrdiff_t>(behind), added.begin(), added.end());
+  return added.size();
 }
 
 }  // namespace
@@ -66,8 +79,13 @@ void PodEdit::AddPort(json::object& container, std::string_view name, int64_t po
   ports.push_back(std::move(added));
 }
 
-void PodEdit::AppendEnv(Containers which, const json::object& variable) {
-  ForEachContainer(which, [&](json::object& container) { ArrayMember(container, "env").push_back(variable); });
+void PodEdit::AddEnv(Containers which, const std::vector<json::object>& variables) {
+  size_t at = 0;
+  ForEachContainer(which, [&](json::object& container) {
+    if (at == added_.size()) added_.push_back(0);
+    added_[at] += InsertEnv(ArrayMember(container, "env"), added_[at], variables);
+    ++at;
+  });
 }
 
 void PodEdit::AddVolume(json::object volume) { ArrayMember(spec(), "volumes").push_back(std::move(volume)); }

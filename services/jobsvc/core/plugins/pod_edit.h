@@ -4,6 +4,7 @@
 // pod to pod is written as a mark, which stands for its value until a pod is made.
 //
 // Lives for one compilation; confined to its caller.
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -41,8 +42,9 @@ class PodEdit {
   // Appends the port to the container unless the container exposes that number already; without the name where another
   // port of the container has that name, since Kubernetes refuses two of one name.
   static void AddPort(json::object& container, std::string_view name, int64_t port);
-  // Appends to every container; variables of the same name stay before it, as upstream leaves them.
-  void AppendEnv(Containers which, const json::object& variable);
+  // Adds to every container the variables whose names it does not have, behind those of earlier plugins and before
+  // those of the template, which can refer to them: X=$(VC_TASK_INDEX).
+  void AddEnv(Containers which, const std::vector<json::object>& variables);
   void AddVolume(json::object volume);
   void AddMount(Containers which, const json::object& mount);
 
@@ -53,6 +55,7 @@ class PodEdit {
   const std::string mark_prefix_;
   std::vector<IndexFunction> functions_;
   std::string index_mark_;
+  std::vector<size_t> added_;  // Variables of plugins in each container, in the order of ForEachContainer.
 };
 
 // The member of that name; made where it is missing or null. Requires: it is of that type otherwise (MakeJobView

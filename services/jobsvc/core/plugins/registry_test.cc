@@ -121,6 +121,33 @@ TEST(RegistryTest, OnlyHcclrankHasNoMarker) {
     EXPECT_EQ(MakePlugin(name)->HasMarker(), name != "hcclrank") << name;
 }
 
+// The names by which a job is warned of what its template sets itself are those that the plugin sets.
+TEST(RegistryTest, EveryPluginNamesTheVariablesThatItSets) {
+  const JobView job = TestView(TestJob("j", {{"master", 1}, {"worker", 2}, {"head", 1}, {"ps", 1}, {"other", 1}}));
+  for (const std::string_view name : KnownPlugins()) {
+    const std::unique_ptr<Plugin> plugin = MakePlugin(name);
+    const std::vector<PodVariable> variables = plugin->Variables(job);
+    for (size_t task = 0; task < job.tasks.size(); ++task) {
+      const json::value pod = json::parse(EditedPod(*plugin, job, task, 0));
+      for (const char* const list : {"containers", "initContainers"}) {
+        std::vector<std::string> named;
+        for (const PodVariable& variable : variables) {
+          const bool in_list =
+              list == std::string_view("containers") || variable.containers == PodEdit::Containers::kNormalAndInit;
+          if (in_list && (variable.task.empty() || variable.task == job.tasks[task].name))
+            named.push_back(variable.name);
+        }
+        std::vector<std::string> set;
+        const json::value* const env = Find(pod.at("spec").at(list).as_array().at(0), "env");
+        if (env != nullptr) {
+          for (const json::value& variable : env->as_array()) set.emplace_back(FindString(variable, "name"));
+        }
+        EXPECT_EQ(named, set) << name << " " << job.tasks[task].name << " " << list;
+      }
+    }
+  }
+}
+
 TEST(RegistryTest, NoTextIsKeptOfAnObjectThatIsTooLarge) {
   for (const int32_t replicas : {3, 50'000}) {
     kube::v1::Job job = TestJob("j", {{"t", replicas}});

@@ -14,9 +14,10 @@ class CountPlugin : public Plugin {
   std::string_view Name() const override { return "count"; }
   std::string_view Summary() const override { return "Tells every container how many pods its task has."; }
   absl::Status OnPod(PodEdit& pod) const override {
-    pod.AppendEnv(PodEdit::Containers::kNormal, {{"name", variable_}, {"value", std::to_string(pod.task().replicas)}});
+    pod.AddEnv(PodEdit::Containers::kNormal, {{{"name", variable_}, {"value", std::to_string(pod.task().replicas)}}});
     return absl::OkStatus();
   }
+  std::vector<PodVariable> Variables(const JobView&) const override { return {{variable_}}; }
 
  protected:
   void Define(Arguments& arguments) override { arguments.Flag("variable", &variable_, "The name of the variable"); }

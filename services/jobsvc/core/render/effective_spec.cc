@@ -4,6 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "services/jobsvc/core/plugins/mpi/mpi_plugin.h"
 
 namespace basalt::jobsvc {
 namespace {
@@ -36,6 +43,43 @@ void DefaultPlugins(JobSpec& spec) {
   const auto has = [&spec](std::string_view name) { return FindPlugin(spec, name) != nullptr; };
   if ((has("tensorflow") || has("mpi") || has("pytorch") || has("ray")) && !has("svc")) AddPlugin(spec, "svc");
   if (has("mpi") && !has("ssh")) AddPlugin(spec, "ssh");
+}
+
+TaskSpec* FindTask(JobSpec& spec, std::string_view name) {
+  for (TaskSpec& task : *spec.mutable_tasks()) {
+    if (task.name() == name) return &task;
+  }
+  return nullptr;
+}
+
+// Whether the task waits for the other one, by whatever tasks between them.
+bool WaitsFor(const JobSpec& spec, std::string_view task, std::string_view other) {
+  std::map<std::string_view, const TaskSpec*> tasks;
+  for (const TaskSpec& each : spec.tasks()) tasks.emplace(each.name(), &each);
+  std::set<std::string_view> seen = {task};
+  std::vector<std::string_view> left = {task};
+  while (!left.empty()) {
+    const auto at = tasks.find(left.back());
+    left.pop_back();
+    if (at == tasks.end()) continue;
+    for (const std::string& name : at->second->depends_on().names()) {
+      if (name == other) return true;
+      if (seen.insert(name).second) left.push_back(name);
+    }
+  }
+  return false;
+}
+
+// mpirun of a master that starts before its workers cannot log in to any of them.
+void DefaultMpiOrder(JobSpec& spec) {
+  const kube::v1::JobPlugin* const wanted = FindPlugin(spec, "mpi");
+  if (wanted == nullptr) return;
+  MpiPlugin mpi;
+  mpi.Read(wanted->arguments());
+  TaskSpec* const master = FindTask(spec, mpi.master());
+  if (master == nullptr || master->has_depends_on() || mpi.worker() == mpi.master()) return;
+  if (FindTask(spec, mpi.worker()) == nullptr || WaitsFor(spec, mpi.worker(), mpi.master())) return;
+  master->mutable_depends_on()->add_names(mpi.worker());
 }
 
 }  // namespace
@@ -76,6 +120,7 @@ JobSpec EffectiveSpec(const kube::v1::Job& job, const DefaultOptions& options) {
   const bool minimum_is_new = job.status().phase() == kube::v1::JOB_PHASE_UNSPECIFIED || job.meta().generation() == 1;
   if (spec.min_available() == 0 && minimum_is_new) spec.set_min_available(DefaultMinAvailable(spec));
   DefaultPlugins(spec);
+  DefaultMpiOrder(spec);
   return spec;
 }
 

@@ -41,6 +41,17 @@ void GivePlugins(Job& job, std::initializer_list<const char*> names) {
   for (const char* name : names) job.mutable_spec()->add_plugins()->set_name(name);
 }
 
+using Names = std::vector<std::string>;
+
+// What each task waits for, of one name.
+Names Dependencies(const JobSpec& spec) {
+  Names names;
+  for (const auto& task : spec.tasks()) {
+    names.push_back(task.depends_on().names_size() == 0 ? "" : task.depends_on().names(0));
+  }
+  return names;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Rows, EffectiveSpecTest,
     testing::Values(Row{"Queue", [](Job&) {}, [](const JobSpec& s) { EXPECT_EQ(s.queue(), "default"); }},
@@ -144,6 +155,60 @@ INSTANTIATE_TEST_SUITE_P(
                         [](const JobSpec& s) {
                           EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"mpi", "ssh", "svc"}));
                         }},
+                    Row{"MpiOrder",
+                        [](Job& j) {
+                          GivePlugins(j, {"mpi"});
+                          AddTask(j, "master", 1);
+                          AddTask(j, "worker", 2);
+                        },
+                        [](const JobSpec& s) {
+                          EXPECT_EQ(Dependencies(s), (Names{"worker", ""}));
+                        }},
+                    Row{"MpiOrderOfOtherTasks",
+                        [](Job& j) {
+                          GivePlugins(j, {"mpi"});
+                          for (const char* word : {"--master=boss", "--worker", "node"}) {
+                            j.mutable_spec()->mutable_plugins(0)->add_arguments(word);
+                          }
+                          for (const char* task : {"node", "worker", "master", "boss"}) AddTask(j, task, 1);
+                        },
+                        [](const JobSpec& s) {
+                          EXPECT_EQ(Dependencies(s), (Names{"", "", "", "node"}));
+                        }},
+                    Row{"MpiOrderGiven",
+                        [](Job& j) {
+                          GivePlugins(j, {"mpi"});
+                          for (const char* task : {"master", "worker", "data"}) AddTask(j, task, 1);
+                          j.mutable_spec()->mutable_tasks(0)->mutable_depends_on()->add_names("data");
+                        },
+                        [](const JobSpec& s) {
+                          EXPECT_EQ(Dependencies(s), (Names{"data", "", ""}));
+                        }},
+                    Row{"MpiOrderRefusedByAnEmptyOne",
+                        [](Job& j) {
+                          GivePlugins(j, {"mpi"});
+                          for (const char* task : {"master", "worker"}) AddTask(j, task, 1);
+                          j.mutable_spec()->mutable_tasks(0)->mutable_depends_on();
+                        },
+                        [](const JobSpec& s) {
+                          EXPECT_EQ(Dependencies(s), (Names{"", ""}));
+                        }},
+                    Row{"MpiOrderWouldBeACircle",
+                        [](Job& j) {
+                          GivePlugins(j, {"mpi"});
+                          for (const char* task : {"master", "worker", "data"}) AddTask(j, task, 1);
+                          j.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("data");
+                          j.mutable_spec()->mutable_tasks(2)->mutable_depends_on()->add_names("master");
+                        },
+                        [](const JobSpec& s) {
+                          EXPECT_EQ(Dependencies(s), (Names{"", "data", "master"}));
+                        }},
+                    Row{"MpiOrderWithoutWorkers",
+                        [](Job& j) {
+                          GivePlugins(j, {"mpi"});
+                          AddTask(j, "master", 1);
+                        },
+                        [](const JobSpec& s) { EXPECT_EQ(Dependencies(s), Names{""}); }},
                     Row{"NoPluginsStaysNone", [](Job&) {}, [](const JobSpec& s) { EXPECT_TRUE(s.plugins().empty()); }}),
     [](const auto& row) { return row.param.name; });
 

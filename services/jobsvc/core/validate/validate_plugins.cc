@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/kube/name_rules.h"
@@ -28,6 +31,58 @@ constexpr size_t kMaxNameWithSvc = 59;  // <job>-svc and <job>-ssh name volumes.
 bool IsNameOfVolumes(std::string_view job) { return kube::IsDnsLabel(job) && job.size() <= kMaxNameWithSvc; }
 
 std::string FieldOf(std::string_view plugin) { return fmt::format("spec.plugins.{}", plugin); }
+
+// What templates set themselves of a plugin's variables: the first, and how many there are beside. Empty: nothing.
+class SetVariables {
+ public:
+  SetVariables(const Plugin& plugin, const JobView& job) {
+    for (PodVariable& variable : plugin.Variables(job)) {
+      std::vector<PodVariable>& of_name = by_name_[variable.name];
+      of_name.push_back(std::move(variable));
+    }
+    if (by_name_.empty()) return;
+    for (const TaskView& task : job.tasks) {
+      Look(task, "containers", /*are_init=*/false);
+      Look(task, "initContainers", /*are_init=*/true);
+    }
+  }
+
+  std::string Doubt() const {
+    if (found_ == 0) return {};
+    return fmt::format("finds a value of its own for {}{}: the pods have that of the template", first_,
+                       found_ == 1 ? "" : fmt::format(", and for {} more", found_ - 1));
+  }
+
+ private:
+  bool IsSet(const TaskView& task, bool are_init, std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found != by_name_.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [&](const PodVariable& variable) {
+             return (variable.task.empty() || variable.task == task.name) &&
+                    (!are_init || variable.containers == PodEdit::Containers::kNormalAndInit);
+           });
+  }
+
+  void Look(const TaskView& task, std::string_view list, bool are_init) {
+    const json::value* const spec = task.pod_template.if_contains("spec");
+    const json::value* const containers = spec == nullptr ? nullptr : Find(*spec, list);
+    if (containers == nullptr || !containers->is_array()) return;
+    for (const json::value& container : containers->get_array()) {
+      const json::value* const env = Find(container, "env");
+      if (env == nullptr || !env->is_array()) continue;
+      for (const json::value& variable : env->get_array()) {
+        const std::string_view name = FindString(variable, "name");
+        if (!IsSet(task, are_init, name) || found_++ > 0) continue;
+        first_ =
+            fmt::format("{} in the container '{}' of the task '{}'", name, FindString(container, "name"), task.name);
+      }
+    }
+  }
+
+  std::map<std::string, std::vector<PodVariable>, std::less<>> by_name_;
+  std::string first_;
+  size_t found_ = 0;
+};
 
 }  // namespace
 
@@ -119,6 +174,7 @@ void CheckPlugins(Checker& c) {
     }
     if (!view) continue;
     for (const std::string& doubt : plugin->Doubts(*view)) c.Warn(field, doubt);
+    if (const std::string kept = SetVariables(*plugin, *view).Doubt(); !kept.empty()) c.Warn(field, kept);
   }
 }
 

@@ -558,6 +558,15 @@ INSTANTIATE_TEST_SUITE_P(
                         "W32 INVALID spec.policies[0].action"},
                     Row{"APluginThatFindsNoTaskOfItsOwn", [](JobSpec& s) { AddPlugin(s, "tensorflow"); },
                         "N2 INVALID spec.plugins.tensorflow"},
+                    Row{"AVariableOfAPluginThatTheTemplateSets",
+                        [](JobSpec& s) {
+                          AddPlugin(s, "env");
+                          json::object pod = json::parse(s.tasks(0).template_json()).as_object();
+                          pod["spec"].as_object()["containers"].as_array()[0].as_object()["env"] = {
+                              {{"name", "X"}, {"value", "1"}}, {{"name", "VC_TASK_INDEX"}, {"value", "1"}}};
+                          s.mutable_tasks(0)->set_template_json(ToText(pod));
+                        },
+                        "N2 INVALID spec.plugins.env"},
                     Row{"AnArgumentThatNobodyReads", [](JobSpec& s) { AddPlugin(s, "svc", {"--nonsense"}); },
                         "N2 INVALID spec.plugins.svc"}),
     RowName);

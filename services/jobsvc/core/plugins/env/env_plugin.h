@@ -10,6 +10,7 @@ class EnvPlugin : public Plugin {
   std::string_view Name() const override { return "env"; }
   std::string_view Summary() const override { return "Tells every container the index of its pod in the task."; }
   absl::Status OnPod(PodEdit& pod) const override;
+  std::vector<PodVariable> Variables(const JobView& job) const override;
 
  protected:
   void Define(Arguments&) override {}

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kMpiPortName = "mpijob-port";
 constexpr std::string_view kMpiHost = "MPI_HOST";
+constexpr auto kContainers = PodEdit::Containers::kNormalAndInit;
 
 }  // namespace
 
@@ -26,13 +27,15 @@ absl::Status MpiPlugin::OnPod(PodEdit& pod) const {
   const bool is_master = pod.task().name == master_;
   // A master without workers is left as it is.
   if (is_master && FindTask(pod.job(), worker_) == nullptr) return absl::OkStatus();
-  if (is_master) {
-    pod.AppendEnv(PodEdit::Containers::kNormalAndInit,
-                  {{"name", ToJson(kMpiHost)}, {"value", HostsOfWorkers(pod.job())}});
-  }
-  pod.ForEachContainer(PodEdit::Containers::kNormalAndInit,
+  const std::string hosts = is_master ? HostsOfWorkers(pod.job()) : std::string();
+  if (!hosts.empty()) pod.AddEnv(kContainers, {{{"name", ToJson(kMpiHost)}, {"value", hosts}}});
+  pod.ForEachContainer(kContainers,
                        [this](json::object& container) { PodEdit::AddPort(container, kMpiPortName, port_); });
   return absl::OkStatus();
+}
+
+std::vector<PodVariable> MpiPlugin::Variables(const JobView&) const {
+  return {{std::string(kMpiHost), master_, kContainers}};
 }
 
 absl::Status MpiPlugin::Check(const JobView& job) const {

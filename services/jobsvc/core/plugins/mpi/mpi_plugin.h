@@ -14,8 +14,10 @@ class MpiPlugin : public Plugin {
   std::string_view Name() const override { return "mpi"; }
   std::string_view Summary() const override { return "Tells the master the hosts of all workers, in MPI_HOST."; }
   const std::string& master() const { return master_; }
+  const std::string& worker() const { return worker_; }
   absl::Status OnPod(PodEdit& pod) const override;
   absl::Status Check(const JobView& job) const override;
+  std::vector<PodVariable> Variables(const JobView& job) const override;
   std::vector<std::string> Doubts(const JobView& job) const override;
 
  protected:

@@ -44,9 +44,9 @@ TEST(MpiPluginTest, AMasterWithoutAWorkerTaskIsLeftAsItIs) {
   ExpectJson(EditedPod(*plugin, job, 1, 0), Pod(Port()));
 }
 
-TEST(MpiPluginTest, AWorkerTaskOfNoReplicasIsAnEmptyText) {
+TEST(MpiPluginTest, WithoutWorkersThereIsNoVariable) {
   const JobView job = TestView(TestJob("j", {{"master", 1}, {"worker", 0}}));
-  ExpectJson(EditedPod(*MakePlugin("mpi"), job, 0), Pod(Port() + "," + Hosts("")));
+  ExpectJson(EditedPod(*MakePlugin("mpi"), job, 0), Pod(Port()));
 }
 
 TEST(MpiPluginTest, TheHostsFollowScaling) {
@@ -65,7 +65,6 @@ TEST(MpiPluginTest, TheHostsFollowTheHostnameAndSubdomainOfTheWorkersTemplate) {
   };
   for (const Row& row : {Row{R"({"hostname":"h","containers":[]})", 3, "h.j"},
                          Row{R"({"hostname":"h","subdomain":"s","containers":[]})", 3, "h.s"},
-                         Row{R"({"hostname":"h","containers":[]})", 0, ""},
                          Row{R"({"subdomain":"s","containers":[]})", 2, "j-worker-0.s,j-worker-1.s"}}) {
     const JobView job =
         TestView(TestJob("j", {{"master", 1}, {"worker", row.replicas, R"({"spec":)" + row.spec + "}"}}));
@@ -93,13 +92,16 @@ TEST(MpiPluginTest, AContainerThatExposesThePortKeepsItsOwn) {
       "initContainers":[{"name":"i","ports":[{"containerPort":22}]}]}})");
 }
 
-TEST(MpiPluginTest, VariablesOfTheTemplateStayBeforeItsOwn) {
-  const JobView job = TestView(TestJob(
-      "j", {{"master", 1, R"({"spec":{"containers":[{"name":"c","env":[{"name":"MPI_HOST","value":"mine"}]}]}})"},
-            {"worker", 1}}));
-  ExpectJson(EditedPod(*MakePlugin("mpi"), job, 0), R"({"spec":{"containers":[{"name":"c",
-      "ports":[{"name":"mpijob-port","containerPort":22}],
-      "env":[{"name":"MPI_HOST","value":"mine"},{"name":"MPI_HOST","value":"j-worker-0.j"}]}]}})");
+TEST(MpiPluginTest, ItsVariableStandsBeforeThoseOfTheTemplateAndIsNotDoubled) {
+  const JobView job = TestView(TestJob("j", {{"master", 1, R"json({"spec":{"containers":[
+      {"name":"c","env":[{"name":"X","value":"$(MPI_HOST)"}]},
+      {"name":"d","env":[{"name":"MPI_HOST","value":"mine"}]}]}})json"},
+                                             {"worker", 1}}));
+  ExpectJson(EditedPod(*MakePlugin("mpi"), job, 0), R"json({"spec":{"containers":[
+      {"name":"c","ports":[{"name":"mpijob-port","containerPort":22}],
+       "env":[{"name":"MPI_HOST","value":"j-worker-0.j"},{"name":"X","value":"$(MPI_HOST)"}]},
+      {"name":"d","ports":[{"name":"mpijob-port","containerPort":22}],
+       "env":[{"name":"MPI_HOST","value":"mine"}]}]}})json");
 }
 
 TEST(MpiPluginTest, DoubtsAWorkerTaskThatThereIsNot) {

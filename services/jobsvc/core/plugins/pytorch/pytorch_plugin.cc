@@ -12,6 +12,10 @@ namespace basalt::jobsvc {
 namespace {
 
 constexpr std::string_view kPytorchPortName = "pytorchjob-port";
+constexpr std::string_view kMasterAddress = "MASTER_ADDR";
+constexpr std::string_view kMasterPort = "MASTER_PORT";
+constexpr std::string_view kWorldSize = "WORLD_SIZE";
+constexpr std::string_view kRank = "RANK";
 constexpr std::string_view kWaitName = "wait-for-master";
 
 // For sh, by what there is: nc, busybox's nc that has no -z, or what bash opens. Each attempt has an end of its own, so
@@ -71,16 +75,27 @@ absl::Status PytorchPlugin::OnPod(PodEdit& pod) const {
   std::string rank;
   if (is_master) rank = "0";
   if (is_worker) rank = pod.PerPod([](int32_t index) { return fmt::format("{}", int64_t{index} + 1); });
-  pod.ForEachContainer(PodEdit::Containers::kNormal, [&](json::object& container) {
-    PodEdit::AddPort(container, kPytorchPortName, port_);
-    json::array& env = ArrayMember(container, "env");
-    env.push_back({{"name", "MASTER_ADDR"}, {"value", master_host}});
-    env.push_back({{"name", "MASTER_PORT"}, {"value", fmt::format("{}", port_)}});
-    env.push_back({{"name", "WORLD_SIZE"}, {"value", fmt::format("{}", world)}});
-    if (!rank.empty()) env.push_back({{"name", "RANK"}, {"value", rank}});
-  });
+  pod.ForEachContainer(PodEdit::Containers::kNormal,
+                       [this](json::object& container) { PodEdit::AddPort(container, kPytorchPortName, port_); });
+  std::vector<json::object> variables;
+  variables.push_back({{"name", ToJson(kMasterAddress)}, {"value", master_host}});
+  variables.push_back({{"name", ToJson(kMasterPort)}, {"value", fmt::format("{}", port_)}});
+  variables.push_back({{"name", ToJson(kWorldSize)}, {"value", fmt::format("{}", world)}});
+  if (!rank.empty()) variables.push_back({{"name", ToJson(kRank)}, {"value", rank}});
+  pod.AddEnv(PodEdit::Containers::kNormal, variables);
   if (is_worker && waits_for_master_) AddWait(pod, master_host);
   return absl::OkStatus();
+}
+
+std::vector<PodVariable> PytorchPlugin::Variables(const JobView& job) const {
+  if (FindTask(job, master_) == nullptr) return {};
+  std::vector<PodVariable> variables;
+  for (const std::string_view name : {kMasterAddress, kMasterPort, kWorldSize}) {
+    variables.push_back({std::string(name)});
+  }
+  variables.push_back({std::string(kRank), master_});
+  if (worker_ != master_) variables.push_back({std::string(kRank), worker_});
+  return variables;
 }
 
 absl::Status PytorchPlugin::Check(const JobView& job) const {

@@ -154,14 +154,14 @@ TEST(PytorchPluginTest, AContainerThatExposesThePortKeepsItsOwn) {
                                                             env + "}]}}");
 }
 
-TEST(PytorchPluginTest, VariablesOfTheTemplateStayBeforeItsOwn) {
-  const JobView job = TestView(TestJob(
-      "j",
-      {{"worker", 2, R"({"spec":{"containers":[{"name":"c","env":[{"name":"RANK","value":"7"}]}]}})"}, {"master", 1}}));
-  ExpectJson(EditedPod(*MakePlugin("pytorch"), job, 0, 1),
-             R"({"spec":{"containers":[{"name":"c","ports":[{"name":"pytorchjob-port","containerPort":23456}],
-             "env":[{"name":"RANK","value":"7"},)" +
-                 Variables({.rank = "2"}) + "]}]}}");
+TEST(PytorchPluginTest, ItsVariablesStandBeforeThoseOfTheTemplateAndAreNotDoubled) {
+  const JobView job = TestView(TestJob("j", {{"worker", 2, R"json({"spec":{"containers":[
+      {"name":"c","env":[{"name":"X","value":"$(MASTER_ADDR)"},{"name":"RANK","value":"7"}]}]}})json"},
+                                             {"master", 1}}));
+  ExpectJson(
+      EditedPod(*MakePlugin("pytorch"), job, 0, 1),
+      R"({"spec":{"containers":[{"name":"c","ports":[{"name":"pytorchjob-port","containerPort":23456}],"env":[)" +
+          Variables({}) + R"json(,{"name":"X","value":"$(MASTER_ADDR)"},{"name":"RANK","value":"7"}]}]}})json");
 }
 
 TEST(PytorchPluginTest, WorkersWaitForTheMasterWhenTold) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/core/plugins/stable_text.h"
@@ -18,6 +19,20 @@ constexpr std::string_view kClientServer = "client-server";
 
 void SetCommand(json::object& container, std::string_view script) {
   container["command"] = json::array{"sh", "-c", ToJson(script)};
+}
+
+// Of a container whose template has a command, or arguments of its image's: neither ever runs.
+void DoubtReplaced(const TaskView& task, std::string_view container, std::vector<std::string>& doubts) {
+  const json::value* const found = FindContainer(task, "containers", container);
+  for (const std::string_view field : {"command", "args"}) {
+    const json::value* const words = found == nullptr ? nullptr : Find(*found, field);
+    if (words == nullptr || !words->is_array() || words->get_array().empty()) continue;
+    doubts.push_back(
+        fmt::format("replaces the {} of the container '{}' of the task '{}' by ray start: {} never runs; run it in "
+                    "another container, or by ray job submit",
+                    field, container, task.name, Excerpt(ToText(*words))));
+    return;
+  }
 }
 
 }  // namespace
@@ -116,6 +131,7 @@ std::vector<std::string> RayPlugin::Doubts(const JobView& job) const {
   std::vector<std::string> doubts;
   const TaskView* const head = FindTask(job, head_);
   if (head != nullptr) doubts = PortsOfOtherNames(*head);
+  if (head != nullptr) DoubtReplaced(*head, head_container_, doubts);
   if (head != nullptr && FindContainer(*head, "containers", head_container_) == nullptr) {
     doubts.push_back(
         fmt::format("starts the head in the container '{}', which the task '{}' does not have: no head is "
@@ -127,6 +143,7 @@ std::vector<std::string> RayPlugin::Doubts(const JobView& job) const {
         fmt::format("has {} heads, the pods of the task '{}': the workers join the first one", head->replicas, head_));
   }
   const TaskView* const worker = FindTask(job, worker_);
+  if (worker != nullptr && worker_ != head_) DoubtReplaced(*worker, worker_container_, doubts);
   if (worker == nullptr) {
     if (job.tasks.size() > 1) {
       doubts.push_back(

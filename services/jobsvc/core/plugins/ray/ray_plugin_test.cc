@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "services/jobsvc/core/plugins/plugin_test_util.h"
@@ -80,6 +81,32 @@ TEST(RayPluginTest, ACommandIsReplacedAndItsArgumentsStay) {
                     {"head", 1, std::string(kHead)}}));
   ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), R"({"spec":{"containers":[{"name":"worker","args":["1"],
       "command":["sh","-c","ray start --block --address=j-head-0.j:6379"]}]}})");
+}
+
+TEST(RayPluginTest, DoubtsACommandThatItReplaces) {
+  struct Row {
+    const char* members;
+    const char* doubt;
+  };
+  for (
+      const Row& row :
+      {Row{R"("command":["python","a.py"])",
+           R"(replaces the command of the container '{0}' of the task '{0}' by ray start: ["python","a.py"] never runs)"},
+       Row{R"("command":["python"],"args":["a.py"])", R"(replaces the command of the container '{0}')"},
+       Row{R"("args":["a.py"])",
+           R"(replaces the args of the container '{0}' of the task '{0}' by ray start: ["a.py"])"},
+       Row{R"("command":[],"args":null)", nullptr}, Row{R"("command":"x")", nullptr}}) {
+    const auto pod = [&row](const char* container) {
+      return fmt::format(R"({{"spec":{{"containers":[{{"name":"{}",{}}},{{"name":"side","command":["x"]}}]}}}})",
+                         container, row.members);
+    };
+    std::vector<std::string> doubts;
+    for (const char* const task : {"head", "worker"}) {
+      if (row.doubt != nullptr) doubts.push_back(fmt::format(fmt::runtime(row.doubt), task));
+    }
+    const JobView job = TestView(TestJob("j", {{"head", 1, pod("head")}, {"worker", 1, pod("worker")}}));
+    ExpectDoubts(*MakePlugin("ray"), job, doubts);
+  }
 }
 
 TEST(RayPluginTest, AContainerThatExposesAPortKeepsItsOwn) {

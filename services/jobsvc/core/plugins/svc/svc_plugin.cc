@@ -123,16 +123,26 @@ std::vector<WantedObject> SvcPlugin::Objects(const JobView& job) const {
   return objects;
 }
 
+std::vector<PodVariable> SvcPlugin::Variables(const JobView& job) const {
+  std::vector<PodVariable> variables;
+  if (!inject_hosts_env_) return variables;
+  for (const TaskView& task : job.tasks) {
+    TaskKeys keys = KeysOf(task.name);
+    for (std::string* const name : {&keys.hosts, &keys.num}) {
+      variables.push_back({std::move(*name), {}, PodEdit::Containers::kNormalAndInit});
+    }
+  }
+  return variables;
+}
+
 absl::Status SvcPlugin::OnPod(PodEdit& pod) const {
   const JobView& job = pod.job();
   if (FindString(pod.spec(), "hostname").empty()) pod.spec()["hostname"] = pod.PodName();
   if (FindString(pod.spec(), "subdomain").empty()) pod.spec()["subdomain"] = job.name;
   if (inject_hosts_env_) {
-    for (const TaskView& task : job.tasks) {
-      const TaskKeys keys = KeysOf(task.name);
-      pod.AppendEnv(PodEdit::Containers::kNormalAndInit, FromConfigMap(job, keys.hosts));
-      pod.AppendEnv(PodEdit::Containers::kNormalAndInit, FromConfigMap(job, keys.num));
-    }
+    std::vector<json::object> variables;
+    for (const PodVariable& variable : Variables(job)) variables.push_back(FromConfigMap(job, variable.name));
+    pod.AddEnv(PodEdit::Containers::kNormalAndInit, variables);
   }
   const std::string volume = ConfigMapName(job);
   pod.AddVolume({{"name", volume}, {"configMap", {{"name", volume}}}});

@@ -17,6 +17,7 @@ class SvcPlugin : public Plugin {
   // ConfigMap, Service, NetworkPolicy (unless disabled). The ConfigMap follows scaling, also of a Pending job (W29).
   std::vector<WantedObject> Objects(const JobView& job) const override;
   absl::Status OnPod(PodEdit& pod) const override;
+  std::vector<PodVariable> Variables(const JobView& job) const override;
   // The hosts of a task are one variable, unless none are injected.
   absl::Status Check(const JobView& job) const override;
 

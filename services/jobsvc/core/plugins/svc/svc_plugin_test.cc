@@ -73,6 +73,15 @@ TEST(SvcPluginTest, TellsEveryContainerAboutEveryTask) {
                                                         env + "}]}}");
 }
 
+TEST(SvcPluginTest, ItsVariablesStandBeforeThoseOfTheTemplateAndAreNotDoubled) {
+  const JobView job = TestView(TestJob("j", {{"t", 2, R"json({"spec":{"containers":[{"name":"c","env":[
+      {"name":"X","value":"$(VC_T_HOSTS)"},{"name":"VC_T_NUM","value":"9"}]}]}})json"}}));
+  const json::value pod = json::parse(EditedPod(*MakePlugin("svc"), job, 0));
+  ExpectJson(ToText(pod.at("spec").at("containers").as_array().at(0).at("env")), R"json([
+      {"name":"VC_T_HOSTS","valueFrom":{"configMapKeyRef":{"name":"j-svc","key":"VC_T_HOSTS"}}},
+      {"name":"X","value":"$(VC_T_HOSTS)"},{"name":"VC_T_NUM","value":"9"}])json");
+}
+
 TEST(SvcPluginTest, KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
   const JobView job =
       TestView(TestJob("j", {{"t", 2, R"({"spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})"}}));

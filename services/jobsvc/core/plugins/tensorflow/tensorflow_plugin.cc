@@ -57,10 +57,14 @@ std::string TensorflowPlugin::Config(std::string_view cluster, const TaskView& t
 
 absl::Status TensorflowPlugin::OnPod(PodEdit& pod) const {
   if (IsAlone(pod.job())) return absl::OkStatus();
-  pod.AppendEnv(
-      PodEdit::Containers::kNormal,
-      {{"name", ToJson(kTfConfig)}, {"value", Config(ToText(ClusterOf(pod.job())), pod.task(), pod.Index())}});
+  const std::string config = Config(ToText(ClusterOf(pod.job())), pod.task(), pod.Index());
+  pod.AddEnv(PodEdit::Containers::kNormal, {{{"name", ToJson(kTfConfig)}, {"value", config}}});
   return absl::OkStatus();
+}
+
+std::vector<PodVariable> TensorflowPlugin::Variables(const JobView& job) const {
+  if (IsAlone(job)) return {};
+  return {{std::string(kTfConfig)}};
 }
 
 absl::Status TensorflowPlugin::Check(const JobView& job) const {

@@ -17,6 +17,7 @@ class TensorflowPlugin : public Plugin {
   }
   absl::Status OnPod(PodEdit& pod) const override;
   absl::Status Check(const JobView& job) const override;
+  std::vector<PodVariable> Variables(const JobView& job) const override;
   std::vector<std::string> Doubts(const JobView& job) const override;
 
  protected:

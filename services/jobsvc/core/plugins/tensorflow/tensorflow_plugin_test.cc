@@ -108,14 +108,15 @@ TEST(TensorflowPluginTest, ArgumentsNameTheTasksAndThePort) {
   }
 }
 
-TEST(TensorflowPluginTest, EveryContainerIsToldAndVariablesOfTheTemplateStayBefore) {
+TEST(TensorflowPluginTest, EveryContainerIsToldUnlessItsTemplateSetsTheVariable) {
   const JobView job = TestView(TestJob("j", {{"worker", 2, R"({"spec":{"containers":[
-      {"name":"a","env":[{"name":"TF_CONFIG","value":"mine"}]},{"name":"b","env":null}]}})"}}));
+      {"name":"a","env":[{"name":"TF_CONFIG","value":"mine"}]},{"name":"b","env":null},
+      {"name":"x","env":[{"name":"X","value":"1"}]}]}})"}}));
   const std::string variable =
       Variable(Config(R"("worker":["j-worker-0.j:2222","j-worker-1.j:2222"])", R"("type":"worker","index":0)"));
   ExpectJson(EditedPod(*MakePlugin("tensorflow"), job, 0),
-             R"({"spec":{"containers":[{"name":"a","env":[{"name":"TF_CONFIG","value":"mine"},)" + variable +
-                 R"(]},{"name":"b","env":[)" + variable + "]}]}}");
+             R"({"spec":{"containers":[{"name":"a","env":[{"name":"TF_CONFIG","value":"mine"}]},{"name":"b","env":[)" +
+                 variable + R"(]},{"name":"x","env":[)" + variable + R"(,{"name":"X","value":"1"}]}]}})");
 }
 
 TEST(TensorflowPluginTest, DoubtsAJobOfWhichNoTaskIsInTheCluster) {
