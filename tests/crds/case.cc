@@ -121,6 +121,7 @@ Case CaseOf(const json::value& row, const json::value& bases, const std::string&
   one.warned = FindString(row, "warned");
   one.beyond = FindString(row, "beyond");
   one.open = FindString(row, "open");
+  one.ours = FindString(row, "ours");
   one.stored = ChangesOf(row, "stored");
   one.given = ChangesOf(row, "given");
   return one;

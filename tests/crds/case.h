@@ -34,7 +34,8 @@ struct Case {
   // Doors that let it in, with the reason: the definition (then the others refuse it), or the API and memory.
   std::string beyond;
   std::string open;
-  Changes stored;  // What an accepted object has after defaulting; null: nothing there.
+  std::string ours;  // Why live definitions refuse what ours accepts.
+  Changes stored;    // What an accepted object has after defaulting; null: nothing there.
   // What it has where the policies of deploy/admission are in force, with which it is accepted in any case.
   Changes given;
 

@@ -37,6 +37,16 @@ absl::StatusOr<DecodedJob> Decode(std::string_view text, decode::Source source) 
 
 }  // namespace
 
+std::string_view WireEvent(std::string_view event) {
+  if (event == "Any") return "*";
+  return event == "JobUnknown" ? "Unknown" : event;
+}
+
+std::string_view WireIteration(std::string_view iteration) {
+  if (iteration == "IterationAny") return "any";
+  return iteration == "IterationAll" ? "all" : iteration;
+}
+
 absl::StatusOr<DecodedJob> DecodeStoredJob(std::string_view text) { return Decode(text, decode::Source::kStored); }
 
 absl::StatusOr<DecodedJob> DecodeWrittenJob(std::string_view text) { return Decode(text, decode::Source::kWritten); }

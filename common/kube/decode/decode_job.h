@@ -11,6 +11,11 @@
 
 namespace basalt::kube {
 
+// What a definition calls the event or the iteration that documents for users call by another word: Any, JobUnknown,
+// IterationAny, IterationAll (job spec 14, S4 to S6). Every other word is its own.
+std::string_view WireEvent(std::string_view event);
+std::string_view WireIteration(std::string_view iteration);
+
 struct DecodedJob {
   v1::Job job;
   std::string api_version;

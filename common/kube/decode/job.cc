@@ -10,6 +10,7 @@
 
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
+#include "common/kube/decode/decode_job.h"
 #include "common/kube/text.h"
 
 namespace basalt::kube::decode {
@@ -33,9 +34,11 @@ void ReadPolicy(Reader& reader, const Path& path, Value& value, kube::v1::Lifecy
     if (key == "action") {
       policy.set_action(Text(reader, at, member));
     } else if (key == "event") {
-      event = Text(reader, at, member);
+      event = WireEvent(reader.String(at, member));
     } else if (key == "events") {
-      reader.Elements(at, member, [&](const Path& item, Value& name) { policy.add_events(Text(reader, item, name)); });
+      reader.Elements(at, member, [&](const Path& item, Value& name) {
+        policy.add_events(std::string(WireEvent(reader.String(item, name))));
+      });
     } else if (key == "exitCode") {
       if (const auto code = reader.OptionalInt32(at, member); code.has_value()) policy.set_exit_code(*code);
     } else if (key == "timeout") {
@@ -83,7 +86,7 @@ void ReadTask(Reader& reader, const Path& path, Value& value, kube::v1::TaskSpec
           reader.Elements(part_path, part,
                           [&](const Path& item, Value& text) { depends.add_names(Text(reader, item, text)); });
         } else if (name == "iteration") {
-          depends.set_iteration(Text(reader, part_path, part));
+          depends.set_iteration(std::string(WireIteration(reader.String(part_path, part))));
         } else {
           reader.Unknown(part_path);
         }

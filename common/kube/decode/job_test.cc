@@ -101,6 +101,26 @@ network_topology {
 )");
 }
 
+// Job spec 14, S4 to S6.
+TEST(JobTest, WordsOfDocumentsForUsersAreThoseOfTheWire) {
+  const kube::v1::Job job = WithSpec(
+      R"({"policies":[{"event":"Any"},{"event":"*","events":["JobUnknown","Any","PodFailed"]},{"events":["any"]}],)"
+      R"("tasks":[{"policies":[{"event":"JobUnknown"}],"dependsOn":{"iteration":"IterationAny"}},)"
+      R"({"dependsOn":{"iteration":"IterationAll"}},{"dependsOn":{"iteration":"iterationany"}}]})");
+  EXPECT_EQ(job.decode_error(), "");
+  const auto events = [](const kube::v1::LifecyclePolicy& policy) {
+    return std::vector<std::string>(policy.events().begin(), policy.events().end());
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(events(job.spec().policies(0)), Words{"*"});
+  EXPECT_EQ(events(job.spec().policies(1)), (Words{"Unknown", "*", "PodFailed"}));
+  EXPECT_EQ(events(job.spec().policies(2)), Words{"any"}) << "is no word of anybody's";
+  EXPECT_EQ(events(job.spec().tasks(0).policies(0)), Words{"Unknown"});
+  EXPECT_EQ(job.spec().tasks(0).depends_on().iteration(), "any");
+  EXPECT_EQ(job.spec().tasks(1).depends_on().iteration(), "all");
+  EXPECT_EQ(job.spec().tasks(2).depends_on().iteration(), "iterationany");
+}
+
 TEST(JobTest, ReadsEveryFieldOfTheStatus) {
   const kube::v1::Job job = Decode(
       R"({"metadata":{"name":"j","uid":"u"},"status":{"state":{"phase":"Running","reason":"r","message":"m",)"

@@ -55,6 +55,28 @@ std::vector<rpc::FieldViolation> FieldsOf(const std::vector<std::string>& errors
   return fields;
 }
 
+void WriteWord(json::value* member, std::string_view (*wire)(std::string_view)) {
+  if (member == nullptr || !member->is_string()) return;
+  const std::string word(member->get_string());
+  if (const std::string_view wired = wire(word); wired != word) *member = wired;
+}
+
+// Of the job or of a task. A definition that is not ours knows no other words.
+void WriteWords(json::object& owner) {
+  if (json::value* const policies = owner.if_contains("policies"); policies != nullptr && policies->is_array()) {
+    for (json::value& policy : policies->get_array()) {
+      if (!policy.is_object()) continue;
+      WriteWord(policy.get_object().if_contains("event"), kube::WireEvent);
+      json::value* const events = policy.get_object().if_contains("events");
+      if (events == nullptr || !events->is_array()) continue;
+      for (json::value& event : events->get_array()) WriteWord(&event, kube::WireEvent);
+    }
+  }
+  json::value* const depends_on = owner.if_contains("dependsOn");
+  if (depends_on == nullptr || !depends_on->is_object()) return;
+  WriteWord(depends_on->get_object().if_contains("iteration"), kube::WireIteration);
+}
+
 // Writes the defaults into the manifest, so that what is stored is what was validated.
 void WriteDefaults(const kube::v1::Job& job, json::object& manifest) {
   manifest["metadata"].as_object()["namespace"] = job.meta().namespace_();
@@ -70,7 +92,12 @@ void WriteDefaults(const kube::v1::Job& job, json::object& manifest) {
     task["name"] = spec.tasks(i).name();
     if (spec.tasks(i).has_min_available()) task["minAvailable"] = spec.tasks(i).min_available();
     if (spec.tasks(i).has_max_retry()) task["maxRetry"] = spec.tasks(i).max_retry();
+    if (spec.tasks(i).has_partition_policy()) {
+      task["partitionPolicy"].as_object()["totalPartitions"] = spec.tasks(i).partition_policy().total_partitions();
+    }
+    WriteWords(task);
   }
+  WriteWords(out);
   for (const auto& plugin : spec.plugins()) {
     json::value& plugins = out["plugins"];
     if (!plugins.is_object()) plugins = json::object();

@@ -216,6 +216,28 @@ TEST(ManifestTest, WhatIsDefaultedOfTasksPluginsAndTheSchedulerIsStored) {
   for (const char* plugin : {"svc", "ssh"}) EXPECT_NE(FindPath(spec, {"plugins", plugin}), nullptr) << plugin;
 }
 
+// A definition that is not ours knows neither Any nor IterationAny, and wants totalPartitions (job spec 14, S4 to S7).
+TEST(ManifestTest, WordsOfDocumentsForUsersAreStoredAsEveryDefinitionKnowsThem) {
+  const auto result = ReadManifest(
+      Manifest(R"({"name":"j"})",
+               R"({"policies":[{"event":"Any","action":"RestartJob"}],"tasks":[)"
+               R"({"name":"a","replicas":8,"policies":[{"events":["PodFailed","JobUnknown"],"action":"RestartJob"}],)"
+               R"("partitionPolicy":{"partitionSize":4,"minPartitions":1},)"
+               R"("template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},)"
+               R"({"name":"b","replicas":1,"dependsOn":{"name":["a","a"],"iteration":"IterationAny"},)"
+               R"("template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]})"),
+      "team");
+  ASSERT_TRUE(result.ok()) << result.status();
+  const auto stored = ParseJson(result->json);
+  ASSERT_TRUE(stored.ok());
+  const json::value& spec = *Find(*stored, "spec");
+  EXPECT_EQ(ToText(*Find(spec, "policies")), R"([{"event":"*","action":"RestartJob"}])");
+  const json::array& tasks = Find(spec, "tasks")->as_array();
+  EXPECT_EQ(ToText(*FindPath(tasks[0], {"policies"})), R"([{"events":["PodFailed","Unknown"],"action":"RestartJob"}])");
+  EXPECT_EQ(FindInt(*Find(tasks[0], "partitionPolicy"), "totalPartitions"), 2);
+  EXPECT_EQ(FindString(*Find(tasks[1], "dependsOn"), "iteration"), "any");
+}
+
 TEST(ManifestTest, TheStatusIsNotTheUsersToWrite) {
   std::string text = WithMeta(R"({"name":"j"})");
   text.insert(text.size() - 1, R"(,"status":{"state":{"phase":7}})");

@@ -54,7 +54,7 @@ TEST(DependencyTest, ATaskIsReadyWhenSoManyPodsAreReadyOrHaveSucceeded) {
 }
 
 TEST(DependencyTest, AnyMeansOneAndEverythingElseAll) {
-  for (const char* iteration : {"", "all", "IterationAny"}) {
+  for (const char* iteration : {"", "all", "anyone"}) {
     EXPECT_FALSE(Tasks({"a", "b"}, iteration).See("a-0", kSucceeded).Starts()) << iteration;
   }
   EXPECT_TRUE(Tasks({"a", "b"}, "any").See("a-0", kSucceeded).Starts());

@@ -22,7 +22,16 @@ int32_t Clamp(int64_t value) {
   return static_cast<int32_t>(std::clamp<int64_t>(value, 0, std::numeric_limits<int32_t>::max()));
 }
 
+// Job spec 14, S7. 0 where nothing can be worked out.
+int32_t PartitionsIn(const TaskSpec& task) {
+  const int32_t size = task.partition_policy().partition_size();
+  return size <= 0 || task.replicas() <= 0 || task.replicas() % size != 0 ? 0 : task.replicas() / size;
+}
+
 void DefaultTask(TaskSpec& task, int index) {
+  if (task.has_partition_policy() && task.partition_policy().total_partitions() == 0) {
+    task.mutable_partition_policy()->set_total_partitions(PartitionsIn(task));
+  }
   if (task.name().empty()) task.set_name(fmt::format("default{}", index));
   if (!task.has_min_available()) {
     const kube::v1::PartitionPolicy& partitions = task.partition_policy();

@@ -16,9 +16,9 @@ struct DefaultOptions {
   std::string scheduler_name{kube::kDefaultScheduler};  // D2: the first configured scheduler name.
 };
 
-// D1-D4, D6, D7, D9, D10, mpi's order (11.6), and D8 (spec.minAvailable) only while the phase is empty or the
-// generation is 1: afterwards 0 is a legal value. The caller keeps the D8 value that it was given. D5 (dnsPolicy)
-// belongs to a pod and is applied when one is made (pod.h).
+// D1-D4, D6, D7, D9, D10, totalPartitions (14, S7), mpi's order (11.6), and D8 (spec.minAvailable) only while the phase
+// is empty or the generation is 1: afterwards 0 is a legal value. The caller keeps the D8 value that it was given. D5
+// (dnsPolicy) belongs to a pod and is applied when one is made (pod.h).
 kube::v1::JobSpec EffectiveSpec(const kube::v1::Job& job, const DefaultOptions& options = {});
 
 // More pods than this in one job are refused in words: a typing error must not cost the process its memory.

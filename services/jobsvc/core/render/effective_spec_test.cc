@@ -83,6 +83,28 @@ INSTANTIATE_TEST_SUITE_P(
                           policy->set_min_partitions(2);
                         },
                         [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).min_available(), 4); }},
+                    Row{"S7TotalPartitions",
+                        [](Job& j) {
+                          for (const int replicas : {8, 6, 0}) {
+                            AddTask(j, "", replicas);
+                            auto* task = j.mutable_spec()->mutable_tasks(j.spec().tasks_size() - 1);
+                            task->mutable_partition_policy()->set_partition_size(4);
+                          }
+                          AddTask(j, "given", 8);
+                          auto* policy = j.mutable_spec()->mutable_tasks(3)->mutable_partition_policy();
+                          policy->set_partition_size(4);
+                          policy->set_total_partitions(3);
+                          AddTask(j, "none", 8);
+                          AddTask(j, "sizeless", 8);
+                          j.mutable_spec()->mutable_tasks(5)->mutable_partition_policy();
+                        },
+                        [](const JobSpec& s) {
+                          std::vector<int> totals;
+                          for (const auto& task : s.tasks())
+                            totals.push_back(task.partition_policy().total_partitions());
+                          EXPECT_EQ(totals, (std::vector<int>{2, 0, 0, 3, 0, 0}));
+                          EXPECT_FALSE(s.tasks(4).has_partition_policy());
+                        }},
                     Row{"D6NoMinPartitions",
                         [](Job& j) {
                           AddTask(j, "a", 6);

@@ -326,9 +326,18 @@ bool UsesBothTiers(const NetworkTopology& topology) {
 
 std::string PartitionProblem(const TaskSpec& task) {
   const kube::v1::PartitionPolicy& policy = task.partition_policy();
-  if (policy.total_partitions() <= 0) return "has totalPartitions that should be greater than or equal to 1";
+  if (policy.total_partitions() < 0) return "has totalPartitions that should be greater than or equal to 1";
   if (policy.partition_size() <= 0) return "has partitionSize that should be greater than or equal to 1";
-  const int64_t pods = int64_t{policy.total_partitions()} * policy.partition_size();
+  // Without a total there are as many as fit (job spec 14, S7).
+  const bool fits = task.replicas() > 0 && task.replicas() % policy.partition_size() == 0;
+  if (policy.total_partitions() == 0 && !fits) {
+    return fmt::format(
+        "has no totalPartitions, and partitionSize {} does not divide the task's {} replicas; make one a multiple of "
+        "the other",
+        policy.partition_size(), task.replicas());
+  }
+  const int64_t pods = policy.total_partitions() == 0 ? int64_t{task.replicas()}
+                                                      : int64_t{policy.total_partitions()} * policy.partition_size();
   if (task.replicas() != pods) {
     return fmt::format(
         "makes {} pods of {}; it must make as many pods (totalPartitions times partitionSize) as the task "
