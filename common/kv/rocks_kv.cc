@@ -146,7 +146,11 @@ absl::Status MakeFolder(const OpenOptions& options) {
   if (fs::exists(options.data_dir, error) && !fs::is_directory(options.data_dir, error)) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} is not a folder", options.data_dir));
   }
-  if (fs::exists(path, error)) return absl::OkStatus();
+  if (fs::exists(path, error)) {
+    // Of an earlier version, which left it open to all. Of another user's the permissions are not ours to change.
+    fs::permissions(path, fs::perms::owner_all, error);
+    return absl::OkStatus();
+  }
   if (fs::exists(fs::path(options.data_dir) / "CURRENT", error)) {
     if (!options.rebuild) {
       return MakeStatus(
@@ -158,8 +162,13 @@ absl::Status MakeFolder(const OpenOptions& options) {
     }
     obs::LogWarning("a store of an earlier version is left where it is", {{"folder", options.data_dir}});
   }
+  const bool is_new = !fs::exists(options.data_dir, error);
   fs::create_directories(path, error);
-  if (!error) return absl::OkStatus();
+  if (!error) {
+    if (is_new) fs::permissions(options.data_dir, fs::perms::owner_all, error);
+    fs::permissions(path, fs::perms::owner_all, error);
+    return absl::OkStatus();
+  }
   const bool is_denied = error == std::errc::permission_denied;
   return MakeStatus(
       absl::StatusCode::kFailedPrecondition,

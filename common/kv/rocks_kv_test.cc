@@ -191,6 +191,21 @@ TEST_F(RocksKvTest, ADataFolderThatIsAFileIsRefusedAndStays) {
   EXPECT_TRUE(fs::is_regular_file(options_.data_dir));
 }
 
+TEST_F(RocksKvTest, WhatItMakesIsItsUsersAlone) {
+  const mode_t before = umask(0);
+  Fill();
+  umask(before);
+  const auto mode = [](const std::string& path) { return fs::status(path).permissions() & fs::perms::all; };
+  EXPECT_EQ(mode(options_.data_dir), fs::perms::owner_all);
+  EXPECT_EQ(mode(Store()), fs::perms::owner_all);
+  // A volume that is there stays as open as whoever mounted it wants; the store of an earlier version is closed.
+  fs::permissions(options_.data_dir, fs::perms::all);
+  fs::permissions(Store(), fs::perms::all);
+  EXPECT_THAT(OpenRocksKv(options_), IsOk());
+  EXPECT_EQ(mode(options_.data_dir), fs::perms::all);
+  EXPECT_EQ(mode(Store()), fs::perms::owner_all);
+}
+
 TEST_F(RocksKvTest, AFolderThatCannotBeMadeIsNamedWithTheReason) {
   fs::create_directories(options_.data_dir);
   fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::others_exec);

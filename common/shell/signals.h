@@ -7,7 +7,8 @@
 
 namespace basalt::shell {
 
-// First in every main: before any thread starts, so that all of them leave SIGTERM and SIGINT to WaitForEnd.
+// First in every main: before any thread starts, so that all of them leave SIGTERM and SIGINT to WaitForEnd. What the
+// process writes is its user's alone from then on, and its memory is dumped nowhere.
 void PrepareProcess();
 
 // Waits up to `at_most` for SIGTERM or SIGINT; true when one came.
