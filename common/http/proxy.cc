@@ -112,6 +112,15 @@ std::string ProxyFor(std::string_view url, const Environment& environment) {
   return proxy.find("://") == std::string::npos ? "http://" + proxy : proxy;
 }
 
+std::string WithoutUser(std::string_view url) {
+  const size_t scheme = url.find("://");
+  const size_t from = scheme == std::string_view::npos ? 0 : scheme + 3;
+  // A password may have a '/' that nobody has escaped: up to the last '@' of all.
+  const size_t at = url.rfind('@');
+  if (at == std::string_view::npos || at < from) return std::string(url);
+  return std::string(url.substr(0, from)) + std::string(url.substr(at + 1));
+}
+
 std::string CheckProxyUrl(std::string_view proxy_url) {
   for (const std::string_view scheme : {"http://", "https://", "socks5://", "socks5h://"}) {
     if (proxy_url.starts_with(scheme) && proxy_url.size() > scheme.size()) return "";

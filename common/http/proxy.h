@@ -15,6 +15,9 @@ using Environment = std::function<std::string(const char* name)>;
 // each with ":port" or for every port. Loopback is never reached by a proxy. Empty = none.
 std::string ProxyFor(std::string_view url, const Environment& environment);
 
+// The URL as it may be shown: without the user and the password that may stand in front of the host.
+std::string WithoutUser(std::string_view url);
+
 // "" where curl can use it, else why not: http, https and socks5 are known.
 std::string CheckProxyUrl(std::string_view proxy_url);
 

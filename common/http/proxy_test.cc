@@ -58,6 +58,14 @@ TEST(ProxyTest, NoProxyNamesHostsDomainsAddressesAndBlocks) {
   }
 }
 
+TEST(ProxyTest, AUrlIsShownWithoutItsUser) {
+  EXPECT_EQ(WithoutUser("https://me:secret@host:6443/path"), "https://host:6443/path");
+  EXPECT_EQ(WithoutUser("https://me:se/cr@et@host"), "https://host");
+  EXPECT_EQ(WithoutUser("me:secret@host"), "host");
+  for (const char* const url : {"https://host:6443", "https://[::1]:6443/a", "host", ""})
+    EXPECT_EQ(WithoutUser(url), url);
+}
+
 TEST(ProxyTest, OnlyKnownSchemesAreTaken) {
   for (const char* good : {"http://p", "https://p:1", "socks5://u:p@h:1080"}) EXPECT_EQ(CheckProxyUrl(good), "");
   for (const char* bad : {"", "p:1", "ftp://p", "http://"}) EXPECT_NE(CheckProxyUrl(bad), "") << bad;

@@ -99,7 +99,7 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   if (!options.ok()) return options;
   if (!server.empty()) options->base_url = server;
   if (!options->base_url.starts_with("http://") && !options->base_url.starts_with("https://")) {
-    return Invalid(fmt::format("--kube_server '{}' is no http or https URL", options->base_url));
+    return Invalid(fmt::format("--kube_server '{}' is no http or https URL", http::WithoutUser(options->base_url)));
   }
   while (options->base_url.ends_with('/')) options->base_url.pop_back();
   if (options->proxy_url.empty()) options->proxy_url = http::ProxyFor(options->base_url, Environment);
@@ -206,7 +206,7 @@ absl::Status Serve() {
   if (!status.ok()) return status;
   obs::LogInfo("serving", {{"port", fmt::to_string((*process)->port())},
                            {"metrics_port", fmt::to_string((*process)->metrics_port())},
-                           {"kube", kube->base_url},
+                           {"kube", http::WithoutUser(kube->base_url)},
                            {"cluster", absl::GetFlag(FLAGS_cluster)},
                            {"version", std::string(Version())}});
   while (!shell::WaitForEnd(kLook)) {

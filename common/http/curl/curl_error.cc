@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <openssl/x509_vfy.h>
 
+#include "common/http/proxy.h"
+
 namespace basalt::http::internal {
 namespace {
 
@@ -74,9 +76,9 @@ absl::Status ErrorOf(CURL* easy, CURLcode code, std::string_view words, bool cut
   curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &verify_result);
   const Failure failure = cut ? Failure::kVanished : FailureOfCode(code, verify_result, words);
   const bool sent = request_bytes != 0 && failure != Failure::kOwnCertificate;
-  return FailureStatus(
-      sent ? absl::StatusCode::kUnknown : absl::StatusCode::kUnavailable, failure,
-      fmt::format("{} {}: {}", request.method, base_url, words.empty() ? curl_easy_strerror(code) : words));
+  return FailureStatus(sent ? absl::StatusCode::kUnknown : absl::StatusCode::kUnavailable, failure,
+                       fmt::format("{} {}: {}", request.method, WithoutUser(base_url),
+                                   words.empty() ? curl_easy_strerror(code) : words));
 }
 
 }  // namespace basalt::http::internal

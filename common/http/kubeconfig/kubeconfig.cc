@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <iterator>
 #include <map>
 
 #include "common/base/json.h"
@@ -31,10 +30,19 @@ struct Merged {
   std::map<std::string, Entry> clusters, contexts, users;
 };
 
+constexpr size_t kMaxFileBytes = 4 << 20;
+
+// At most a byte more than is taken, also of a device that never ends.
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return MakeStatus(absl::StatusCode::kNotFound, fmt::format("cannot read '{}'", path));
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::string text(kMaxFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kMaxFileBytes) {
+    return Invalid(fmt::format("'{}' has more than {} bytes: that is no kubeconfig, nor a token", path, kMaxFileBytes));
+  }
+  return text;
 }
 
 std::string DirectoryOf(const std::string& path) {
@@ -83,7 +91,7 @@ absl::StatusOr<CurlOptions> OptionsOf(const Merged& merged, std::string_view con
   CurlOptions options;
   options.base_url = FindString(cluster->value, "server");
   if (!options.base_url.starts_with("https://") && !options.base_url.starts_with("http://")) {
-    return InvalidKubeconfig(fmt::format("server '{}' is no http or https URL", options.base_url));
+    return InvalidKubeconfig(fmt::format("server '{}' is no http or https URL", WithoutUser(options.base_url)));
   }
   options.ca_file = FileField(cluster->value, "certificate-authority", cluster->directory);
   BASALT_ASSIGN_OR_RETURN(options.ca_pem, DecodedField(cluster->value, "certificate-authority-data"));
@@ -130,6 +138,7 @@ absl::StatusOr<CurlOptions> ReadKubeconfigs(std::string_view paths, std::string_
     rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
     if (path.empty()) continue;
     const absl::StatusOr<std::string> text = ReadFile(path);
+    if (absl::IsInvalidArgument(text.status())) return text.status();
     if (!text.ok()) continue;
     any = true;
     if (absl::Status status = Merge(*text, DirectoryOf(path), merged); !status.ok()) return Annotate(status, path);

@@ -166,6 +166,19 @@ TEST(KubeconfigTest, OfSeveralFilesTheFirstCounts) {
   EXPECT_THAT(std::string(ReadKubeconfigs(paths).status().message()), HasSubstr("a/config"));
 }
 
+TEST(KubeconfigTest, AFileThatNeverEndsIsNotReadToItsEnd) {
+  const absl::Status alone = ReadKubeconfig("/dev/zero").status();
+  EXPECT_EQ(alone.code(), absl::StatusCode::kInvalidArgument) << alone;
+  EXPECT_EQ(alone.message(), "'/dev/zero' has more than 4194304 bytes: that is no kubeconfig, nor a token");
+  EXPECT_EQ(ReadKubeconfigs("/nonexistent:/dev/zero").status(), alone);
+}
+
+TEST(KubeconfigTest, NoErrorHasThePasswordOfAServer) {
+  const std::string text = R"({"current-context":"c","contexts":[{"name":"c","context":{"cluster":"k"}}],)"
+                           R"("clusters":[{"name":"k","cluster":{"server":"ftp://me:se/c@ret@host:1"}}]})";
+  EXPECT_EQ(ParseKubeconfig(text, ".").status().message(), "kubeconfig: server 'ftp://host:1' is no http or https URL");
+}
+
 TEST(KubeconfigTest, WhatCannotBeUsedIsNamed) {
   const struct {
     std::string text;
