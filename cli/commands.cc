@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/completion/command.h"
 #include "cli/preflight/command.h"
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/version.h"
 #include "common/kube/text.h"
@@ -19,13 +20,10 @@ int Report(const absl::Status& status) {
   if (status.ok()) return kExitDone;
   // Words of others may stand in it, and a terminal obeys control characters.
   // A server that is older than this says no more than that it does not know the call.
-  std::string message(status.message().empty() ? absl::StatusCodeToString(status.code())
-                                               : std::string(status.message()));
-  for (char& c : message) {
-    if (c != '\n' && (static_cast<unsigned char>(c) < ' ' || c == '\x7f')) c = '?';
-  }
+  const std::string message(status.message().empty() ? absl::StatusCodeToString(status.code())
+                                                     : std::string(status.message()));
   for (const absl::string_view line : absl::StrSplit(message, '\n')) {
-    std::fprintf(stderr, "error: %.*s\n", static_cast<int>(line.size()), line.data());
+    std::fprintf(stderr, "error: %s\n", Printable(ToStd(line)).c_str());
   }
   return status.code() == absl::StatusCode::kInvalidArgument ? kExitBadInput : kExitRefused;
 }

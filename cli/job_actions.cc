@@ -105,7 +105,7 @@ absl::StatusOr<int> TellResult(const GlobalOptions& options, const std::string& 
     Report(MakeStatus(absl::StatusCode::kFailedPrecondition, what));
     return kExitNothingToDo;
   }
-  if (options.output.empty()) Print(what + "\n");
+  if (options.output.empty()) PrintLine(what);
   return kExitDone;
 }
 
@@ -128,7 +128,7 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& fla
   BASALT_RETURN_IF_ERROR(OrLookAt(
       client.Order(order), "basaltctl job list tells the jobs that there are, job get NAME their tasks and pods"));
   if (options.output.empty()) {
-    Print(fmt::format("job {}/{}: {} asked for (command {})\n", options.ns, flags.name, action, response.command()));
+    PrintLine(fmt::format("job {}/{}: {} asked for (command {})", options.ns, flags.name, action, response.command()));
   } else if (!flags.wait) {
     Print(FormatMessage(response, options.output));
   }
@@ -233,7 +233,7 @@ absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags
   for (const kube::v1::TaskSpec& task : job.object().spec().tasks()) {
     sizes += fmt::format("{}{}={}", sizes.empty() ? "" : " ", task.name(), task.replicas());
   }
-  Print(fmt::format("job {}/{}: {}{}\n", options.ns, flags.name, sizes, flags.dry_run ? " (dry run)" : ""));
+  PrintLine(fmt::format("job {}/{}: {}{}", options.ns, flags.name, sizes, flags.dry_run ? " (dry run)" : ""));
   return kExitDone;
 }
 
@@ -263,11 +263,11 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
       timeout == absl::ZeroDuration() ? LookOnce(client, follow) : Follow(client, follow);
   const std::string job = fmt::format("job {}/{}", options.ns, flags.name);
   if (phase.status().code() == absl::StatusCode::kNotFound && for_deletion) {
-    Print(fmt::format("{} is gone\n", job));
+    PrintLine(fmt::format("{} is gone", job));
     return kExitDone;
   }
   BASALT_RETURN_IF_ERROR(OrLookAt(phase.status(), "basaltctl job list tells the jobs that there are"));
-  Print(fmt::format("{} is {}\n", job, PhaseText(*phase)));
+  PrintLine(fmt::format("{} is {}", job, PhaseText(*phase)));
   return reached(*phase) ? kExitDone : kExitJobNotCompleted;
 }
 

@@ -84,8 +84,8 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
     BASALT_ASSIGN_OR_RETURN(last, submit(manifest, flags.dry_run));
     std::fputs(FormatWarnings(manifest.source, last).c_str(), stderr);
     if (options.output.empty()) {
-      Print(fmt::format("job {}/{} {}\n", last.object().meta().namespace_(), last.object().meta().name(),
-                        flags.dry_run ? "is valid (dry run)" : "submitted"));
+      PrintLine(fmt::format("job {}/{} {}", last.object().meta().namespace_(), last.object().meta().name(),
+                            flags.dry_run ? "is valid (dry run)" : "submitted"));
     } else {
       Print(manifests.size() == 1 ? FormatMessage(last, options.output) : FormatDocument(last, options.output));
     }
@@ -200,7 +200,7 @@ absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) 
   job::v1::DeleteJobResponse response;
   const auto order = [&](auto& stub, auto* context) { return stub.DeleteJob(context, request, &response); };
   BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), JobsThereAre(options)));
-  Print(fmt::format("job {}/{} deleted\n", options.ns, flags.name));
+  PrintLine(fmt::format("job {}/{} deleted", options.ns, flags.name));
   return kExitDone;
 }
 

@@ -168,7 +168,7 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const QueueFlags& flag
   const auto order = [&](auto& stub, auto* context) { return stub.CommandQueue(context, request, &response); };
   BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), kQueuesThereAre));
   if (options.output.empty()) {
-    Print(fmt::format("queue {}: {} asked for (command {})\n", flags.name, action, response.command()));
+    PrintLine(fmt::format("queue {}: {} asked for (command {})", flags.name, action, response.command()));
   } else if (!flags.wait) {
     Print(FormatMessage(response, options.output));
   }
@@ -179,7 +179,7 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const QueueFlags& flag
   if (entry.kind() == queue::v1::QueueHistoryEntry::KIND_COMMAND_REFUSED) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("queue {}: {}", flags.name, entry.cause()));
   }
-  if (options.output.empty()) Print(fmt::format("queue {} is {}\n", flags.name, StateText(entry.to_state())));
+  if (options.output.empty()) PrintLine(fmt::format("queue {} is {}", flags.name, StateText(entry.to_state())));
   return kExitDone;
 }
 
@@ -230,7 +230,8 @@ absl::StatusOr<int> Create(const GlobalOptions& options, const QueueFlags& flags
       Print(manifests.size() == 1 ? FormatMessage(queue, options.output) : FormatDocument(queue, options.output));
       continue;
     }
-    Print(fmt::format("queue {} {}\n", queue.object().meta().name(), flags.dry_run ? "is valid (dry run)" : "created"));
+    PrintLine(
+        fmt::format("queue {} {}", queue.object().meta().name(), flags.dry_run ? "is valid (dry run)" : "created"));
   }
   return kExitDone;
 }
@@ -267,7 +268,7 @@ absl::StatusOr<int> Delete(const GlobalOptions& options, const QueueFlags& flags
   queue::v1::DeleteQueueResponse response;
   const auto order = [&](auto& stub, auto* context) { return stub.DeleteQueue(context, request, &response); };
   BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), kQueuesThereAre));
-  Print(fmt::format("queue {} deleted\n", flags.name));
+  PrintLine(fmt::format("queue {} deleted", flags.name));
   return kExitDone;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
 #include "cli/view/plugin_view.h"
+#include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -37,7 +38,7 @@ class ObjectPrinter {
   }
   absl::Status Add(const std::string& object) {
     if (as_json_) {
-      Print((is_first_ ? "\n" : ",\n") + object);
+      Print((is_first_ ? "\n" : ",\n") + PrintableJson(object));
     } else {
       BASALT_ASSIGN_OR_RETURN(const json::value parsed, ParseJson(object));
       Print((is_first_ ? "" : "---\n") + ToYaml(parsed));

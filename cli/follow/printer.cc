@@ -10,6 +10,7 @@
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 
 namespace basalt::cli {
 

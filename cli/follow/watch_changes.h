@@ -18,6 +18,7 @@
 #include "cli/follow/watch_loop.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 
 namespace basalt::cli {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/yaml.h"
 
@@ -27,14 +28,6 @@ std::string_view NameOf(Result result) {
 size_t Count(const Findings& findings, Result result) {
   return static_cast<size_t>(std::count_if(findings.begin(), findings.end(),
                                            [&](const Finding& finding) { return finding.result == result; }));
-}
-
-// Words of others stand in it, and a terminal obeys control characters.
-std::string Printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  }
-  return text;
 }
 
 std::string Verdict(const Findings& findings) {
@@ -69,7 +62,7 @@ std::string FormatFindings(const Findings& findings, std::string_view format) {
                                          {"problems", Count(findings, Result::kProblem)},
                                          {"warnings", Count(findings, Result::kWarning)},
                                          {"unchecked", Count(findings, Result::kUnchecked)}};
-    return format == "json" ? ToText(all) + "\n" : ToYaml(all);
+    return format == "json" ? PrintableJson(ToText(all)) + "\n" : ToYaml(all);
   }
   std::string text;
   for (const Finding& finding : findings) {

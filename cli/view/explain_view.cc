@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/kube/text.h"
 #include "common/kube/timestamp.h"
 

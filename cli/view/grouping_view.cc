@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/yaml.h"
 

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "cli/view/job_view.h"
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/kube/text.h"
 #include "common/kube/timestamp.h"
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_split.h"
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/kube/text.h"
 #include "common/kube/timestamp.h"
@@ -288,16 +289,17 @@ std::string FormatGap(const job::v1::JobHistory& history, std::string_view job) 
 std::string FormatWarnings(std::string_view source, const job::v1::Job& job) {
   std::string lines;
   for (const std::string& warning : job.warnings())
-    lines += fmt::format("warning: {}: {}\n", source, Printable(warning));
+    lines += Printable(fmt::format("warning: {}: {}", source, warning)) + "\n";
   return lines;
 }
 
 std::string FormatChange(const job::v1::Job& job) {
   const kube::v1::Job& object = job.object();
   const std::string why = Why(job);
-  return fmt::format("{}/{}  {}  {} of {}{}{}\n", object.meta().namespace_(), object.meta().name(),
-                     PhaseText(object.status().phase()), CountsText(object.status().counts()), job.total_replicas(),
-                     why.empty() ? "" : "  ", Printable(why));
+  return Printable(fmt::format("{}/{}  {}  {} of {}{}{}", object.meta().namespace_(), object.meta().name(),
+                               PhaseText(object.status().phase()), CountsText(object.status().counts()),
+                               job.total_replicas(), why.empty() ? "" : "  ", why)) +
+         "\n";
 }
 
 }  // namespace basalt::cli

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/yaml.h"
 
@@ -15,6 +16,8 @@ void Print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
+
+void PrintLine(std::string_view line) { Print(Printable(line) + "\n"); }
 
 std::string FormatMessage(const google::protobuf::Message& message, std::string_view format) {
   google::protobuf::util::JsonPrintOptions options;

@@ -10,6 +10,8 @@ namespace basalt::cli {
 
 // To stdout, at once.
 void Print(std::string_view text);
+// A line in which words of others stand.
+void PrintLine(std::string_view line);
 
 // `format` is "json" or "yaml". Field names as in the proto, enums by name, a Timestamp as RFC 3339, fields
 // without a value left out.

@@ -7,6 +7,7 @@
 
 #include "cli/view/grouping_view.h"
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/kube/timestamp.h"
 
@@ -119,8 +120,9 @@ std::string FormatPodGroups(const podgroup::v1::ListPodGroupsResponse& groups, b
 
 std::string FormatPodGroup(const PodGroup& group, int64_t now_ms, const Look& look) {
   const kube::v1::PodGroup& object = group.object();
-  std::string text =
-      fmt::format("Pod group {}/{}: {}\n", object.meta().namespace_(), object.meta().name(), PhaseAndEndOf(group));
+  std::string text = Printable(fmt::format("Pod group {}/{}: {}", object.meta().namespace_(), object.meta().name(),
+                                           PhaseAndEndOf(group))) +
+                     "\n";
   const auto line = [&text](std::string_view name, const std::string& value) {
     if (!value.empty()) text += fmt::format("{:<12}{}\n", name, Printable(value));
   };

@@ -10,6 +10,7 @@
 
 #include "cli/view/queue_tree.h"
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/kube/object_key.h"
 #include "common/kube/timestamp.h"
 

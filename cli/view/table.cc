@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/base/excerpt.h"
+
 namespace basalt::cli {
 namespace {
 
@@ -138,13 +140,6 @@ std::string Paragraph(std::string_view text, size_t width, size_t indent) {
     if (c == '\n') out.append(indent, ' ');
   }
   return out + '\n';
-}
-
-std::string Printable(std::string_view text) {
-  std::string printable(text);
-  std::replace_if(
-      printable.begin(), printable.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return printable;
 }
 
 bool Fits(const Row& header, const std::vector<Row>& rows, const Look& look) {

@@ -43,8 +43,6 @@ std::string CutLine(std::string_view line, size_t width);
 std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
 // The same with every line indented, and its end.
 std::string Paragraph(std::string_view text, size_t width, size_t indent);
-// Words of others, with "?" for control characters.
-std::string Printable(std::string_view text);
 // Whole lines, of which there are at most `height` - 1, so that a terminal does not scroll; without a height all.
 std::string_view CutLines(std::string_view text, std::optional<size_t> height);
 // The same; where lines are left out the last one says how many, with the `beyond` that do not stand in the text.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/rpc/program_name.h"
 
 namespace basalt::cli {
@@ -60,8 +61,9 @@ std::string HeadLine(const gateway::v1::Topology& topology) {
                 ? "standby, nobody is known to lead"
                 : fmt::format("standby, {} leads at {}", topology.leader(), OrDash(topology.leader_address()));
   }
-  return fmt::format("gateway {} (version {}), {}, epoch {}, {} slots\n", topology.gateway(), topology.version(), leads,
-                     topology.epoch(), topology.slot_count());
+  return Printable(fmt::format("gateway {} (version {}), {}, epoch {}, {} slots", topology.gateway(),
+                               topology.version(), leads, topology.epoch(), topology.slot_count())) +
+         "\n";
 }
 
 // The address is dropped where the table would be wider than the terminal: the other columns change.
@@ -146,7 +148,7 @@ std::string FormatSlot(const gateway::v1::SlotRange& range, gateway::v1::Service
   text += range.replica().empty() ? "nobody has it" : fmt::format("{} has it", range.replica());
   text += fmt::format(" since epoch {}, {}", range.epoch(), OpenText(range));
   if (!range.target().empty()) text += fmt::format(", it moves to {}", range.target());
-  return text + "\n";
+  return Printable(text) + "\n";
 }
 
 }  // namespace basalt::cli

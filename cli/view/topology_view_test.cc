@@ -124,6 +124,18 @@ TEST(TopologyViewTest, OneSlotIsToldInWords) {
   EXPECT_EQ(FindSlot(Parse(""), 6), nullptr);
 }
 
+// Whoever reaches the gateway's port chooses such a name.
+TEST(TopologyViewTest, ATerminalObeysNoName) {
+  Topology topology = Parse(kSlots);
+  for (auto& slot : *topology.mutable_slots()) slot.set_replica("a\x1b]0;x\x07\r\xc2\x9b");
+  topology.mutable_slots(0)->set_target("\xe2\x80\xae");
+  topology.set_gateway("\x1b[2J");
+  EXPECT_EQ(FormatSlot(topology.slots(0), gateway::v1::SERVICE_KIND_JOB, 0, "ns/\x1bname"),
+            "ns/?name is in slot 0 of jobsvc: a?]0;x??? has it since epoch 2, open, it moves to ?\n");
+  EXPECT_THAT(FormatTopology(topology, 0), testing::StartsWith("gateway ?[2J (version"));
+  EXPECT_THAT(FormatSlots(topology, gateway::v1::SERVICE_KIND_JOB, 0), HasSubstr("a?]0;x???"));
+}
+
 TEST(TopologyViewTest, APictureFitsTheTerminal) {
   EXPECT_EQ(CutLines("a\nb\nc\n", 3), "a\nb\n");
   EXPECT_EQ(CutLines("a\nb\n", 3), "a\nb\n");

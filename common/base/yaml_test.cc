@@ -86,6 +86,13 @@ TEST(YamlTest, DeepNestingAndAliasBombsAreRefused) {
   EXPECT_NE(Refused(bomb).find("million"), std::string::npos);
 }
 
+// Control characters of both sets, marks of direction and bytes that are no UTF-8: a terminal obeys some of these.
+TEST(YamlTest, WhatATerminalObeysIsEscaped) {
+  EXPECT_EQ(ToYaml(json::object{{"a", "\x1b[2J\xc2\x9b\xe2\x80\xae\xc3\xa9\n"}}),
+            "a: \"\\x1b[2J\\x9b\\u202e\xc3\xa9\\n\"\n");
+  EXPECT_EQ(ToYaml(json::object{{"\xc2\x85", 1}}), "\"\\x85\": 1\n");
+}
+
 TEST(YamlTest, WritesBlocksLikeKubectl) {
   const json::value value = *ParseJson(
       R"({"kind":"Pod","metadata":{"name":"p","labels":{},"n":"1","t":"2026-01-01T00:00:00Z"},
@@ -113,10 +120,11 @@ z: ""
 }
 
 TEST(YamlTest, EveryTextSurvivesWritingAndReading) {
-  const std::string_view texts[] = {"",   " ",   "a\n", "a\n\n", "\na",  " a\nb",  "a\n b", "true", "~",     "0x1",
-                                    "-",  "- a", "a:",  "a#b",   "a #b", "tab\tx", "'",     "\"",   "a\\b",  "%",
-                                    "@x", "---", "...", "<<",    "[x",   "x]",     "{",     "1:20", "=",     "\x01",
-                                    "é",  "!x",  "|",   ">",     "?",    "? a",    "null ", "1e3",  "a\r\nb"};
+  const std::string_view texts[] = {
+      "",    " ",  "a\n", "a\n\n", "\na",    " a\nb", "a\n b", "true",  "~", "0x1",        "-",
+      "- a", "a:", "a#b", "a #b",  "tab\tx", "'",     "\"",    "a\\b",  "%", "@x",         "---",
+      "...", "<<", "[x",  "x]",    "{",      "1:20",  "=",     "\x01",  "é", "a\xc2\x85z", "\xe2\x80\xa8",
+      "!x",  "|",  ">",   "?",     "? a",    "null ", "1e3",   "a\r\nb"};
   for (const std::string_view text : texts) {
     const json::value value = {{"k", text}, {"l", json::array{text, json::object{{"m", text}}}}};
     EXPECT_EQ(One(ToYaml(value)), value) << "text: [" << text << "]\n" << ToYaml(value);

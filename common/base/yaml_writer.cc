@@ -2,15 +2,21 @@
 
 #include <algorithm>
 
+#include "common/base/excerpt.h"
 #include "common/base/yaml.h"
 #include "common/base/yaml_scalar.h"
 
 namespace basalt {
 namespace {
 
+// Whether a terminal would obey some of it.
 bool HasControl(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f; });
+  while (!text.empty()) {
+    const Character character = FirstCharacter(text);
+    if (text.front() != '\n' && !IsPrintable(character)) return true;
+    text.remove_prefix(character.bytes);
+  }
+  return false;
 }
 
 bool NeedsQuotes(std::string_view text) {
@@ -25,10 +31,22 @@ bool NeedsQuotes(std::string_view text) {
          text.find(" #") != std::string_view::npos;
 }
 
+// The first one of the text.
+void AppendCharacter(std::string& out, std::string_view text) {
+  const Character character = FirstCharacter(text);
+  if (IsPrintable(character)) {
+    out += text.substr(0, character.bytes);
+  } else if (character.code < 0x100) {
+    out += fmt::format("\\x{:02x}", character.code);
+  } else {
+    out += fmt::format("\\u{:04x}", character.code);
+  }
+}
+
 void AppendDoubleQuoted(std::string& out, std::string_view text) {
   out += '"';
-  for (const char c : text) {
-    switch (c) {
+  for (; !text.empty(); text.remove_prefix(FirstCharacter(text).bytes)) {
+    switch (text.front()) {
       case '"':
         out += "\\\"";
         break;
@@ -45,11 +63,7 @@ void AppendDoubleQuoted(std::string& out, std::string_view text) {
         out += "\\r";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        } else {
-          out += c;
-        }
+        AppendCharacter(out, text);
     }
   }
   out += '"';

@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "kubesim/server/request/protobuf_messages.h"
@@ -73,28 +74,6 @@ absl::Status NotKnown(const Message& message, uint32_t number) {
 }
 
 // JSON holds no other text, and what is stored is answered in JSON.
-bool IsUtf8(std::string_view text) {
-  constexpr uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
-  for (size_t i = 0; i < text.size();) {
-    const auto first = static_cast<uint8_t>(text[i++]);
-    const size_t more = first < 0x80   ? 0
-                        : first < 0xc0 ? 4
-                        : first < 0xe0 ? 1
-                        : first < 0xf0 ? 2
-                        : first < 0xf8 ? 3
-                                       : 4;
-    if (more > 3 || more > text.size() - i) return false;
-    uint32_t code = more == 0 ? first : first & (0x3fu >> more);
-    for (size_t j = 0; j < more; ++j, ++i) {
-      const auto next = static_cast<uint8_t>(text[i]);
-      if ((next & 0xc0) != 0x80) return false;
-      code = code << 6 | (next & 0x3fu);
-    }
-    if (code < kSmallest[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-  }
-  return true;
-}
-
 absl::StatusOr<json::value> Text(std::string_view text) {
   if (!IsUtf8(text)) return absl::InvalidArgumentError("a text in the protobuf body is not UTF-8");
   return json::value(json::string(text));
