@@ -107,7 +107,7 @@ TEST_F(JobCommandsTest, SeveralFilesAreSubmittedInOrderAllOrNone) {
   EXPECT_EQ(Run({"job", "submit", "-f", first, "-f", second}).exit_code, kExitDone);
   EXPECT_THAT(jobs().TakeAsked(), ElementsAre("dry run", "dry run", "dry run", "SubmitJob", "SubmitJob", "SubmitJob"));
   Refuses({"job", "submit", "-f", first, "-f", Manifest("again.yaml", {"b"})},
-          "job default/b stands in " + first + ", document 2 already");
+          "job default/b stands in " + first + ", document 2, job b already");
   Refuses({"job", "submit", "-f", first, "-f", "/nonexistent/x.yaml"}, "/nonexistent/x.yaml");
   Refuses({"job", "submit", "-f", "-", "-f", "-"}, "-f -: standard input can be read once");
 }

@@ -1,14 +1,20 @@
 #include "cli/manifest.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "common/base/excerpt.h"
 #include "common/base/json.h"
@@ -46,15 +52,46 @@ absl::Status CheckJob(std::string_view source, const json::value& document) {
   return absl::OkStatus();
 }
 
-// At most a byte more than kMaxManifestBytes: a 300 MB file is refused without being read.
-absl::StatusOr<std::string> ReadText(const std::string& file) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(nullptr, &std::fclose);
-  std::FILE* input = stdin;
-  if (file != "-") {
-    opened.reset(std::fopen(file.c_str(), "rb"));
-    if (opened == nullptr) return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
-    input = opened.get();
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+absl::Status Unreadable(std::string_view file) {
+  return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+}
+
+// To open a pipe that nobody has opened to write would wait for good. One who has may take any time.
+absl::Status AwaitWriter(const std::string& file, std::FILE* pipe, absl::Duration patience) {
+  const int descriptor = fileno(pipe);
+  pollfd event = {.fd = descriptor, .events = POLLIN, .revents = 0};
+  if (poll(&event, 1, static_cast<int>(absl::ToInt64Milliseconds(patience))) == 0) {
+    // With a writer that has written nothing a read would have to wait, and without a writer it is at the end.
+    unsigned char first = 0;
+    const ssize_t got = read(descriptor, &first, 1);
+    if (got == 0) return Bad(file, "is a pipe that nobody has opened to write; nothing can be read of it");
+    if (got == 1) std::ungetc(first, pipe);
   }
+  return fcntl(descriptor, F_SETFL, 0) == 0 ? absl::OkStatus() : Unreadable(file);
+}
+
+absl::StatusOr<File> Open(const std::string& file, absl::Duration patience) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return Unreadable(file);
+  File opened(fdopen(descriptor, "rb"));
+  struct stat facts = {};
+  if (fstat(descriptor, &facts) != 0) return Unreadable(file);
+  if (S_ISFIFO(facts.st_mode)) BASALT_RETURN_IF_ERROR(AwaitWriter(file, opened.get(), patience));
+  return opened;
+}
+
+// At most a byte more than kMaxManifestBytes: a 300 MB file is refused without being read.
+absl::StatusOr<std::string> ReadText(const std::string& file, absl::Duration patience) {
+  File opened;
+  if (file != "-") {
+    BASALT_ASSIGN_OR_RETURN(opened, Open(file, patience));
+  }
+  std::FILE* const input = opened == nullptr ? stdin : opened.get();
   std::string text;
   char buffer[65536];
   while (text.size() <= kMaxManifestBytes) {
@@ -62,36 +99,86 @@ absl::StatusOr<std::string> ReadText(const std::string& file) {
     if (got == 0) break;
     text.append(buffer, got);
   }
-  if (std::ferror(input) != 0) return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (std::ferror(input) != 0) return Unreadable(file);
   return text;
 }
 
 std::string NameOf(const std::string& file) { return file == "-" ? "standard input" : file; }
 
-absl::StatusOr<std::vector<json::value>> ParseDocuments(std::string_view file, std::string_view text) {
+struct Object {
+  std::string place;  // As of a source, without the name.
+  json::value value;
+};
+
+// An item that does not say its kind has that of the list: JobList has Jobs.
+void CompleteItem(const json::value& list, json::value& item) {
+  if (!item.is_object()) return;
+  json::object& object = item.get_object();
+  if (!object.contains("apiVersion")) object["apiVersion"] = list.at("apiVersion");
+  std::string_view kind = FindString(list, "kind");
+  kind.remove_suffix(std::string_view("List").size());
+  if (!object.contains("kind") && !kind.empty()) object["kind"] = kind;
+}
+
+bool IsList(const json::value& value) {
+  const json::value* const items = Find(value, "items");
+  return items != nullptr && (items->is_array() || items->is_null()) && FindString(value, "kind").ends_with("List") &&
+         !FindString(value, "apiVersion").empty();
+}
+
+void AddObjects(const std::string& place, json::value value, std::vector<Object>& objects) {
+  if (!IsList(value)) {
+    objects.push_back({place, std::move(value)});
+    return;
+  }
+  json::value items = std::move(value.get_object()["items"]);
+  if (!items.is_array()) return;
+  int number = 0;
+  for (json::value& item : items.get_array()) {
+    CompleteItem(value, item);
+    AddObjects(fmt::format("{}, item {}", place, ++number), std::move(item), objects);
+  }
+}
+
+absl::StatusOr<std::vector<Object>> ObjectsOf(std::string_view file, std::string_view text) {
   if (text.size() > kMaxManifestBytes) {
     return Bad(file, fmt::format("has more than {} bytes; Kubernetes accepts no larger request", kMaxManifestBytes));
   }
-  absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(text);
+  absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(text, DoubledKeys::kLastCounts);
   if (!documents.ok()) return Bad(file, ToStd(documents.status().message()));
-  return documents;
+  std::vector<Object> objects;
+  for (size_t i = 0; i < documents->size(); ++i) {
+    const std::string place = documents->size() == 1 ? std::string(file) : fmt::format("{}, document {}", file, i + 1);
+    AddObjects(place, std::move((*documents)[i]), objects);
+  }
+  if (objects.empty()) return Bad(file, "holds no document");
+  return objects;
+}
+
+// The place, and the object's name where it has one.
+std::string SourceOf(const Object& object) {
+  const json::value* const meta = Find(object.value, "metadata");
+  const std::string_view name = meta == nullptr ? std::string_view() : FindString(*meta, "name");
+  if (name.empty()) return object.place;
+  return fmt::format("{}, {} {}", object.place, absl::AsciiStrToLower(Excerpt(FindString(object.value, "kind"))),
+                     Excerpt(name, 260));
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<JobManifest>> ParseJobManifests(std::string_view file, std::string_view text) {
-  BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> documents, ParseDocuments(file, text));
+  BASALT_ASSIGN_OR_RETURN(const std::vector<Object> objects, ObjectsOf(file, text));
   std::vector<JobManifest> manifests;
-  for (size_t i = 0; i < documents.size(); ++i) {
-    const json::value& document = documents[i];
-    if (document.is_null()) continue;  // An empty document, as kubectl reads it.
-    const std::string source = documents.size() == 1 ? std::string(file) : fmt::format("{}, document {}", file, i + 1);
-    BASALT_RETURN_IF_ERROR(CheckJob(source, document));
-    const json::value& meta = document.at("metadata");
-    manifests.push_back(
-        {source, ToText(document), std::string(FindString(meta, "namespace")), std::string(FindString(meta, "name"))});
+  for (const Object& object : objects) {
+    const std::string source = SourceOf(object);
+    BASALT_RETURN_IF_ERROR(CheckJob(source, object.value));
+    const json::value& meta = object.value.at("metadata");
+    JobManifest& manifest = manifests.emplace_back();
+    manifest.source = source;
+    manifest.json = ToText(object.value);
+    manifest.ns = FindString(meta, "namespace");
+    manifest.name = FindString(meta, "name");
   }
-  if (manifests.empty()) return Bad(file, "holds no document");
   return manifests;
 }
 
@@ -107,26 +194,21 @@ absl::Status CheckDistinct(const std::vector<JobManifest>& manifests, std::strin
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& file) {
-  BASALT_ASSIGN_OR_RETURN(const std::string text, ReadText(file));
+absl::StatusOr<std::vector<JobManifest>> ReadJobManifests(const std::string& file, absl::Duration patience) {
+  BASALT_ASSIGN_OR_RETURN(const std::string text, ReadText(file, patience));
   return ParseJobManifests(NameOf(file), text);
 }
 
-absl::StatusOr<std::vector<std::string>> ReadObjects(const std::string& file) {
-  BASALT_ASSIGN_OR_RETURN(const std::string text, ReadText(file));
-  BASALT_ASSIGN_OR_RETURN(const std::vector<json::value> documents, ParseDocuments(NameOf(file), text));
-  std::vector<std::string> objects;
-  for (const json::value& document : documents) {
-    if (document.is_null()) continue;
-    const json::value* const items = Find(document, "items");
-    if (items == nullptr || !items->is_array() || FindString(document, "kind") != "List") {
-      objects.push_back(ToText(document));
-      continue;
-    }
-    for (const json::value& item : items->get_array()) objects.push_back(ToText(item));
-  }
-  if (objects.empty()) return Bad(NameOf(file), "holds no document");
-  return objects;
+absl::StatusOr<std::vector<ObjectManifest>> ParseObjects(std::string_view file, std::string_view text) {
+  BASALT_ASSIGN_OR_RETURN(const std::vector<Object> objects, ObjectsOf(file, text));
+  std::vector<ObjectManifest> manifests;
+  for (const Object& object : objects) manifests.push_back({SourceOf(object), ToText(object.value)});
+  return manifests;
+}
+
+absl::StatusOr<std::vector<ObjectManifest>> ReadObjects(const std::string& file, absl::Duration patience) {
+  BASALT_ASSIGN_OR_RETURN(const std::string text, ReadText(file, patience));
+  return ParseObjects(NameOf(file), text);
 }
 
 absl::Status AnnotateLines(const absl::Status& status, std::string_view source) {

@@ -112,8 +112,8 @@ absl::StatusOr<int> Explain(const GlobalOptions& options, const PodGroupFlags& f
 
 absl::StatusOr<int> Try(const GlobalOptions& options, const PodGroupFlags& flags) {
   podgroup::v1::TryGroupingRequest request;
-  BASALT_ASSIGN_OR_RETURN(const std::vector<std::string> objects, ReadObjects(flags.objects));
-  for (const std::string& object : objects) request.add_objects(object);
+  BASALT_ASSIGN_OR_RETURN(const std::vector<ObjectManifest> objects, ReadObjects(flags.objects));
+  for (const ObjectManifest& object : objects) request.add_objects(object.json);
   if (flags.volcano) request.set_form(podgroup::v1::TryGroupingRequest::FORM_VOLCANO);
   PodGroupClient client(options.gateway);
   podgroup::v1::TryGroupingResponse response;

@@ -211,21 +211,22 @@ absl::StatusOr<std::string> ManifestOf(const QueueFlags& flags) {
 }
 
 absl::StatusOr<int> Create(const GlobalOptions& options, const QueueFlags& flags) {
-  std::vector<std::string> manifests;
+  std::vector<ObjectManifest> manifests;
   if (flags.file.empty() == flags.name.empty()) return Invalid("give the name of the queue, or a manifest with -f");
   if (flags.file.empty()) {
-    BASALT_ASSIGN_OR_RETURN(manifests.emplace_back(), ManifestOf(flags));
+    BASALT_ASSIGN_OR_RETURN(manifests.emplace_back().json, ManifestOf(flags));
   } else {
     BASALT_ASSIGN_OR_RETURN(manifests, ReadObjects(flags.file));
   }
   QueueClient client(options.gateway);
-  for (const std::string& manifest : manifests) {
+  for (const ObjectManifest& manifest : manifests) {
     queue::v1::CreateQueueRequest request;
-    request.set_manifest_json(manifest);
+    request.set_manifest_json(manifest.json);
     request.set_dry_run(flags.dry_run);
     queue::v1::Queue queue;
     const auto create = [&](auto& stub, auto* context) { return stub.CreateQueue(context, request, &queue); };
-    BASALT_RETURN_IF_ERROR(flags.dry_run ? client.Ask(create) : client.Order(create));
+    const absl::Status created = flags.dry_run ? client.Ask(create) : client.Order(create);
+    BASALT_RETURN_IF_ERROR(manifest.source.empty() ? created : AnnotateLines(created, manifest.source));
     if (!options.output.empty()) {
       Print(manifests.size() == 1 ? FormatMessage(queue, options.output) : FormatDocument(queue, options.output));
       continue;

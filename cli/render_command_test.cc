@@ -120,7 +120,7 @@ TEST_F(RenderCommandTest, WhatCannotBeMeantIsNamedAndNothingIsPrinted) {
     std::vector<std::string> words;
     std::string says;
   } rows[] = {
-      {{"--task", "chief"}, "job.yaml: the job has no task chief"},
+      {{"--task", "chief"}, "job.yaml, job j: the job has no task chief"},
       {{"--task", "worker", "--index", "2"}, "task worker has 2 replicas: no pod of the task has the index 2"},
       {{"--index", "0"}, "--index names a pod of one task: name the task with --task"},
       {{"-n", "other"}, "metadata.namespace: is team, but other was asked for"},
@@ -148,8 +148,8 @@ TEST_F(RenderCommandTest, EachLineOfARefusalNamesTheFile) {
   text.replace(text.find("mpi: []"), 7, "nvlink: [], horovod: []");
   const Told told = Type({"job", "render", "-f", Manifest(text)});
   EXPECT_EQ(told.code, kExitBadInput);
-  EXPECT_THAT(told.err, HasSubstr("job.yaml: spec.plugins.nvlink"));
-  EXPECT_THAT(told.err, HasSubstr("job.yaml: spec.plugins.horovod"));
+  EXPECT_THAT(told.err, HasSubstr("job.yaml, job j: spec.plugins.nvlink"));
+  EXPECT_THAT(told.err, HasSubstr("job.yaml, job j: spec.plugins.horovod"));
 }
 
 TEST_F(RenderCommandTest, AnObjectThatIsTooLargeIsNamed) {
@@ -167,8 +167,9 @@ TEST_F(RenderCommandTest, WarningsGoToStandardError) {
   text.replace(text.find("mpi: []"), 7, "svc: [\"--nonsense\"]");
   const Told told = Type({"job", "render", "-f", Manifest(text)});
   EXPECT_EQ(told.code, kExitDone);
-  EXPECT_THAT(told.err, HasSubstr("job.yaml: spec.plugins.svc has arguments that cannot be used: flag 'nonsense' is "
-                                  "unknown; the others count"));
+  EXPECT_THAT(told.err,
+              HasSubstr("job.yaml, job j: spec.plugins.svc has arguments that cannot be used: flag 'nonsense' is "
+                        "unknown; the others count"));
 }
 
 TEST_F(RenderCommandTest, PluginsAreListedAndExplained) {

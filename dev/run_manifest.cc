@@ -27,11 +27,11 @@ namespace {
 
 // The objects of a manifest that has none of Volcano's Jobs; else none.
 std::vector<json::value> WorkloadsOf(const std::string& manifest) {
-  const absl::StatusOr<std::vector<std::string>> texts = cli::ReadObjects(manifest);
+  const absl::StatusOr<std::vector<cli::ObjectManifest>> texts = cli::ReadObjects(manifest);
   if (!texts.ok()) return {};
   std::vector<json::value> objects;
-  for (const std::string& text : *texts) {
-    absl::StatusOr<json::value> object = ParseJson(text);
+  for (const cli::ObjectManifest& text : *texts) {
+    absl::StatusOr<json::value> object = ParseJson(text.json);
     if (!object.ok() || FindString(*object, "kind").empty()) return {};
     // basaltctl says what is wrong with a job that does not say which it is.
     const std::string_view version = FindString(*object, "apiVersion");

@@ -11,13 +11,21 @@
 
 namespace basalt {
 
-// Every document of a stream. Documents without content (an empty text, comments, a lone "---") are left out.
-// Plain scalars resolve by YAML 1.1 as kubectl resolves them: y/yes/on/true are true, 0x1f and 017 are numbers,
-// "2026-01-01" stays text; quoted scalars are text. Keys become text. Anchors, aliases and "<<" are resolved.
-// INVALID_ARGUMENT names the document (from 1), line and column: syntax errors, a key that stands twice in one map,
-// nesting below 100 levels, more than a million values (aliases count where they are used), .inf and .nan.
-// RESOURCE_EXHAUSTED: longer than `max_bytes`.
-absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view text, size_t max_bytes = 16 << 20);
+enum class DoubledKeys {
+  kRefuse,
+  kLastCounts,  // As kubectl reads them.
+};
+
+// Every document of a stream, also of JSON values that stand one behind the other. Documents without content (an empty
+// text, comments, a lone "---") are left out. Plain scalars resolve by YAML 1.1 as kubectl resolves them: y/yes/on/true
+// are true, 0x1f and 017 are numbers, "2026-01-01" stays text; quoted scalars are text. Keys become text. Anchors,
+// aliases and "<<" are resolved, !!binary is decoded. INVALID_ARGUMENT names the document (from 1), line and column:
+// syntax errors, a control character, a key that stands twice in one map, nesting below 100 levels, more than a million
+// values or, of what anchors and aliases copy, 3 MiB of text, .inf and .nan. RESOURCE_EXHAUSTED: longer than
+// `max_bytes`.
+absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view text,
+                                                            DoubledKeys doubled = DoubledKeys::kRefuse,
+                                                            size_t max_bytes = 16 << 20);
 
 // Block YAML with sorted keys like `kubectl -o yaml`, with a line break at the end. Text that would be read back as
 // another type is quoted; text of several lines is a literal block.

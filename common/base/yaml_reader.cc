@@ -2,11 +2,13 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <istream>
 #include <map>
 #include <streambuf>
 
+#include "absl/strings/escaping.h"
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/yaml.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr size_t kMaxDepth = 100;
 constexpr size_t kMaxValues = 1'000'000;
+constexpr size_t kMaxCopiedBytes = 3 << 20;  // More than a request to an API server can have.
 constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
 constexpr std::string_view kBinaryTag = "tag:yaml.org,2002:binary";
 
@@ -29,14 +32,29 @@ class ViewBuffer : public std::streambuf {
   }
 };
 
-size_t CountValues(const json::value& value) {
-  size_t count = 1;
+struct Size {
+  size_t values = 0;
+  size_t bytes = 0;  // Of texts and keys.
+};
+
+void AddSize(const json::value& value, Size& size) {
+  ++size.values;
   if (const json::object* object = value.if_object()) {
-    for (const auto& member : *object) count += CountValues(member.value());
+    for (const auto& member : *object) {
+      size.bytes += member.key().size();
+      AddSize(member.value(), size);
+    }
   } else if (const json::array* array = value.if_array()) {
-    for (const json::value& item : *array) count += CountValues(item);
+    for (const json::value& item : *array) AddSize(item, size);
+  } else if (const json::string* text = value.if_string()) {
+    size.bytes += text->size();
   }
-  return count;
+}
+
+Size SizeOf(const json::value& value) {
+  Size size;
+  AddSize(value, size);
+  return size;
 }
 
 std::string KeyText(const json::value& key) {
@@ -48,6 +66,7 @@ std::string KeyText(const json::value& key) {
 // and never passes ParseYamlDocuments.
 class Builder : public YAML::EventHandler {
  public:
+  explicit Builder(DoubledKeys doubled) : doubled_(doubled) {}
   json::value Take() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark&) override {
@@ -55,6 +74,7 @@ class Builder : public YAML::EventHandler {
     anchors_.clear();
     frames_.clear();
     values_ = 0;
+    copied_bytes_ = 0;
   }
   void OnDocumentEnd() override {}
 
@@ -64,14 +84,15 @@ class Builder : public YAML::EventHandler {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) throw YAML::ParserException(mark, "an alias inside its own anchor");
     // Aliases of aliases grow exponentially: what is copied counts.
-    Count(mark, found->second.values);
+    CountCopy(mark, found->second.size);
     Place(mark, json::value(found->second.value));
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     // "!" marks a quoted scalar, "?" a plain one.
-    if (tag == "!" || tag == kStringTag || tag == kBinaryTag) return Add(mark, json::value(value), anchor, true);
+    if (tag == "!" || tag == kStringTag) return Add(mark, json::value(value), anchor, true);
+    if (tag == kBinaryTag) return Add(mark, json::value(Decoded(mark, value)), anchor, true);
     std::optional<json::value> resolved = yaml_internal::ResolvePlain(value);
     if (!resolved) return Add(mark, json::value(value), anchor);
     if (resolved->is_double() && !std::isfinite(resolved->get_double())) {
@@ -102,17 +123,42 @@ class Builder : public YAML::EventHandler {
   };
   struct Anchored {
     json::value value;
-    size_t values;
+    Size size;
   };
+
+  static std::string Decoded(const YAML::Mark& mark, const std::string& value) {
+    std::string bytes;
+    if (!absl::Base64Unescape(value, &bytes)) throw YAML::ParserException(mark, "!!binary, and no base64");
+    if (!IsUtf8(bytes)) {
+      throw YAML::ParserException(mark, "JSON has no form for !!binary that is no UTF-8");
+    }
+    return bytes;
+  }
 
   void Count(const YAML::Mark& mark, size_t more) {
     values_ += more;
     if (values_ > kMaxValues) throw YAML::ParserException(mark, "more than a million values in one document");
   }
 
+  void CountCopy(const YAML::Mark& mark, const Size& size) {
+    Count(mark, size.values);
+    copied_bytes_ += size.bytes;
+    if (copied_bytes_ > kMaxCopiedBytes) {
+      throw YAML::ParserException(mark, fmt::format("anchors and aliases copy more than {} bytes", kMaxCopiedBytes));
+    }
+  }
+
+  // Anchors of anchors grow, too: each keeps a copy of its own.
+  void Keep(const YAML::Mark& mark, YAML::anchor_t anchor, const json::value& value) {
+    if (anchor == 0) return;
+    const Size size = SizeOf(value);
+    CountCopy(mark, size);
+    anchors_[anchor] = {value, size};
+  }
+
   void Add(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor, bool quoted = false) {
     Count(mark, 1);
-    if (anchor != 0) anchors_[anchor] = {value, 1};
+    Keep(mark, anchor, value);
     Place(mark, std::move(value), quoted);
   }
 
@@ -132,7 +178,7 @@ class Builder : public YAML::EventHandler {
     for (const json::value& source : frame.merged) {
       for (const auto& member : source.get_object()) frame.value.get_object().emplace(member.key(), member.value());
     }
-    if (frame.anchor != 0) anchors_[frame.anchor] = {frame.value, CountValues(frame.value)};
+    Keep(frame.mark, frame.anchor, frame.value);
     Place(frame.mark, std::move(frame.value));
   }
 
@@ -150,19 +196,19 @@ class Builder : public YAML::EventHandler {
     } else if (!frame.key) {
       PlaceKey(mark, frame, value, quoted);
     } else {
-      frame.value.get_object().emplace(*frame.key, std::move(value));
+      frame.value.get_object().insert_or_assign(*frame.key, std::move(value));
       frame.key.reset();
     }
   }
 
-  static void PlaceKey(const YAML::Mark& mark, Frame& frame, const json::value& value, bool quoted) {
+  void PlaceKey(const YAML::Mark& mark, Frame& frame, const json::value& value, bool quoted) {
     if (value.is_structured()) throw YAML::ParserException(mark, "a key must be a scalar");
     std::string key = KeyText(value);
     if (key == "<<" && !quoted) {
       frame.merge = true;
       return;
     }
-    if (frame.value.get_object().contains(key)) {
+    if (doubled_ == DoubledKeys::kRefuse && frame.value.get_object().contains(key)) {
       throw YAML::ParserException(mark, fmt::format("key \"{}\" already set in map", Excerpt(key)));
     }
     frame.key = std::move(key);
@@ -186,8 +232,38 @@ class Builder : public YAML::EventHandler {
   json::value root_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::vector<Frame> frames_;
+  const DoubledKeys doubled_;
   size_t values_ = 0;
+  size_t copied_bytes_ = 0;
 };
+
+// Values one behind the other, with nothing but white space between them; nothing where the text is anything else.
+std::vector<json::value> JsonValues(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  json::parse_options options;
+  options.max_depth = kMaxDepth;
+  std::vector<json::value> values;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+    if (text.empty()) return values;
+    json::stream_parser parser({}, options);
+    json::error_code error;
+    const size_t used = text.front() == '{' ? parser.write_some(text.data(), text.size(), error) : 0;
+    if (error || used == 0 || !parser.done()) return {};
+    values.push_back(parser.release());
+    text.remove_prefix(used);
+  }
+}
+
+// Empty: there is none.
+std::string ControlCharacter(std::string_view text) {
+  const auto found = std::find_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\r' && c != '\n') || c == '\x7f';
+  });
+  if (found == text.end()) return {};
+  return fmt::format("line {}: the control character 0x{:02x} is not allowed",
+                     std::count(text.begin(), found, '\n') + 1, static_cast<unsigned char>(*found));
+}
 
 absl::Status Error(size_t document, const YAML::Mark& mark, std::string_view what) {
   return Invalid(fmt::format("document {}: line {}, column {}: {}", document, mark.line + 1, mark.column + 1, what));
@@ -195,25 +271,22 @@ absl::Status Error(size_t document, const YAML::Mark& mark, std::string_view wha
 
 }  // namespace
 
-absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view text, size_t max_bytes) {
+absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view text, DoubledKeys doubled,
+                                                            size_t max_bytes) {
   if (text.size() > max_bytes) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       fmt::format("{} bytes of YAML; the limit is {}", text.size(), max_bytes));
   }
-  std::vector<json::value> documents;
   // JSON is YAML, and its own parser is many times faster.
-  if (const size_t first = text.find_first_not_of(" \t\r\n"); first != std::string_view::npos && text[first] == '{') {
-    if (absl::StatusOr<json::value> value = ParseJson(text, kMaxDepth); value.ok()) {
-      documents.push_back(*std::move(value));
-      return documents;
-    }
-  }
+  std::vector<json::value> documents = JsonValues(text);
+  if (!documents.empty()) return documents;
+  if (const std::string problem = ControlCharacter(text); !problem.empty()) return Invalid(problem);
   size_t document = 0;
   try {
     ViewBuffer buffer(text);
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
-    Builder builder;
+    Builder builder(doubled);
     for (document = 1; parser.HandleNextDocument(builder); ++document) {
       json::value value = builder.Take();
       if (!value.is_null()) documents.push_back(std::move(value));

@@ -72,7 +72,7 @@ TEST(YamlTest, ErrorsNameDocumentLineAndColumn) {
   EXPECT_NE(Refused("a: [1, 2\nb: 3").find("document 1: line"), std::string::npos);
   EXPECT_NE(Refused("a: .inf").find("line 1, column 4"), std::string::npos);
   EXPECT_NE(Refused("a: &x [*x]").find("alias"), std::string::npos);
-  EXPECT_EQ(ParseYamlDocuments("a: 1", 3).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ParseYamlDocuments("a: 1", DoubledKeys::kRefuse, 3).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST(YamlTest, DeepNestingAndAliasBombsAreRefused) {
@@ -84,6 +84,48 @@ TEST(YamlTest, DeepNestingAndAliasBombsAreRefused) {
     bomb += "]\n";
   }
   EXPECT_NE(Refused(bomb).find("million"), std::string::npos);
+}
+
+// 160 kB of YAML would be 2 GB: what is copied counts by its bytes, too.
+TEST(YamlTest, LongTextsThatAliasesCopyAreRefused) {
+  const std::string text(100'000, 'x');
+  std::string aliases = "a: &a " + text + "\nb: [";
+  for (int i = 0; i < 20'000; ++i) aliases += "*a, ";
+  EXPECT_NE(Refused(aliases + "]").find("copy more than 3145728 bytes"), std::string::npos);
+  std::string keys = "a: &a {";
+  for (int i = 100; i < 200; ++i) keys += std::string(900, 'k') + std::to_string(i) + ": 1, ";
+  EXPECT_NE(Refused(keys + "}\nb: [" + aliases.substr(aliases.find("*a")) + "]").find("copy more"), std::string::npos);
+  // Each anchor keeps what is below it.
+  std::string anchors;
+  for (int i = 0; i < 90; ++i) anchors += "[&a" + std::to_string(i) + " ";
+  EXPECT_NE(Refused(anchors + text + std::string(90, ']')).find("copy more"), std::string::npos);
+  EXPECT_EQ(One("a: &a " + text + "\nb: [*a, *a]").at("b").as_array().size(), 2u);
+}
+
+TEST(YamlTest, OfADoubledKeyTheLastValueCountsWhereThatIsWanted) {
+  const auto documents = ParseYamlDocuments("a: {b: 1, c: 2, b: 3}\na: {b: 4}\n", DoubledKeys::kLastCounts);
+  ASSERT_TRUE(documents.ok()) << documents.status();
+  EXPECT_EQ(documents->front(), *ParseJson(R"({"a":{"b":4}})"));
+}
+
+TEST(YamlTest, BinaryIsDecoded) {
+  EXPECT_EQ(One("a: !!binary aGVsbG8="), (json::value{{"a", "hello"}}));
+  EXPECT_EQ(One("a: !!binary |\n  aGVs\n  bG8=\n"), (json::value{{"a", "hello"}}));
+  EXPECT_NE(Refused("a: !!binary x!").find("line 1, column 4: !!binary, and no base64"), std::string::npos);
+  EXPECT_NE(Refused("a: !!binary '/w=='").find("no UTF-8"), std::string::npos);
+}
+
+TEST(YamlTest, JsonValuesOneBehindTheOtherAreDocuments) {
+  const auto documents = ParseYamlDocuments("{\"a\":1}{\"b\":2}\n {\"c\":3}\n");
+  ASSERT_TRUE(documents.ok()) << documents.status();
+  ASSERT_EQ(documents->size(), 3u);
+  EXPECT_EQ((*documents)[2], (json::value{{"c", 3}}));
+  EXPECT_EQ(One("{\"a\": [1, 2,],}"), *ParseJson(R"({"a":[1,2]})"));
+}
+
+TEST(YamlTest, AControlCharacterIsNamed) {
+  EXPECT_EQ(Refused(std::string_view("a: 1\n\0", 6)), "line 2: the control character 0x00 is not allowed");
+  EXPECT_EQ(Refused("a: \x7f"), "line 1: the control character 0x7f is not allowed");
 }
 
 // Control characters of both sets, marks of direction and bytes that are no UTF-8: a terminal obeys some of these.

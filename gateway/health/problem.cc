@@ -54,7 +54,7 @@ Problem ForbiddenWatch(std::string_view resource, std::string_view message) {
 
 Problem AbsentWatch(std::string_view resource, std::string_view our_version, absl::Span<const std::string> served) {
   if (served.empty()) {
-    return {"absent", fmt::format("the cluster does not serve {}", resource),
+    return {"absent", fmt::format("the cluster does not serve {0}: its definition is missing", resource),
             "kubectl apply -f deploy/crds if it is wanted; it is looked for again by itself"};
   }
   for (const std::string& version : served) {

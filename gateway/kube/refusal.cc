@@ -1,10 +1,16 @@
 #include "gateway/kube/refusal.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "common/base/json.h"
+#include "common/base/status.h"
 #include "gateway/translate/decoder.h"
 
 namespace basalt::gateway {
@@ -20,10 +26,25 @@ bool IsFailedIdentityTest(const v1::KubeError& error) {
           error.message().find("/metadata/resourceVersion") != std::string::npos);
 }
 
+// "/apis/<group>/<version>[/namespaces/<namespace>]/<plural>…". Empty where the target is of another form.
+std::string MissingDefinition(std::string_view target) {
+  const std::vector<std::string> parts = absl::StrSplit(ToAbsl(target.substr(0, target.find('?'))), '/');
+  if (parts.size() < 5 || parts[1] != "apis") return {};
+  const bool has_namespace = parts.size() > 6 && parts[4] == "namespaces";
+  const std::string& plural = parts[has_namespace ? 6 : 4];
+  return fmt::format(
+      "the API server does not serve {1} as {0}/{2}: the definition {1}.{0} is missing, or has no such version; "
+      "kubectl apply -f deploy/crds",
+      parts[2], plural, parts[3]);
+}
+
 }  // namespace
 
-v1::KubeError ReadRefusal(const http::Response& response) {
+v1::KubeError ReadRefusal(const http::Response& response, std::string_view target) {
   v1::KubeError error = DecodeStatusError(response.status, response.body);
+  if (error.code() == 404 && IsOfServer(response.body)) {
+    if (std::string missing = MissingDefinition(target); !missing.empty()) error.set_message(std::move(missing));
+  }
   const std::string_view header = http::FindHeader(response.headers, "Retry-After");
   int64_t seconds = 0;
   if (!header.empty() && std::from_chars(header.data(), header.data() + header.size(), seconds).ec == std::errc()) {

@@ -13,8 +13,9 @@ namespace basalt::gateway {
 inline constexpr absl::Duration kLongestPause = absl::Seconds(30);
 
 // A refusal with Retry-After taken from the headers, too. A 422 on metadata.uid is another object, like a 409: its
-// reason becomes Conflict.
-v1::KubeError ReadRefusal(const http::Response& response);
+// reason becomes Conflict. A kind that is not served is answered by a page of text: of a `target` below /apis the
+// message says which definition is missing.
+v1::KubeError ReadRefusal(const http::Response& response, std::string_view target = {});
 
 // Whether a refusal is RBAC's: the same code stands for quotas, admission and namespaces that end.
 bool IsMissingRight(const v1::KubeError& error);

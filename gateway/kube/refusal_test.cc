@@ -19,6 +19,29 @@ TEST(ReadRefusalTest, AnotherUidIsAConflict) {
   EXPECT_EQ(reason(409, R"({"reason":"AlreadyExists"})"), "AlreadyExists");
 }
 
+TEST(ReadRefusalTest, AKindThatIsNotServedIsSaidInWords) {
+  const auto message = [](int status, const std::string& body, std::string_view target) {
+    return ReadRefusal({.status = status, .headers = {}, .body = body}, target).message();
+  };
+  const std::string page = "404 page not found\n";
+  const std::string missing =
+      "the API server does not serve jobs as batch.volcano.sh/v1alpha1: the definition jobs.batch.volcano.sh is "
+      "missing, "
+      "or has no such version; kubectl apply -f deploy/crds";
+  EXPECT_EQ(message(404, page, "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs?dryRun=All"), missing);
+  EXPECT_EQ(message(404, page, "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/a/status"), missing);
+  EXPECT_EQ(message(404, page, "/apis/scheduling.volcano.sh/v1beta1/queues/q"),
+            "the API server does not serve queues as scheduling.volcano.sh/v1beta1: the definition "
+            "queues.scheduling.volcano.sh is missing, or has no such version; kubectl apply -f deploy/crds");
+  EXPECT_EQ(message(404, R"({"kind":"Status","message":"jobs \"a\" not found"})",
+                    "/apis/batch.volcano.sh/v1alpha1/namespaces/d/jobs/a"),
+            "jobs \"a\" not found");
+  EXPECT_EQ(message(404, page, "/api/v1/namespaces/d/pods/p"), "HTTP 404: 404 page not found ");
+  EXPECT_EQ(message(404, page, "/apis/x"), "HTTP 404: 404 page not found ");
+  EXPECT_EQ(message(503, page, "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"),
+            "HTTP 503: 404 page not found ");
+}
+
 TEST(ReadRefusalTest, RetryAfterComesFromHeaderOrBody) {
   EXPECT_EQ(ReadRefusal({.status = 429, .headers = {{"retry-after", "3"}}, .body = ""}).retry_after_ms(), 3000);
   EXPECT_EQ(ReadRefusal({.status = 429, .headers = {{"Retry-After", "0"}}, .body = ""}).retry_after_ms(), 1);

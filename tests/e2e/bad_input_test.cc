@@ -128,14 +128,14 @@ TEST_F(BadInputTest, OfSeveralDocumentsNoneIsSubmittedWhereOneExistsAlready) {
     if (dry_run) words.push_back("--dry-run");
     const Ran ran = world_->Ctl(words);
     EXPECT_EQ(ran.exit_code, 1) << ran.out;
-    EXPECT_THAT(ran.err, ::testing::HasSubstr("both.yaml, document 2: job default/there exists already"));
+    EXPECT_THAT(ran.err, ::testing::HasSubstr("both.yaml, document 2, job there: job default/there exists already"));
     EXPECT_EQ(world_->JobCount(), 1u);
   }
   WriteFile(both,
             With("{name: good}", "{name: fresh}") + "---\n" + With("{name: good}", "{name: x, namespace: nowhere}"));
   const Ran nowhere = world_->Ctl({"job", "submit", "-f", both});
   EXPECT_EQ(nowhere.exit_code, 1) << nowhere.out;
-  EXPECT_THAT(nowhere.err, ::testing::HasSubstr("document 2: namespaces \"nowhere\" not found"));
+  EXPECT_THAT(nowhere.err, ::testing::HasSubstr("document 2, job x: namespaces \"nowhere\" not found"));
   const Ran other = world_->Ctl({"job", "submit", "-f", both, "-n", "default"});
   EXPECT_EQ(other.exit_code, 2) << other.out;
   EXPECT_THAT(other.err, ::testing::HasSubstr("metadata.namespace: is nowhere, but default was asked for"));
@@ -153,7 +153,7 @@ TEST_F(BadInputTest, WhatIsAcceptedAndHardlyMeantIsWarnedOfAndAnUnknownQueueIsRe
   const Ran odd = world_->Ctl({"job", "submit", "-f", file, "--dry-run"});
   EXPECT_EQ(odd.exit_code, 0) << odd.err;
   EXPECT_THAT(odd.err, ::testing::HasSubstr("warning: "));
-  EXPECT_THAT(odd.err, ::testing::HasSubstr("odd.yaml: spec.policies[0]"));
+  EXPECT_THAT(odd.err, ::testing::HasSubstr("odd.yaml, job good: spec.policies[0]"));
   EXPECT_THAT(odd.out, ::testing::Not(::testing::HasSubstr("warning")));
   WriteFile(file, With("minAvailable: 1", "minAvailable: 1\n  queue: nobody-made-it"));
   // Where no queue is known at all, no job is refused for its queue: a server that has just got the definitions puts
@@ -163,7 +163,7 @@ TEST_F(BadInputTest, WhatIsAcceptedAndHardlyMeantIsWarnedOfAndAnUnknownQueueIsRe
   }));
   const Ran queue = world_->Ctl({"job", "submit", "-f", file});
   EXPECT_EQ(queue.exit_code, 2) << queue.out;
-  EXPECT_THAT(queue.err, ::testing::HasSubstr("odd.yaml: spec.queue 'nobody-made-it' does not exist"));
+  EXPECT_THAT(queue.err, ::testing::HasSubstr("odd.yaml, job good: spec.queue 'nobody-made-it' does not exist"));
   EXPECT_EQ(world_->JobCount(), 0u);
 }
 

@@ -175,7 +175,7 @@ WriteResponse RigKube::Carry(const WriteRequest& request) {
   const http::Response answer = Ask(
       {.method = prepared->method, .target = prepared->target, .headers = prepared->headers, .body = prepared->body});
   if (!IsGood(answer)) {
-    *response.mutable_error() = gateway::ReadRefusal(answer);
+    *response.mutable_error() = gateway::ReadRefusal(answer, prepared->target);
     return response;
   }
   auto written = gateway::ReadWritten(request, answer, DecoderOf(prepared->kind));
@@ -195,7 +195,7 @@ gateway::v1::GetResponse RigKube::Get(const gateway::v1::GetRequest& request) {
     *response.mutable_object() = Project(prepared->kind, answer.body);
     gateway::ReduceObject(request.owner(), request.resource(), *response.mutable_object());
   } else {
-    *response.mutable_error() = gateway::ReadRefusal(answer);
+    *response.mutable_error() = gateway::ReadRefusal(answer, prepared->target);
     gateway::ReduceError(request.resource(), *response.mutable_error());
   }
   return response;

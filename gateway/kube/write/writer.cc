@@ -292,7 +292,7 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
 }
 
 void KubeWriter::OnRefused(Op& op, const http::Response& response) {
-  v1::KubeError error = ReadRefusal(response);
+  v1::KubeError error = ReadRefusal(response, op.prepared.target);
   if (IsComeAgain(error)) {
     absl::Duration pause = error.retry_after_ms() > 0 ? absl::Milliseconds(error.retry_after_ms()) : kDefaultPause;
     pause *= 1.0 + 0.1 * random_.Unit();
