@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/base/status_macros.h"
 #include "common/kube/text.h"
 #include "kubesim/actors/node/pod_run.h"
@@ -33,7 +35,8 @@ std::string Edited(std::string text, std::string_view from, std::string_view to)
   return text.replace(at, from.size(), to);
 }
 
-Scene::Scene(int nodes) : suite_({.seed = 5, .nodes = nodes}), api_(suite_.api()) {
+Scene::Scene(int nodes, bool workloads)
+    : suite_({.seed = 5, .nodes = nodes, .workloads = workloads}), api_(suite_.api()) {
   suite_.StartAll();
   suite_.time().Advance(absl::Seconds(5));
 }
@@ -99,6 +102,18 @@ int Scene::ReadyPods(std::string_view task, int replicas) const {
 
 bool Scene::Exists(std::string_view resource, std::string_view name) const {
   return api_.Get(resource, kNamespace, name) != nullptr;
+}
+
+std::vector<std::string> Scene::Made(std::string_view resource) const {
+  std::vector<std::string> names;
+  for (const kubesim::LoggedRequest& request : api_.log()) {
+    if (request.verb != "create" || request.resource != resource || !request.subresource.empty()) continue;
+    const std::string full = request.group.empty() ? request.resource : request.resource + "." + request.group;
+    if (Exists(full, request.name) && std::find(names.begin(), names.end(), request.name) == names.end()) {
+      names.push_back(request.name);
+    }
+  }
+  return names;
 }
 
 json::value Scene::At(std::string_view resource, std::string_view name, std::string_view pointer) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,7 +22,8 @@ class Scene {
   static constexpr absl::Duration kForEver = absl::Hours(100);
   static constexpr absl::Duration kLimit = absl::Minutes(5);
 
-  explicit Scene(int nodes = 4);
+  // With `workloads` Deployments and others get pods.
+  explicit Scene(int nodes = 4, bool workloads = false);
 
   // Containers of that task, from the next Submit.
   void Run(std::string task, absl::Duration runs, absl::Duration ready_after = absl::ZeroDuration());
@@ -54,6 +56,8 @@ class Scene {
   json::value InPod(const std::string& pod, std::string_view pointer) const { return At("pods", pod, pointer); }
   json::value InGroup(std::string_view pointer) const;
   bool Exists(std::string_view resource, std::string_view name) const;
+  // Names of objects that controllers have made and that are there; in the order in which they were made.
+  std::vector<std::string> Made(std::string_view resource) const;
 
  private:
   struct Behaviour {
