@@ -21,9 +21,9 @@ constexpr char kOrphan[] =
 constexpr char kHasChildren[] = "queue team has queues below it: only queues that have none place groups";
 
 // The same life of a queue for each scheduler and profile.
-class Life {
+class QueueLife {
  public:
-  explicit Life(kube::GroupProfile profile) : profile_(profile), rig_({}, profile) {
+  explicit QueueLife(kube::GroupProfile profile) : profile_(profile), rig_({}, profile) {
     MakeQueue("default", "");
     rig_.Start();
     const bool is_kai = profile == kube::GroupProfile::kKai;
@@ -69,7 +69,7 @@ TEST(QueueWarningsTest, AQueueThatPlacesNothingIsReportedOnceWhereThatLasts) {
   for (const kube::GroupProfile profile :
        {kube::GroupProfile::kCompat, kube::GroupProfile::kRich, kube::GroupProfile::kKai}) {
     SCOPED_TRACE(static_cast<int>(profile));
-    Life life(profile);
+    QueueLife life(profile);
     EXPECT_EQ(life.Problem(), kMissing);
     EXPECT_THAT(life.rig().Events(), IsEmpty()) << "the queue may be on its way";
     life.rig().Run(absl::Minutes(3));
