@@ -189,7 +189,8 @@ TEST_F(JobCommandsTest, EachViolationNamesItsFile) {
   jobs().refusal = "spec.tasks: is required\nspec.queue: is no name";
   const Ran ran = Run({"job", "submit", "-f", file});
   EXPECT_EQ(ran.exit_code, kExitBadInput);
-  EXPECT_EQ(ran.err, "error: " + file + ": spec.tasks: is required\nerror: " + file + ": spec.queue: is no name\n");
+  EXPECT_EQ(ran.err, "error: " + file + ", job a: spec.tasks: is required\nerror: " + file +
+                         ", job a: spec.queue: is no name\n");
 }
 
 // Of a command that was waited for.

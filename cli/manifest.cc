@@ -114,7 +114,8 @@ struct Object {
 void CompleteItem(const json::value& list, json::value& item) {
   if (!item.is_object()) return;
   json::object& object = item.get_object();
-  if (!object.contains("apiVersion")) object["apiVersion"] = list.at("apiVersion");
+  const json::value* const version = Find(list, "apiVersion");
+  if (version != nullptr && !object.contains("apiVersion")) object["apiVersion"] = *version;
   std::string_view kind = FindString(list, "kind");
   kind.remove_suffix(std::string_view("List").size());
   if (!object.contains("kind") && !kind.empty()) object["kind"] = kind;
@@ -122,8 +123,7 @@ void CompleteItem(const json::value& list, json::value& item) {
 
 bool IsList(const json::value& value) {
   const json::value* const items = Find(value, "items");
-  return items != nullptr && (items->is_array() || items->is_null()) && FindString(value, "kind").ends_with("List") &&
-         !FindString(value, "apiVersion").empty();
+  return items != nullptr && (items->is_array() || items->is_null()) && FindString(value, "kind").ends_with("List");
 }
 
 void AddObjects(const std::string& place, json::value value, std::vector<Object>& objects) {

@@ -225,6 +225,7 @@ void PlayDeploymentWithAMinimum(const std::string& block) {
   MakeQueue(scene, "ml-queue");
   Make(scene, ObjectsOf(block));
   const std::string group = OneGroupOf(scene, 5);
+  EXPECT_EQ(scene.At(kGroups, group, "/spec/minMember"), 3);
   EXPECT_EQ(scene.At(kGroups, group, "/spec/queue"), "ml-queue");
 }
 
