@@ -203,5 +203,43 @@ TEST_F(ReplicaTest, NoAnswerIsBroughtToTheLoopsOfWorkersThatHaveStopped) {
   EXPECT_EQ(answers, 0);
 }
 
+// A key of another slot of the same worker.
+std::string AnotherKey(uint32_t slot) {
+  for (int i = 0;; ++i) {
+    std::string key = fmt::format("ns/another-{}", i);
+    if (SlotOf(key) != slot && SlotOf(key) % 2 == slot % 2) return key;
+  }
+}
+
+TEST_F(ReplicaTest, ASlotThatClosesTakesItsOwnWritesAndKeysAndNoOthers) {
+  const std::string another = AnotherKey(slot_);
+  const auto item_of = [&](gateway::v1::Item item) {
+    if (item.has_begin()) item.mutable_begin()->set_slot(SlotOf(another));
+    if (item.has_end()) item.mutable_end()->set_slot(SlotOf(another));
+    if (item.has_state()) {
+      item.mutable_state()->set_slot(SlotOf(another));
+      item.mutable_state()->set_routing_key(another);
+    }
+    return item;
+  };
+  gateway_.Send({Assignment(1), Begin(), End(), item_of(Begin()), item_of(End())});
+  Take();
+  Write();
+  WriteForCaller();
+  context().Write(another, WriteRequest(), [this](WriteOutcome) { trace_.push_back("done of another"); });
+  Take();
+  ASSERT_EQ(gateway_.writes.size(), 3U);
+  // One batch touches both slots, and the next one closes the first before a round has recorded the keys.
+  const int64_t acknowledged = gateway_.last_ack();
+  gateway_.Send({State("a", 2000), item_of(State("b", 2001))});
+  gateway_.Send({Begin(2)});
+  time_.RunDueTasks();
+  EXPECT_EQ(gateway_.last_ack(), acknowledged + 2) << "what closed waits for no record, and the other key has its own";
+  Take();
+  for (auto& write : gateway_.writes) write.done(WriteResponse());
+  EXPECT_EQ(Take(), (Trace{"done of another", fmt::format("decide {}", another), fmt::format("act {}", another)}));
+  EXPECT_EQ(outcomes_.size(), 1U) << "a caller hears of its write all the same";
+}
+
 }  // namespace
 }  // namespace basalt::runtime

@@ -64,7 +64,7 @@ void Worker::StartStream(uint64_t stream) {
   sequence_ = 0;
   reported_ = 0;
   // The old stream's batches are told again as far as they matter; their keys stay dirty.
-  unrecorded_.clear();
+  for (auto& [id, slot] : slots_) slot.unrecorded.clear();
   unrecorded_sequences_.clear();
 }
 
@@ -194,18 +194,13 @@ void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
 }
 
 void Worker::CloseSlot(uint32_t slot) {
-  std::erase_if(writes_, [slot](const auto& write) { return write.second.slot == slot && !write.second.for_caller; });
-  for (auto it = unrecorded_.begin(); it != unrecorded_.end();) {
-    if (SlotOf(it->first) != slot) {
-      ++it;
-      continue;
-    }
-    unrecorded_sequences_.erase(unrecorded_sequences_.find(it->second));
-    it = unrecorded_.erase(it);
+  const auto closed = slots_.extract(slot);
+  for (const uint64_t write : closed.mapped().writes) writes_.erase(write);
+  for (const auto& [key, sequence] : closed.mapped().unrecorded) {
+    unrecorded_sequences_.erase(unrecorded_sequences_.find(sequence));
   }
   queue_->Drop(slot);
   tracker_.Close(slot);
-  slots_.erase(slot);
   controller_->CloseSlot(slot);
 }
 
@@ -239,9 +234,15 @@ void Worker::OnGone(uint32_t slot, const std::string& routing_key, const Gone& g
 
 void Worker::Touch(uint32_t slot, const std::string& key) {
   queue_->Add(key, slot);
-  if (!delivering_ || unrecorded_.contains(key)) return;
-  unrecorded_.emplace(key, sequence_);
+  if (!delivering_ || !slots_.at(slot).unrecorded.emplace(key, sequence_).second) return;
   unrecorded_sequences_.insert(sequence_);
+}
+
+void Worker::EndUnrecorded(const std::string& key) {
+  const auto slot = slots_.find(SlotOf(key));
+  if (slot == slots_.end()) return;
+  const auto unrecorded = slot->second.unrecorded.extract(key);
+  if (!unrecorded.empty()) unrecorded_sequences_.erase(unrecorded_sequences_.find(unrecorded.mapped()));
 }
 
 void Worker::ReportRecorded() {
@@ -271,12 +272,7 @@ void Worker::Round() {
   if (!batch.empty()) {
     if (const absl::Status status = store_.Write(batch); !status.ok()) return Fail(status);
   }
-  for (const std::string& key : keys) {
-    const auto it = unrecorded_.find(key);
-    if (it == unrecorded_.end()) continue;
-    unrecorded_sequences_.erase(unrecorded_sequences_.find(it->second));
-    unrecorded_.erase(it);
-  }
+  for (const std::string& key : keys) EndUnrecorded(key);
   // Before any write: what a write answers is not told again where the process ends between the two.
   ReportRecorded();
   for (const std::string& key : keys) {

@@ -111,7 +111,10 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
     int64_t epoch = 0;
     uint64_t generation = 0;  // New each time that the slot is opened.
     bool ready = false;
-    bool refused = false;  // The gateway says that it is not ours: passes wait a moment.
+    bool refused = false;       // The gateway says that it is not ours: passes wait a moment.
+    std::set<uint64_t> writes;  // That end with it.
+    // Keys that a batch touched and no durable write has covered since, with the first such batch.
+    std::unordered_map<std::string, int64_t> unrecorded;
   };
 
   struct PendingWrite {
@@ -147,6 +150,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   void SetReady(uint32_t slot);
   void ReportSlots();
   void Touch(uint32_t slot, const std::string& key);
+  void EndUnrecorded(const std::string& key);
   void ReportRecorded();
   void ScheduleRound();
   void Round();
@@ -185,9 +189,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   bool delivering_ = false;
   bool slots_changed_ = false;  // Since the last report: one for each delivery, not one for each slot of a snapshot.
   int64_t reported_ = 0;
-  // Keys that a batch touched and no durable write has covered since, with the first such batch.
-  std::unordered_map<std::string, int64_t> unrecorded_;
-  std::multiset<int64_t> unrecorded_sequences_;
+  std::multiset<int64_t> unrecorded_sequences_;  // Of all slots.
 
   std::map<uint64_t, PendingWrite> writes_;
   uint64_t next_write_ = 1;

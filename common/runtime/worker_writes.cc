@@ -62,6 +62,7 @@ void Worker::StartWrite(std::string_view key, gateway::v1::WriteRequest request,
   const absl::Duration timeout =
       request.timeout_ms() > 0 ? absl::Milliseconds(request.timeout_ms()) : options_.write_timeout;
   const uint64_t id = next_write_++;
+  if (!for_caller) slot->second.writes.insert(id);
   writes_.emplace(id, PendingWrite{.key = std::string(key),
                                    .slot = slot_id,
                                    .generation = slot->second.generation,
@@ -150,6 +151,7 @@ void Worker::FinishWrite(uint64_t id, WriteOutcome outcome) {
   if (it == writes_.end()) return;
   PendingWrite write = std::move(it->second);
   writes_.erase(it);
+  if (SlotLives(write)) slots_.at(write.slot).writes.erase(id);
   if (const auto counter = instruments_.writes.find(outcome.kind); counter != instruments_.writes.end()) {
     counter->second->Add();
   }
