@@ -34,9 +34,36 @@ bool IsPodWatch(std::string_view watch) { return watch.starts_with("pods/"); }
 
 bool IsFailed(const kube::v1::Pod& pod) { return pod.phase() == kube::v1::POD_PHASE_FAILED; }
 
-// Before its deletion was asked for, by its times.
-bool FailedFirst(const kube::v1::Pod& pod) {
-  return IsFailed(pod) && pod.finished_ms() != 0 && pod.finished_ms() < pod.deletion_ms();
+// By its times: before its deletion was asked for, or before Kubernetes marked it as disrupted.
+bool FailedFirst(const kube::v1::Pod& pod, int64_t mark_ms) {
+  return IsFailed(pod) && pod.finished_ms() != 0 && pod.finished_ms() < mark_ms;
+}
+
+// Moves the failure to the time of the mark, which it returns, unless their order is so already. Clocks of nodes may be
+// off, and that of the API server is right: the mark moves within its second alone.
+int64_t InOrder(bool failed_first, int64_t mark_ms, kube::v1::Pod& pod) {
+  if (FailedFirst(pod, mark_ms) == failed_first) return mark_ms;
+  if (!failed_first) {
+    pod.set_finished_ms(mark_ms);
+    return mark_ms;
+  }
+  if (mark_ms == 0) mark_ms = std::max({pod.finished_ms(), pod.creation_ms(), int64_t{1}});
+  pod.set_finished_ms(mark_ms);
+  return mark_ms + 999;
+}
+
+// `before`: the state that is known; null: none is. Where it does not tell, the failure is what the disruption did: the
+// clock of a node that was slow would tell otherwise.
+bool FailedBeforeDisruption(const kube::v1::Pod* before) {
+  if (before == nullptr || !IsFailed(*before)) return false;
+  return before->disruption_reason().empty() || FailedFirst(*before, before->disruption_ms());
+}
+
+// Where nothing was seen in between, the times count.
+bool FailedBeforeDeletion(const kube::v1::Pod* before, const kube::v1::Pod& pod) {
+  if (before == nullptr) return FailedFirst(pod, pod.deletion_ms());
+  if (before->deletion_ms() != 0) return FailedFirst(*before, before->deletion_ms());
+  return IsFailed(*before) || FailedFirst(pod, pod.deletion_ms());
 }
 
 }  // namespace
@@ -112,18 +139,24 @@ std::string Cache::UidOf(std::string_view watch_prefix, std::string_view ns, std
   return {};
 }
 
-std::optional<Object> Cache::WithFailureBeforeDeletion(ObjectId id, const Object& object) const {
+std::optional<Object> Cache::WithOrderOfMarks(ObjectId id, const Object& object) const {
   const kube::v1::Pod& pod = object.pod();
-  if (id == kNoObject || !IsFailed(pod) || pod.deletion_ms() == 0) return std::nullopt;
-  const Object known = Read(id);
-  const kube::v1::Pod& before = known.pod();
-  const bool failed_first = before.deletion_ms() != 0 ? FailedFirst(before) : FailedFirst(pod) || IsFailed(before);
-  if (failed_first == FailedFirst(pod)) return std::nullopt;
+  const bool is_disrupted = !pod.disruption_reason().empty();
+  if (!IsFailed(pod) || (pod.deletion_ms() == 0 && !is_disrupted)) return std::nullopt;
+  if (id == kNoObject && !is_disrupted) return std::nullopt;
+  const Object known = id == kNoObject ? Object() : Read(id);
+  const kube::v1::Pod* const before = id == kNoObject ? nullptr : &known.pod();
   Object corrected = object;
-  kube::v1::Pod& told = *corrected.mutable_pod();
-  if (told.finished_ms() == 0) told.set_finished_ms(told.deletion_ms());
-  told.set_deletion_ms(told.finished_ms() + (failed_first ? 1 : 0));
-  return corrected;
+  kube::v1::Pod& ordered = *corrected.mutable_pod();
+  if (is_disrupted) {
+    ordered.set_disruption_ms(InOrder(FailedBeforeDisruption(before), pod.disruption_ms(), ordered));
+  }
+  if (pod.deletion_ms() != 0) {
+    ordered.set_deletion_ms(InOrder(FailedBeforeDeletion(before, ordered), pod.deletion_ms(), ordered));
+  }
+  const bool is_same = ordered.finished_ms() == pod.finished_ms() && ordered.deletion_ms() == pod.deletion_ms() &&
+                       ordered.disruption_ms() == pod.disruption_ms();
+  return is_same ? std::nullopt : std::optional<Object>(std::move(corrected));
 }
 
 void Cache::Apply(WatchIndex watch, const Object& object) {
@@ -131,12 +164,12 @@ void Cache::Apply(WatchIndex watch, const Object& object) {
   Advance(watch, RefOf(object).resource_version);
 }
 
-bool Cache::Upsert(WatchIndex watch, const Object& object) {
-  const ObjectRef ref = RefOf(object);
+bool Cache::Upsert(WatchIndex watch, const Object& received) {
+  const ObjectRef ref = RefOf(received);
   ObjectId id = Find(watch, ref.uid);
   if (id != kNoObject && entries_[id].resource_version >= ref.resource_version) return false;
-  if (const std::optional<Object> corrected = WithFailureBeforeDeletion(id, object)) return Upsert(watch, *corrected);
-
+  const std::optional<Object> ordered = WithOrderOfMarks(id, received);
+  const Object& object = ordered ? *ordered : received;
   const std::vector<Route> routes = Routes(object, routes_);
   const std::string key = kube::ObjectKey(ref.ns, ref.name);
   const bool inserted = id == kNoObject;
@@ -293,10 +326,11 @@ void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombst
   listener_.OnState(held_back);
 }
 
-void Cache::Remove(WatchIndex watch, const Object& last) {
-  const ObjectRef ref = RefOf(last);
+void Cache::Remove(WatchIndex watch, const Object& received) {
+  const ObjectRef ref = RefOf(received);
   const ObjectId id = Find(watch, ref.uid);
-  if (const std::optional<Object> corrected = WithFailureBeforeDeletion(id, last)) return Remove(watch, *corrected);
+  const std::optional<Object> ordered = WithOrderOfMarks(id, received);
+  const Object& last = ordered ? *ordered : received;
   const bool news = id != kNoObject ? ref.resource_version >= entries_[id].resource_version
                                     : ref.resource_version > watches_[watch].resource_version;
   if (news) {

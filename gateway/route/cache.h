@@ -77,7 +77,7 @@ class Cache {
   // ---- what a watch reports ----
   void Apply(WatchIndex watch, const kube::v1::Object& object);
   // A DELETED event with the last state. An object that was not cached is told all the same, if the event is new.
-  void Remove(WatchIndex watch, const kube::v1::Object& last);
+  void Remove(WatchIndex watch, const kube::v1::Object& received);
   void Bookmark(WatchIndex watch, int64_t resource_version);
   void Replace(WatchIndex watch, const std::vector<kube::v1::Object>& objects, int64_t resource_version);
   // Absent and forbidden keep what is cached: not being allowed to look is not a deletion.
@@ -165,13 +165,14 @@ class Cache {
   ObjectId FindName(WatchIndex watch, std::string_view key) const;
   int FindWatch(std::string_view id) const;
   int WatchForWritten(const kube::v1::Object& object) const;
-  // With its times in the order that was seen (kube.proto: Pod.deletion_ms); nothing where they are.
-  std::optional<kube::v1::Object> WithFailureBeforeDeletion(ObjectId id, const kube::v1::Object& object) const;
+  // A failed pod with its times in the order that was seen (kube.proto: Pod.deletion_ms), its disruption likewise;
+  // nothing where they are.
+  std::optional<kube::v1::Object> WithOrderOfMarks(ObjectId id, const kube::v1::Object& object) const;
   // Makes room for the name of an object that is new to the cache (`id` is kNoObject) or held back: an older object
   // that has the name departs, a newer one is held back.
   void TakeName(WatchIndex watch, std::string_view key, ObjectId id, int64_t resource_version);
   // False where what is cached is as new.
-  bool Upsert(WatchIndex watch, const kube::v1::Object& object);
+  bool Upsert(WatchIndex watch, const kube::v1::Object& received);
   // Tells that routes of `id` are gone that are not among `routes`.
   void Leave(ObjectId id, WatchIndex watch, const std::vector<Route>& routes, int64_t resource_version);
   void Place(ObjectId id, const std::vector<Route>& routes);

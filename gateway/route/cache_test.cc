@@ -131,6 +131,71 @@ TEST(CacheOrderTest, WhetherAPodFailedBeforeItsDeletionStaysKnownInWhatFollows) 
   EXPECT_TRUE(failed_first(gone.pod));
 }
 
+// The eviction API, for one, marks also a pod that has failed before: whether it failed by itself is what was seen.
+TEST(CacheOrderTest, WhetherAPodFailedBeforeItsDisruptionIsWhatWasSeen) {
+  constexpr auto kRunning = kube::v1::POD_PHASE_RUNNING;
+  constexpr auto kFailed = kube::v1::POD_PHASE_FAILED;
+  const auto pod = [](int64_t rv, kube::v1::PodPhase phase, int64_t finished_ms, int64_t disruption_ms,
+                      int64_t deletion_ms = 0) {
+    kube::v1::Object object = JobPod("j", "p", rv);
+    object.mutable_pod()->set_phase(phase);
+    object.mutable_pod()->set_finished_ms(finished_ms);
+    object.mutable_pod()->set_deletion_ms(deletion_ms);
+    if (disruption_ms < 0) return object;
+    object.mutable_pod()->set_disruption_reason("EvictionByEvictionAPI");
+    object.mutable_pod()->set_disruption_ms(disruption_ms);
+    return object;
+  };
+  struct Row {
+    const char* what;
+    std::vector<kube::v1::Object> states;
+    bool failed_first;
+  };
+  const int64_t none = -1;
+  const Row rows[] = {
+      {"marked, then failed", {pod(5, kRunning, 0, 4000), pod(6, kFailed, 4000, 4000)}, false},
+      {"the same by a clock that is slow", {pod(5, kRunning, 0, 9000), pod(6, kFailed, 4000, 9000)}, false},
+      {"both at once, by a clock that is slow", {pod(5, kRunning, 0, none), pod(6, kFailed, 4000, 9000)}, false},
+      {"nothing was seen before", {pod(6, kFailed, 4000, 9000)}, false},
+      {"failed, then marked", {pod(5, kFailed, 4000, none), pod(6, kFailed, 4000, 4000)}, true},
+      {"the same by a clock that is fast", {pod(5, kFailed, 9000, none), pod(6, kFailed, 9000, 4000)}, true},
+      {"the same where neither says when", {pod(5, kFailed, 0, none), pod(6, kFailed, 0, 0)}, true},
+      {"a third state changes nothing",
+       {pod(5, kFailed, 9000, none), pod(6, kFailed, 9000, 4000), pod(7, kFailed, 9000, 4000)},
+       true},
+      {"nor does a deletion", {pod(5, kFailed, 9000, none), pod(6, kFailed, 9000, 4000, 4000)}, true},
+      {"nor one that follows",
+       {pod(5, kRunning, 0, 9000), pod(6, kFailed, 4000, 9000), pod(7, kFailed, 4000, 9000, 9000)},
+       false},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    LastGone gone;
+    Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job"}, gone};
+    for (const kube::v1::Object& state : row.states) cache.Apply(kJobPods, state);
+    const kube::v1::Pod last = cache.Read(cache.Find(kJobPods, "uid-p")).pod();
+    EXPECT_EQ(last.finished_ms() != 0 && last.finished_ms() < last.disruption_ms(), row.failed_first);
+  }
+}
+
+// A node's clock says nothing of when the API server was asked.
+TEST(CacheOrderTest, TheOrderOfAPodsTimesIsMendedByThatOfItsNode) {
+  kube::v1::Object running = JobPod("j", "p", 5);
+  running.mutable_pod()->set_phase(kube::v1::POD_PHASE_RUNNING);
+  running.mutable_pod()->set_deletion_ms(3'600'000);
+  kube::v1::Object failed = JobPod("j", "p", 6);
+  failed.mutable_pod()->set_phase(kube::v1::POD_PHASE_FAILED);
+  failed.mutable_pod()->set_finished_ms(1000);
+  failed.mutable_pod()->set_deletion_ms(3'600'000);
+  LastGone gone;
+  Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job"}, gone};
+  cache.Apply(kJobPods, running);
+  cache.Apply(kJobPods, failed);
+  const kube::v1::Pod last = cache.Read(cache.Find(kJobPods, "uid-p")).pod();
+  EXPECT_EQ(last.deletion_ms(), 3'600'000);
+  EXPECT_EQ(last.finished_ms(), 3'600'000);
+}
+
 TEST_F(CacheTest, ARelistReplacesTheContentAtOnce) {
   cache.Apply(kJobs, Job("a", 1));
   cache.Apply(kJobs, Job("b", 2));

@@ -95,6 +95,29 @@ Containers ReadContainerStatuses(Reader& reader, const Path& path, Value& value)
   return containers;
 }
 
+void ReadCondition(Reader& reader, const Path& path, Value& value, kube::v1::Pod& pod) {
+  std::string_view type;
+  std::string_view status;
+  std::string_view reason;
+  int64_t since_ms = 0;
+  reader.Members(path, value, [&](std::string_view key, Value& member) {
+    const Path at = path / key;
+    if (key == "type") {
+      type = reader.String(at, member);
+    } else if (key == "status") {
+      status = reader.String(at, member);
+    } else if (key == "reason") {
+      reason = reader.String(at, member);
+    } else if (key == "lastTransitionTime") {
+      since_ms = reader.Time(at, member);
+    }
+  });
+  if (type != "DisruptionTarget" || status != "True") return;
+  if (reason.empty()) reason = "Unknown";
+  pod.set_disruption_reason(reason.data(), reason.size());
+  pod.set_disruption_ms(since_ms);
+}
+
 void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod& pod) {
   Containers main;
   Containers init;
@@ -108,6 +131,9 @@ void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod
       pod.set_phase(phase.value_or(kube::v1::POD_PHASE_UNSPECIFIED));
     } else if (key == "reason") {
       reason = reader.String(at, member);
+    } else if (key == "conditions") {
+      reader.Elements(at, member,
+                      [&](const Path& item, Value& condition) { ReadCondition(reader, item, condition, pod); });
     } else if (key == "containerStatuses") {
       main = ReadContainerStatuses(reader, at, member);
     } else if (key == "initContainerStatuses") {

@@ -165,6 +165,33 @@ TEST(PodTest, HowAContainerEndedBeforeItsRestartIsToldApart) {
   }
 }
 
+TEST(PodTest, ADisruptionIsReadWhereItsConditionHolds) {
+  const auto condition = [](std::string_view type, std::string_view rest) {
+    return R"({"type":")" + std::string(type) + R"(",)" + std::string(rest) + "}";
+  };
+  const std::string at = R"("lastTransitionTime":"1970-01-01T00:00:04Z")";
+  struct Row {
+    std::string conditions;
+    std::string_view reason;
+    int64_t since_ms;
+  };
+  const Row rows[] = {
+      {"[]", "", 0},
+      {"null", "", 0},
+      {"[" + condition("Ready", R"("status":"True","reason":"R",)" + at) + "]", "", 0},
+      {"[" + condition("DisruptionTarget", R"("status":"False","reason":"R",)" + at) + "]", "", 0},
+      {"[" + condition("DisruptionTarget", at + R"(,"reason":"PreemptionByScheduler","status":"True")") + "," +
+           condition("Ready", R"("status":"True","reason":"R","lastTransitionTime":null)") + "]",
+       "PreemptionByScheduler", 4000},
+      {"[" + condition("DisruptionTarget", R"("status":"True","lastTransitionTime":null)") + "]", "Unknown", 0},
+  };
+  for (const Row& row : rows) {
+    const kube::v1::Pod pod = WithStatus(R"({"phase":"Failed","conditions":)" + row.conditions + "}");
+    EXPECT_EQ(pod.disruption_reason(), row.reason) << row.conditions;
+    EXPECT_EQ(pod.disruption_ms(), row.since_ms) << row.conditions;
+  }
+}
+
 // Also after a later request has cut the grace period short: Kubernetes moves both then.
 TEST(PodTest, WhenItsDeletionWasAskedForIsTheGracePeriodBeforeItsTimestamp) {
   const auto deletion_ms = [](const std::string& meta) {

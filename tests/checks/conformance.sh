@@ -38,7 +38,7 @@ want "11.2 I"{1..8} "11.1 I"{9..11} "11.4 I"{12..14} "11.5 I"{15..17}
 want "2.3 C"{1..15} "2.3 C16"{a..d} "2.3 C17" "2.4 P"{1..8} "2.5 V"{1..5} "2.6 U"{1..5} "2.7 X"{1..8}
 want "B FNV-1" "B minResources" "B quota usage" "B partition label" "B restart budget" "B final phase" \
   "B Running to Pending" "B Restarting to Pending" "B svc keys" "B conditions" "B PodGroupPending"
-want S{1..44} W{1..33} C{1..18}
+want S{1..44} W{1..34} C{1..18}
 # Of the pod group controller and the pod grouper. A letter counts the parts of a row that are proven apart.
 want "PC 13."{1..4} "PC 13."{5{a,b},{6..12}} "PC W"{1,2{a,b},{3..8},9{a,b},10,11{a,b},{12..18},19{a..c},20{a,b},21{a..d}} "PC S"{1..24}
 want "PG 14."{1,2{a,b},3,4,5{a,b},{6..8},9{a,b},{10..12},13{a,b},14,15{a,b},16,17,18{a,b},19,20{a..d},21{a..c},22,23} \

@@ -235,6 +235,28 @@ TEST_F(ExplainApiTest, WhatIsKnownOfPodsOutlivesARecordThatProvesStale) {
   Find(Explain(), Cause::KIND_PODS, "2 pods are on a node, not started: ImagePullBackOff");
 }
 
+TEST_F(ExplainApiTest, WhyKubernetesEvictedAPodIsNamed) {
+  for (const auto timeout : {absl::ZeroDuration(), absl::Minutes(10)}) {
+    const bool is_pending = timeout > absl::ZeroDuration();
+    BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", timeout));
+    rig_.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
+      pod.set_phase(kPodFailed);
+      pod.set_disruption_reason("PreemptionByScheduler");
+      pod.set_disruption_ms(NowMs() / 1000 * 1000);
+    });
+    rig_.Run(absl::Seconds(20));
+    const auto explanation = Explain();
+    if (is_pending) {
+      Find(explanation, Cause::KIND_DEADLINE, "AbortJob because of PodEvicted, PreemptionByScheduler");
+    } else {
+      EXPECT_THAT(explanation.summary(), HasSubstr("PodEvicted of pod j-t0-0, PreemptionByScheduler"));
+      Find(explanation, Cause::KIND_PODS, "j-t0-0: PreemptionByScheduler");
+    }
+    rig_.kube().DeleteJob("default/j");
+    rig_.Run(absl::Minutes(1));
+  }
+}
+
 TEST_F(ExplainApiTest, WhatIsKnownOfPodsThatHoldNamesOutlivesTheirJob) {
   BeginRunning(MakeJob("j", 1, 1));
   rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_node_name("node-1"); });

@@ -42,6 +42,8 @@ struct JobControllerOptions {
   absl::Duration counts_interval = absl::Seconds(5);  // At least this between two writes when counts alone differ.
   absl::Duration event_interval = absl::Minutes(5);   // Between two writes of one Event.
   history::Limits history_limits;
+  // A pod that fails while Kubernetes evicts it has failed, as upstream says, and is evicted once it is removed.
+  bool upstream_evictions = false;
 };
 
 class PartHost {

@@ -41,6 +41,47 @@ bool CrossedRetries(const PodChange& change, int32_t replicas, std::optional<int
   return change.task_before.restarts < limit && change.task_after.restarts >= limit;
 }
 
+bool FailedBefore(const PodFacts& facts, int64_t mark_ms) {
+  return facts.finished_ms != 0 && facts.finished_ms < mark_ms;
+}
+
+// Kubernetes says that it ends the pod. One that had failed by then is only removed.
+bool IsDisrupted(const PodFacts& facts) {
+  return !facts.disruption_reason.empty() && !FailedBefore(facts, facts.disruption_ms);
+}
+
+// W20, W34: a pod that fails because it is being evicted was evicted.
+bool FailedByEviction(const PodEntry& pod, const PodFacts& facts) {
+  if (pod.has(kPodTerminating) && !FailedBefore(facts, facts.deletion_ms)) return true;
+  return facts.reads_evictions && (IsDisrupted(facts) || facts.reason == kReasonEvicted);
+}
+
+int64_t EvictedAt(const PodFacts& facts) {
+  return facts.deletion_ms != 0 ? facts.deletion_ms : std::max(facts.finished_ms, facts.disruption_ms);
+}
+
+// Why a pod is gone every disruption tells.
+std::string_view ReasonOf(const PodFacts& facts, bool is_gone) {
+  if (IsDisrupted(facts) || (is_gone && !facts.disruption_reason.empty())) return facts.disruption_reason;
+  return is_gone && !facts.is_seen ? kReasonUnknown : std::string_view(facts.reason);
+}
+
+// `raise` as EventsOf has it.
+template <typename Raise>
+void RaiseOfEnd(const PodChange& change, const PodFacts& facts, GoneReason gone, int32_t task_replicas, Raise raise) {
+  const PodEntry& pod = change.before;
+  // W19: what succeeded is done, whoever removes it. W4: our own deletions are no evictions.
+  const bool silent = gone == GoneReason::kLeft || change.was_ours_to_delete || pod.has(kPodEvictionSeen) ||
+                      pod.phase == kube::v1::POD_PHASE_SUCCEEDED;
+  if (!silent) raise(kEventPodEvicted, facts.deletion_ms, 0);
+  // W19: one that succeeded while it was being deleted counts from now on, and may be the last of its task.
+  const bool completes = change.after.succeeded_gone && IsCompleted(change.task_after, task_replicas) &&
+                         !IsCompleted(change.task_before, task_replicas);
+  if (completes && gone == GoneReason::kDeleted && !change.was_ours_to_delete) {
+    raise(kEventTaskCompleted, facts.finished_ms, 0);
+  }
+}
+
 }  // namespace
 
 int64_t EndOfSecond(int64_t fact_ms) { return fact_ms % 1000 == 0 ? fact_ms + 1000 : fact_ms; }
@@ -65,22 +106,13 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     event.pod_uid = pod.uid;
     event.exit_code = exit_code;
     event.phase = pod.phase;
-    event.reason = facts.reason;
+    event.reason = ReasonOf(facts, gone != GoneReason::kNotGone && kind == kEventPodEvicted);
     event.time_ms = LatestTimeOf(fact_ms, now_ms);
     event.version = pod.version;
     events.push_back(std::move(event));
   };
   if (gone != GoneReason::kNotGone) {
-    // W19: what succeeded is done, whoever removes it. W4: our own deletions are no evictions.
-    const bool silent = gone == GoneReason::kLeft || change.was_ours_to_delete || pod.has(kPodEvictionSeen) ||
-                        pod.phase == kube::v1::POD_PHASE_SUCCEEDED;
-    if (!silent) raise(kEventPodEvicted, facts.deletion_ms, 0);
-    // W19: one that succeeded while it was being deleted counts from now on, and may be the last of its task.
-    const bool completes = change.after.succeeded_gone && IsCompleted(change.task_after, task_replicas) &&
-                           !IsCompleted(change.task_before, task_replicas);
-    if (completes && gone == GoneReason::kDeleted && !change.was_ours_to_delete) {
-      raise(kEventTaskCompleted, facts.finished_ms, 0);
-    }
+    RaiseOfEnd(change, facts, gone, task_replicas, raise);
     return events;
   }
   if (pod.has(kPodOutOfSync) || change.was_ours_to_delete) return events;
@@ -90,9 +122,8 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
   switch (pod.phase) {
     case kube::v1::POD_PHASE_FAILED:
       if (!changed) break;
-      // W20: a pod that fails because it is being evicted was evicted. One that had failed by then is only removed.
-      if (pod.has(kPodTerminating) && !(facts.finished_ms != 0 && facts.finished_ms < facts.deletion_ms)) {
-        raise(kEventPodEvicted, facts.deletion_ms, 0);
+      if (FailedByEviction(pod, facts)) {
+        raise(kEventPodEvicted, EvictedAt(facts), 0);
       } else {
         raise(kEventPodFailed, facts.finished_ms, pod.exit_code);
         events.back().observed = facts.finished_ms == 0;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Events in the sense of job spec 1.9, derived from recorded against observed state (3.3, 3.4 with the repairs W1, W2,
-// W5, W9, W19, W20, W25, W30, W31), and the policies that answer them (section 6). Pure.
+// W5, W9, W19, W20, W25, W30, W31, W34), and the policies that answer them (section 6). Pure.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +24,11 @@ inline constexpr std::string_view kEventTaskFailed = "TaskFailed";
 inline constexpr std::string_view kEventOutOfSync = "OutOfSync";
 inline constexpr std::string_view kEventCommandIssued = "CommandIssued";
 
+// In status.reason of a pod that its kubelet has evicted.
+inline constexpr std::string_view kReasonEvicted = "Evicted";
+// Of a pod that is gone, and of which nobody knows why.
+inline constexpr std::string_view kReasonUnknown = "reason unknown";
+
 struct JobEvent {
   std::string_view kind;
   int32_t task = -1;  // Position in spec.tasks; -1: the event has none.
@@ -33,7 +38,7 @@ struct JobEvent {
   int32_t exit_code = 0;       // Policies compare it.
   int32_t last_exit_code = 0;  // TaskFailed: of the restart that was one too many.
   uint8_t phase = 0;           // Of the pod, kube.v1.PodPhase.
-  std::string reason;          // Of the pod.
+  std::string reason;          // Of the pod, or why it was evicted.
   int64_t time_ms = 0;         // Of the fact.
   bool observed = false;       // time_ms is when it was seen: nothing in Kubernetes tells of it.
   int32_t version = -1;        // The pod's; -1: the event carries none.
@@ -46,6 +51,11 @@ struct PodFacts {
   int64_t creation_ms = 0;
   std::string reason;
   int32_t last_exit_code = 0;
+  // As kube.v1.Pod has them.
+  std::string disruption_reason;
+  int64_t disruption_ms = 0;
+  bool is_seen = true;          // False: the pod is gone, and nobody saw how it ended.
+  bool reads_evictions = true;  // False: as upstream, which takes what Kubernetes evicts and nobody deletes for failed.
 };
 
 // When a fact of that time had happened at the latest: Kubernetes cuts times to whole seconds, and nothing happens

@@ -113,6 +113,78 @@ TEST_F(EventsTest, AFailureUnderEvictionIsAnEviction) {
   EXPECT_EQ(Lose(0), List{});  // Once.
 }
 
+TEST_F(EventsTest, AFailureThatKubernetesCallsAnEvictionIsOne) {
+  struct Row {
+    const char* what;
+    PodFacts facts;
+    const char* event;
+    const char* reason;
+    int64_t time_ms;
+  };
+  const Row rows[] = {
+      {"by itself", {.finished_ms = 400, .reason = "Error"}, "PodFailed", "Error", 400},
+      {"preempted",
+       {.finished_ms = 400, .reason = "Error", .disruption_reason = "PreemptionByScheduler", .disruption_ms = 300},
+       "PodEvicted",
+       "PreemptionByScheduler",
+       400},
+      {"on a node that is lost, where no container ends",
+       {.disruption_reason = "DeletionByTaintManager", .disruption_ms = 300},
+       "PodEvicted",
+       "DeletionByTaintManager",
+       300},
+      {"by itself, and marked afterwards",
+       {.finished_ms = 400, .reason = "Error", .disruption_reason = "EvictionByEvictionAPI", .disruption_ms = 401},
+       "PodFailed",
+       "Error",
+       400},
+      {"by the kubelet of before 1.26", {.finished_ms = 400, .reason = "Evicted"}, "PodEvicted", "Evicted", 400},
+      {"the same, as upstream reads it",
+       {.finished_ms = 400, .reason = "Evicted", .reads_evictions = false},
+       "PodFailed",
+       "Evicted",
+       400},
+      {"preempted, as upstream reads it",
+       {.finished_ms = 400,
+        .reason = "Error",
+        .disruption_reason = "PreemptionByScheduler",
+        .disruption_ms = 300,
+        .reads_evictions = false},
+       "PodFailed",
+       "PreemptionByScheduler",
+       400},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    pods_ = testing::MakePodSet({{"t", 2}});
+    See(Pod(0, kRunning));
+    kube::v1::Pod pod = Pod(0, kFailed);
+    pod.set_exit_code(137);
+    const auto events = EventsOf(pods_.Apply(pod), row.facts, GoneReason::kNotGone, 0, 2, 3, 900);
+    ASSERT_EQ(Names(events), List{row.event});
+    EXPECT_EQ(events[0].reason, row.reason);
+    EXPECT_EQ(events[0].time_ms, row.time_ms);
+    EXPECT_EQ(events[0].exit_code, events[0].kind == kEventPodFailed ? 137 : 0);
+    EXPECT_TRUE(pods_.Apply(pod).after.present());
+  }
+}
+
+TEST_F(EventsTest, APodThatIsGoneWasEvictedByWhatItsLastStateSays) {
+  const std::pair<PodFacts, std::string_view> rows[] = {
+      {{.reason = "", .disruption_reason = "EvictionByEvictionAPI"}, "EvictionByEvictionAPI"},
+      {{.reason = "Error"}, "Error"},
+      {{}, ""},
+      {{.is_seen = false}, kReasonUnknown},
+      {{.disruption_reason = "PreemptionByScheduler", .is_seen = false}, "PreemptionByScheduler"},
+  };
+  for (const auto& [facts, reason] : rows) {
+    See(Pod(0, kRunning));
+    const auto events = EventsOf(pods_.Remove("j-t-0", "u0"), facts, GoneReason::kDeleted, 0, 2, 3, 900);
+    ASSERT_EQ(Names(events), List{"PodEvicted"});
+    EXPECT_EQ(events[0].reason, reason);
+  }
+}
+
 TEST_F(EventsTest, AFailureBeforeTheDeletionIsAFailureAlsoWhereBothAreSeenAtOnce) {
   See(Pod(0, kRunning));
   auto pod = Pod(0, kFailed);

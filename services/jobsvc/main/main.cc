@@ -26,6 +26,10 @@ ABSL_FLAG(std::vector<std::string>, scheduler_name, {std::string(basalt::kube::k
 ABSL_FLAG(std::vector<std::string>, namespaces, {},
           "namespaces into which jobs are submitted; empty or '*': all but kube-system, which has to be named. As the "
           "gateway has it, which refuses the others in any case");
+ABSL_FLAG(
+    bool, upstream_evictions, false,
+    "a pod that fails while Kubernetes evicts it (condition DisruptionTarget, reason Evicted) raises PodFailed, as "
+    "under upstream's controller, and not PodEvicted");
 ABSL_DECLARE_FLAG(int, workers);
 
 int main(int argc, char** argv) {
@@ -34,6 +38,7 @@ int main(int argc, char** argv) {
     const std::vector<std::string> schedulers = absl::GetFlag(FLAGS_scheduler_name);
     if (!schedulers.empty() && !schedulers.front().empty()) options.defaults.scheduler_name = schedulers.front();
     options.event_interval = absl::GetFlag(FLAGS_event_interval);
+    options.upstream_evictions = absl::GetFlag(FLAGS_upstream_evictions);
     options.history_limits.age = absl::GetFlag(FLAGS_history_age);
     options.history_limits.entries = std::max<uint32_t>(1, absl::GetFlag(FLAGS_history_entries));
     options.history_limits.bytes =

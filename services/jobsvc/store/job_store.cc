@@ -124,6 +124,15 @@ void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const
   batch.Put(Family::kPods, PodRecordKey(slot, job_key, pod), record.SerializeAsString());
 }
 
+absl::StatusOr<std::optional<storage::v1::PodRecord>> ReadPod(const kv::KvStore& store, uint32_t slot,
+                                                              std::string_view job_key, std::string_view pod) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value,
+                          store.Get(Family::kPods, PodRecordKey(slot, job_key, pod)));
+  storage::v1::PodRecord record;
+  if (!value || !Parse(*value, record)) return std::nullopt;
+  return record;
+}
+
 void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
                  kv::WriteBatch& batch) {
   batch.Put(Family::kAux, DeadlineKey(slot, job_key, deadline.pod()), deadline.SerializeAsString());

@@ -29,6 +29,9 @@ std::string SpecKey(uint32_t slot, std::string_view job_key);
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch);
 void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
             kv::WriteBatch& batch);
+// Nullopt: there is none, or it cannot be read.
+absl::StatusOr<std::optional<storage::v1::PodRecord>> ReadPod(const kv::KvStore& store, uint32_t slot,
+                                                              std::string_view job_key, std::string_view pod);
 void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
                  kv::WriteBatch& batch);
 void PutEndedPod(uint32_t slot, std::string_view job_key, const storage::v1::EndedPod& pod, kv::WriteBatch& batch);

@@ -4,16 +4,31 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "services/jobsvc/control/job_entry.h"
 #include "services/jobsvc/control/part_host.h"
+#include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {
 
 namespace {
 
-PodFacts FactsOf(const kube::v1::Pod* pod) {
-  if (pod == nullptr) return {};
-  return {pod->deletion_ms(), pod->finished_ms(), pod->creation_ms(), pod->reason(), pod->last_exit_code()};
+PodFacts FactsOf(const kube::v1::Pod& pod, const JobControllerOptions& options) {
+  return {.deletion_ms = pod.deletion_ms(),
+          .finished_ms = pod.finished_ms(),
+          .creation_ms = pod.creation_ms(),
+          .reason = pod.reason(),
+          .last_exit_code = pod.last_exit_code(),
+          .disruption_reason = pod.disruption_reason(),
+          .disruption_ms = pod.disruption_ms(),
+          .reads_evictions = !options.upstream_evictions};
+}
+
+// Why Kubernetes was about to end the pod, which is gone without a last state; empty: nothing tells.
+std::string RecordedDisruption(const JobEntry& entry, std::string_view name, PartHost& host) {
+  const auto record = ReadPod(host.context().store(), entry.slot, entry.key, name);
+  if (!record.ok()) host.context().Fail(record.status());
+  return record.ok() && *record ? (*record)->disruption_reason() : std::string();
 }
 
 }  // namespace
@@ -116,6 +131,8 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   };
   const PodEntry* known = entry.pods.Find(name);
   const bool was_known = known != nullptr && known->uid == observed.uid;
+  PodFacts facts = state != nullptr ? FactsOf(*state, host.options()) : PodFacts{.is_seen = false};
+  if (state == nullptr && was_known) facts.disruption_reason = RecordedDisruption(entry, name, host);
   // Another pod has the name by now, or has done the work of no older version: the end of this one is answered, and
   // leaves the other, or its work, and the record as they are.
   std::optional<PodEntry> successor;
@@ -129,7 +146,7 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
     PodChange change = entry.pods.Apply(*state);
     // The counts of the task go on without this pod.
     if (successor) change.task_before = change.task_after = {};
-    derive(change, FactsOf(state), GoneReason::kNotGone);
+    derive(change, facts, GoneReason::kNotGone);
     if (was_evicted) {  // W20: once, not again when it is gone.
       entry.pods.AddFlag(name, kPodEvictionSeen);
       change.after.flags |= kPodEvictionSeen;
@@ -142,7 +159,7 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   }
   if (!is_gone) return;
   const PodChange change = entry.pods.Remove(name, observed.uid);
-  if (was_known) derive(change, FactsOf(state), observed.gone);
+  if (was_known) derive(change, facts, observed.gone);
   if (successor) {
     if (change.before.present()) entry.pods.PutBack(name, *successor);
   } else {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,7 +23,7 @@ using kube::v1::POD_PHASE_SUCCEEDED;
 
 class PodChangesTest : public PartTest {
  protected:
-  PodChangesTest() { Begin(); }
+  explicit PodChangesTest(JobControllerOptions options = {}) : PartTest(std::move(options)) { Begin(); }
 
   // Task w of two pods, of which a failed one aborts the job.
   void Begin() {
@@ -60,12 +61,30 @@ class PodChangesTest : public PartTest {
     last.mutable_pod()->set_resource_version(++last_version_);
     job.pod_changes.ObserveEnd({.reason = runtime::Gone::Reason::kDeleted, .uid = uid, .name = "j-w-0", .last = &last});
   }
+  // Kubernetes ends the pod, or is about to.
+  void ObserveDisrupted(const std::string& uid, kube::v1::PodPhase phase, int64_t deletion_ms = 0) {
+    kube::v1::Pod pod = MakePod("j-w-0", uid, phase);
+    pod.set_resource_version(++last_version_);
+    pod.set_deletion_ms(deletion_ms);
+    pod.set_disruption_reason("PreemptionByScheduler");
+    pod.set_disruption_ms(1000);
+    job.pod_changes.Observe(std::move(pod));
+  }
+  // A process that starts on the same disk.
+  void StartAgain() {
+    job.pods.Reset("j", kJobUid);
+    ASSERT_TRUE(ForEachPod(context.store(), job.slot, job.key, [&](std::string_view name, const auto& record) {
+                  job.pods.Restore(name, record);
+                }).ok());
+    job.pods.SetTasks({{"w", 2}});
+  }
   // The kinds of the events, each with the UID of its pod.
   std::vector<std::string> Apply() {
     kv::WriteBatch batch;
     std::vector<std::string> kinds;
     for (const JobEvent& event : job.pod_changes.Apply(job, host, batch)) {
       kinds.push_back(fmt::format("{} {}", event.kind, event.pod_uid));
+      last_reason_ = event.reason;
     }
     EXPECT_TRUE(context.store().Write(batch).ok());
     return kinds;
@@ -79,9 +98,74 @@ class PodChangesTest : public PartTest {
     return uid;
   }
 
+  std::string last_reason_;  // Of the last event.
+
  private:
   int64_t last_version_ = 0;
 };
+
+// W34.
+TEST_F(PodChangesTest, AnEvictionIsOneWhateverOfItIsSeen) {
+  using Steps = std::function<void()>;
+  const auto fails = [this] { ObserveDisrupted("a", POD_PHASE_FAILED); };
+  const auto goes = [this] { ObserveEnd("a"); };
+  const std::string preempted = "PreemptionByScheduler";
+  struct Case {
+    const char* what;
+    std::vector<Steps> passes;
+    std::string reason;
+  };
+  const Case cases[] = {
+      {"it fails and is removed", {fails, goes}, preempted},
+      {"both in one pass", {[&] { fails(), goes(); }}, preempted},
+      {"with a restart in between", {fails, [this] { StartAgain(); }, goes}, preempted},
+      {"it is deleted before it fails",
+       {[this] { ObserveDisrupted("a", POD_PHASE_RUNNING, 2000); },
+        [this] { ObserveDisrupted("a", POD_PHASE_FAILED, 2000); }, goes},
+       preempted},
+      {"its end is not seen",
+       {[this] { ObserveDisrupted("a", POD_PHASE_RUNNING); }, [this] { StartAgain(); }, goes},
+       preempted},
+      {"nothing is seen",
+       {[this] { Observe("a", POD_PHASE_RUNNING); }, [this] { StartAgain(); }, goes},
+       std::string(kReasonUnknown)},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    Begin();
+    Observe("a", POD_PHASE_RUNNING);
+    Apply();
+    std::vector<std::string> events;
+    for (const Steps& pass : test.passes) {
+      pass();
+      for (const std::string& event : Apply()) events.push_back(event);
+    }
+    EXPECT_EQ(events, std::vector<std::string>{"PodEvicted a"});
+    EXPECT_EQ(last_reason_, test.reason);
+    kv::WriteBatch batch;
+    job.pod_records.DropAll(job, batch);
+    ASSERT_TRUE(context.store().Write(batch).ok());
+  }
+}
+
+class UpstreamsEvictionsTest : public PodChangesTest {
+ protected:
+  static JobControllerOptions AsUpstream() {
+    JobControllerOptions options;
+    options.upstream_evictions = true;
+    return options;
+  }
+  UpstreamsEvictionsTest() : PodChangesTest(AsUpstream()) {}
+};
+
+TEST_F(UpstreamsEvictionsTest, APodThatKubernetesEndsFailsAndIsEvictedOnceItIsRemoved) {
+  Observe("a", POD_PHASE_RUNNING);
+  Apply();
+  ObserveDisrupted("a", POD_PHASE_FAILED);
+  EXPECT_EQ(Apply(), std::vector<std::string>{"PodFailed a"});
+  ObserveEnd("a");
+  EXPECT_EQ(Apply(), std::vector<std::string>{"PodEvicted a"});
+}
 
 TEST_F(PodChangesTest, AreTakenInTheOrderOfObservation) {
   struct Step {

@@ -24,6 +24,12 @@ TEST_F(PodFromRecordTest, ARecordTellsOfThePodWhatWasObserved) {
       {"the job's", [](kube::v1::Pod&) {}, true},
       {"labelled", [](kube::v1::Pod& pod) { pod.set_job_uid_label(kJobUid); }, true},
       {"being deleted", [](kube::v1::Pod& pod) { pod.set_deletion_ms(3000); }, true},
+      {"disrupted",
+       [](kube::v1::Pod& pod) {
+         pod.set_disruption_reason("PreemptionByScheduler");
+         pod.set_disruption_ms(1500);
+       },
+       true},
       {"marked", [](kube::v1::Pod& pod) { pod.set_out_of_sync(true); }, true},
       {"not ready", [](kube::v1::Pod& pod) { pod.set_all_ready(false); }, true},
       {"of another owner",

@@ -49,6 +49,8 @@ kube::v1::Pod PodFromRecord(std::string_view name, const JobEntry& entry, const 
   pod.set_exit_code(record.exit_code());
   pod.set_finished_ms(record.finished_ms());
   pod.set_reason(record.reason());
+  pod.set_disruption_reason(record.disruption_reason());
+  pod.set_disruption_ms(record.disruption_ms());
   return pod;
 }
 
@@ -82,6 +84,8 @@ void PodRecords::Store(const JobEntry& entry, const PodChange& change, const kub
     record.set_reason(pod->reason());
     record.set_task_name(pod->task());
     record.set_deletion_ms(pod->deletion_ms());
+    record.set_disruption_reason(pod->disruption_reason());
+    record.set_disruption_ms(pod->disruption_ms());
   }
   PutPod(entry.slot, entry.key, change.name, record, batch);
 }

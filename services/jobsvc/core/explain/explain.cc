@@ -140,7 +140,8 @@ void ExplainDeadlines(Explaining& telling) {
     if (!StillHolds(*deadline, in.effects.pods)) continue;
     Cause& cause =
         telling.Add(Cause::KIND_DEADLINE, deadline->subject(),
-                    fmt::format("{} because of {} ({})", deadline->action(), deadline->event(), deadline->rule()));
+                    fmt::format("{} because of {}{}{} ({})", deadline->action(), deadline->event(),
+                                deadline->reason().empty() ? "" : ", ", deadline->reason(), deadline->rule()));
     SetSince(deadline->time_ms(), cause);
     SetUntil(deadline->due_ms(), cause);
   }

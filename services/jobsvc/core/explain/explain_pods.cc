@@ -63,7 +63,15 @@ void PodSurvey::LookAtFailed(std::string_view name, const storage::v1::PodRecord
   if (!place.indexed()) return;
   FailedPods& pods = failed_[place.task];
   if (pods.count++ > 0 && !EndedBefore(record.finished_ms(), pods.finished_ms)) return;
-  pods = {place.task, pods.count, std::string(name), record.finished_ms(), record.exit_code(), record.reason()};
+  // What Kubernetes has ended beforehand did not fail by itself.
+  const bool is_disrupted = !record.disruption_reason().empty() &&
+                            (record.finished_ms() == 0 || record.finished_ms() >= record.disruption_ms());
+  pods = {.task = place.task,
+          .count = pods.count,
+          .first = std::string(name),
+          .finished_ms = record.finished_ms(),
+          .exit_code = record.exit_code(),
+          .reason = is_disrupted ? record.disruption_reason() : record.reason()};
 }
 
 bool PodSurvey::NeverFinishes(std::string_view pod) const {

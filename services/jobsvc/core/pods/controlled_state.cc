@@ -72,6 +72,7 @@ storage::v1::PendingAction ReadDeadline(const json::value& value) {
   deadline.set_due_ms(FindInt(value, "due"));
   deadline.set_timeout_ms(deadline.due_ms() - deadline.time_ms());
   deadline.set_observed(FindInt(value, "observed") != 0);
+  deadline.set_reason(std::string(FindString(value, "reason")));
   return deadline;
 }
 
@@ -94,6 +95,7 @@ json::object WriteDeadline(const storage::v1::PendingAction& deadline) {
   value["time"] = deadline.time_ms();
   value["due"] = deadline.due_ms();
   if (deadline.observed()) value["observed"] = 1;
+  if (!deadline.reason().empty()) value["reason"] = deadline.reason();
   return value;
 }
 

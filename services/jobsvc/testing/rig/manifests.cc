@@ -160,6 +160,12 @@ json::object PodStatusJson(const kube::v1::Pod& pod) {
   json::object status{{"phase", kube::PodPhaseName(pod.phase())},
                       {"containerStatuses", json::array{std::move(container)}}};
   status["reason"] = pod.reason().empty() ? json::value() : json::value(pod.reason());
+  if (!pod.disruption_reason().empty()) {
+    status["conditions"] = json::array{json::object{{"type", "DisruptionTarget"},
+                                                    {"status", "True"},
+                                                    {"reason", pod.disruption_reason()},
+                                                    {"lastTransitionTime", kube::FormatTime(pod.disruption_ms())}}};
+  }
   return status;
 }
 

@@ -1,0 +1,124 @@
+// Pods that Kubernetes ends: preempted, on a node that is lost, evicted by the kubelet or the API (W34).
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/slots.h"
+#include "services/jobsvc/store/history_store.h"
+#include "services/jobsvc/testing/rig/job_rig.h"
+
+namespace basalt::jobsvc::testing {
+namespace {
+
+constexpr char kPod[] = "default/j-t0-1";
+
+class EvictionTest : public ::testing::TestWithParam<absl::Duration> {
+ protected:
+  // A failure would abort the job.
+  void Begin() {
+    rig_ = std::make_unique<JobRig>();
+    kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob");
+    job = WithPolicy(std::move(job), "PodEvicted", "RestartJob", GetParam());
+    job.mutable_spec()->set_min_available(1);
+    rig_->StartRunning(std::move(job));
+  }
+  void Preempt() {
+    uid_ = rig_->kube().pods().at(kPod).uid();
+    rig_->kube().EditPod(kPod, [&](kube::v1::Pod& pod) {
+      pod.set_phase(kPodFailed);
+      pod.set_exit_code(137);
+      pod.set_finished_ms(absl::ToUnixMillis(rig_->time().Now()) / 1000 * 1000);
+      pod.set_disruption_reason("PreemptionByScheduler");
+      pod.set_disruption_ms(pod.finished_ms());
+    });
+  }
+  // Unless the restart has done so.
+  void Remove() {
+    const auto pod = rig_->kube().pods().find(kPod);
+    if (pod != rig_->kube().pods().end() && pod->second.uid() == uid_) rig_->kube().RemovePod(kPod);
+  }
+  void BeAway(const std::function<void()>& meanwhile, bool loses_disk) {
+    rig_->Kill();
+    if (loses_disk) rig_->LoseDisk();
+    meanwhile();
+    rig_->Start();
+    rig_->Run(absl::Seconds(1));
+  }
+  void ExpectOneRestart() {
+    rig_->Run(absl::Minutes(2));
+    EXPECT_EQ(rig_->kube().job("default/j").status().version(), 1);
+    EXPECT_EQ(rig_->kube().job("default/j").status().retry_count(), 1);
+  }
+  void ExpectOneRestart(const std::string& reason) {
+    ExpectOneRestart();
+    const kube::v1::Job& job = rig_->kube().job("default/j");
+    std::vector<std::string> reasons;
+    const auto history = HistoryStore(rig_->store()).Read(SlotOf("default/j"), job.meta().uid());
+    ASSERT_TRUE(history.ok());
+    for (const storage::v1::HistoryRecord& entry : *history) {
+      if (entry.event() == "PodEvicted" && entry.version() == 1) reasons.push_back(entry.pod_reason());
+    }
+    EXPECT_EQ(reasons, std::vector<std::string>{reason});
+  }
+
+  std::unique_ptr<JobRig> rig_;
+  std::string uid_;  // Of the pod that was preempted.
+};
+
+TEST_P(EvictionTest, IsAnsweredOnceWhetherItIsSeenToFailOrToGo) {
+  for (const bool is_removed : {false, true}) {
+    SCOPED_TRACE(is_removed);
+    Begin();
+    Preempt();
+    rig_->Run(absl::Seconds(1));
+    if (is_removed) Remove();
+    ExpectOneRestart("PreemptionByScheduler");
+  }
+}
+
+TEST_P(EvictionTest, IsAnsweredOnceWhereJobsvcIsAwayMeanwhile) {
+  for (const bool loses_disk : {false, true}) {
+    SCOPED_TRACE(loses_disk);
+    Begin();
+    BeAway([this] { Preempt(); }, loses_disk);
+    ExpectOneRestart("PreemptionByScheduler");
+  }
+}
+
+TEST_P(EvictionTest, IsAnsweredOnceWhereJobsvcIsAwayBetweenFailureAndRemoval) {
+  for (const bool loses_disk : {false, true}) {
+    SCOPED_TRACE(loses_disk);
+    Begin();
+    Preempt();
+    rig_->Run(absl::Seconds(1));
+    BeAway([this] { Remove(); }, loses_disk);
+    // With the disk goes the history of what was done.
+    if (loses_disk && GetParam() == absl::ZeroDuration()) {
+      ExpectOneRestart();
+    } else {
+      ExpectOneRestart("PreemptionByScheduler");
+    }
+  }
+}
+
+TEST_P(EvictionTest, IsWhatBecameOfAPodThatFailedAndWentWhileNobodyLooked) {
+  Begin();
+  BeAway(
+      [this] {
+        Preempt();
+        Remove();
+      },
+      /*loses_disk=*/false);
+  ExpectOneRestart(std::string(kReasonUnknown));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, EvictionTest, ::testing::Values(absl::ZeroDuration(), absl::Seconds(30)),
+                         [](const auto& row) {
+                           return row.param == absl::ZeroDuration() ? "AtOnce" : "AfterATimeout";
+                         });
+
+}  // namespace
+}  // namespace basalt::jobsvc::testing
