@@ -41,6 +41,17 @@ bool CrossedRetries(const PodChange& change, int32_t replicas, std::optional<int
   return change.task_before.restarts < limit && change.task_after.restarts >= limit;
 }
 
+// A kubelet reports the end of a container within seconds. Where it takes longer, its clock is off or it was cut off,
+// and who reads its time later would take that for the truth.
+constexpr int64_t kReportMs = 10'000;
+
+// When that was which the clock of a node dates, where it cannot have been before `earliest_ms`. A clock that says so
+// is wrong, and what it says worth nothing: no timeout is over before it began.
+int64_t TimeByNode(int64_t fact_ms, int64_t earliest_ms, int64_t now_ms) {
+  const int64_t latest_ms = LatestTimeOf(fact_ms, now_ms);
+  return latest_ms < earliest_ms ? now_ms : latest_ms;
+}
+
 bool FailedBefore(const PodFacts& facts, int64_t mark_ms) {
   return facts.finished_ms != 0 && facts.finished_ms < mark_ms;
 }
@@ -107,7 +118,8 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     event.exit_code = exit_code;
     event.phase = pod.phase;
     event.reason = ReasonOf(facts, gone != GoneReason::kNotGone && kind == kEventPodEvicted);
-    event.time_ms = LatestTimeOf(fact_ms, now_ms);
+    event.told_ms = LatestTimeOf(fact_ms, now_ms);
+    event.time_ms = TimeByNode(fact_ms, facts.creation_ms, now_ms);
     event.version = pod.version;
     events.push_back(std::move(event));
   };
@@ -116,6 +128,11 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     return events;
   }
   if (pod.has(kPodOutOfSync) || change.was_ours_to_delete) return events;
+  const auto date_by_node = [&](int64_t fact_ms) {
+    JobEvent& event = events.back();
+    event.time_ms = TimeByNode(fact_ms, std::max(facts.creation_ms, facts.alive_ms), now_ms);
+    event.observed = fact_ms == 0 || event.time_ms - event.told_ms > kReportMs;
+  };
   const bool same = change.before.present() && change.before.uid == pod.uid;
   const uint8_t old_phase = same ? change.before.phase : 0;
   const bool changed = old_phase != pod.phase;
@@ -124,14 +141,16 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
       if (!changed) break;
       if (FailedByEviction(pod, facts)) {
         raise(kEventPodEvicted, EvictedAt(facts), 0);
+        if (facts.deletion_ms == 0) date_by_node(EvictedAt(facts));
       } else {
         raise(kEventPodFailed, facts.finished_ms, pod.exit_code);
-        events.back().observed = facts.finished_ms == 0;
+        date_by_node(facts.finished_ms);
       }
       break;
     case kube::v1::POD_PHASE_SUCCEEDED:
       if (changed && IsCompleted(change.task_after, task_replicas)) {
         raise(kEventTaskCompleted, facts.finished_ms, 0);
+        date_by_node(facts.finished_ms);
       }
       break;
     case kube::v1::POD_PHASE_RUNNING:
@@ -153,7 +172,8 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
 }
 
 bool Earlier(const JobEvent& a, const JobEvent& b) {
-  return std::tie(a.time_ms, a.task, a.index, a.pod_uid) < std::tie(b.time_ms, b.task, b.index, b.pod_uid);
+  return std::tie(a.told_ms, a.time_ms, a.task, a.index, a.pod_uid) <
+         std::tie(b.told_ms, b.time_ms, b.task, b.index, b.pod_uid);
 }
 
 PolicyMatch ApplyPolicies(const kube::v1::JobSpec& spec, const JobEvent& event) {

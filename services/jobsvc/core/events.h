@@ -39,7 +39,8 @@ struct JobEvent {
   int32_t last_exit_code = 0;  // TaskFailed: of the restart that was one too many.
   uint8_t phase = 0;           // Of the pod, kube.v1.PodPhase.
   std::string reason;          // Of the pod, or why it was evicted.
-  int64_t time_ms = 0;         // Of the fact.
+  int64_t time_ms = 0;         // When the fact was: from there a timeout counts.
+  int64_t told_ms = 0;         // As the fact itself says, by whatever clock. Orders the events of one pass.
   bool observed = false;       // time_ms is when it was seen: nothing in Kubernetes tells of it.
   int32_t version = -1;        // The pod's; -1: the event carries none.
 };
@@ -51,6 +52,7 @@ struct PodFacts {
   int64_t creation_ms = 0;
   std::string reason;
   int32_t last_exit_code = 0;
+  int64_t alive_ms = 0;  // When the pod was last known to be alive; 0: nobody knows.
   // As kube.v1.Pod has them.
   std::string disruption_reason;
   int64_t disruption_ms = 0;
@@ -71,7 +73,7 @@ enum class GoneReason { kNotGone, kDeleted, kLeft };
 std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, GoneReason gone, int32_t status_version,
                                int32_t task_replicas, std::optional<int32_t> task_max_retry, int64_t now_ms);
 
-// (time of the fact, task, index, UID): the order in which events of one pass are judged.
+// (what the fact says of its time, task, index, UID): the order in which events of one pass are judged.
 bool Earlier(const JobEvent& a, const JobEvent& b);
 
 // The answer of the policies. `action` empty: SyncJob.

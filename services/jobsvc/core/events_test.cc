@@ -57,6 +57,42 @@ TEST_F(EventsTest, AFactIsAtTheEndOfItsSecondOrWhenItIsSeen) {
   EXPECT_EQ(LatestTimeOf(0, 9000), 9000) << "nobody knows";
 }
 
+// A node's clock is no clock of ours.
+TEST_F(EventsTest, AnEndIsNeverBeforeThePodWasMadeOrWasLastKnownToBeAlive) {
+  struct Row {
+    const char* what;
+    int64_t finished_ms;
+    int64_t creation_ms;
+    int64_t alive_ms;
+    int64_t time_ms;
+    bool observed;
+  };
+  constexpr int64_t kNow = 100'500;
+  const Row rows[] = {
+      {"nobody looked, and the time can be", 50'000, 10'000, 40'000, 51'000, false},
+      {"within the second in which it was alive", 50'000, 10'000, 50'900, 51'000, false},
+      {"before it was made", 5'000, 10'000, 0, kNow, true},
+      {"before it was last known to be alive", 50'000, 10'000, 60'000, kNow, true},
+      {"under our eyes, and reported a moment later", 97'000, 10'000, kNow, kNow, false},
+      {"under our eyes, by a clock that is slow", 50'000, 10'000, kNow, kNow, true},
+      {"under our eyes, by a clock that is fast", 200'000, 10'000, kNow, kNow, false},
+      {"no container says when", 0, 10'000, 40'000, kNow, true},
+  };
+  for (const Row& row : rows) {
+    for (const auto phase : {kFailed, kSucceeded}) {
+      SCOPED_TRACE(row.what);
+      pods_ = testing::MakePodSet({{"t", 1}});
+      See(Pod(0, kRunning));
+      const PodFacts facts{.finished_ms = row.finished_ms, .creation_ms = row.creation_ms, .alive_ms = row.alive_ms};
+      const auto events = EventsOf(pods_.Apply(Pod(0, phase)), facts, GoneReason::kNotGone, 0, 1, 3, kNow);
+      ASSERT_EQ(Names(events), List{phase == kFailed ? "PodFailed" : "TaskCompleted"});
+      EXPECT_EQ(events[0].time_ms, row.time_ms);
+      EXPECT_EQ(events[0].told_ms, LatestTimeOf(row.finished_ms, kNow));
+      EXPECT_EQ(events[0].observed, row.observed);
+    }
+  }
+}
+
 TEST_F(EventsTest, ATaskIsCompletedWhenItsLastPodSucceeds) {
   EXPECT_EQ(See(Pod(0, kSucceeded)), List{});
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{"TaskCompleted"});
@@ -341,10 +377,10 @@ TEST(PoliciesTest, ExitCodesAndTheWildcardMatchInOrder) {
 TEST(PoliciesTest, EventsAreJudgedInTheOrderOfTheFacts) {
   JobEvent a = Event(kEventPodFailed);
   JobEvent b = a;
-  a.time_ms = 1;
-  b.time_ms = 2;
+  a.told_ms = 1;
+  b.told_ms = 2;
   EXPECT_TRUE(Earlier(a, b));
-  b.time_ms = 1;
+  b.told_ms = 1;
   b.index = 1;
   a.index = 0;
   EXPECT_TRUE(Earlier(a, b));

@@ -178,6 +178,31 @@ TEST_F(DeadlineFactsTest, AClockOfANodeThatIsFastDoesNotPutOffADeadline) {
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
 }
 
+TEST_F(DeadlineFactsTest, AClockOfANodeThatIsSlowEndsNoTimeoutBeforeItBegan) {
+  for (const auto back : {absl::Seconds(20), absl::Hours(1)}) {
+    for (const bool starts_again : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}, {}", absl::FormatDuration(back), starts_again));
+      JobRig rig;
+      rig.StartRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(20)));
+      rig.Run(absl::Hours(3));
+      rig.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
+        pod.set_phase(kPodFailed);
+        pod.set_finished_ms(absl::ToUnixMillis(rig.time().Now() - back));
+      });
+      rig.Run(absl::Seconds(5));
+      if (starts_again) {
+        rig.Kill();
+        rig.LoseDisk();
+        rig.Start();
+      }
+      rig.Run(absl::Milliseconds(14'900));
+      EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
+      rig.Run(absl::Seconds(1));
+      EXPECT_EQ(rig.PhaseOf("default/j"), kAborted);
+    }
+  }
+}
+
 // Nobody was here while the pod ran and succeeded: what it waited for as a pending one is over.
 TEST_F(DeadlineFactsTest, WhatFollowsTheEndOfATaskIsNotTakenForWhatAPendingPodAwaits) {
   kube::v1::Job job = MakeJob("j", 2, 1);

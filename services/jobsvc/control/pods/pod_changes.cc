@@ -24,6 +24,9 @@ PodFacts FactsOf(const kube::v1::Pod& pod, const JobControllerOptions& options) 
           .reads_evictions = !options.upstream_evictions};
 }
 
+// The API server's clock is known to within a second.
+int64_t AliveByRecord(int64_t seen_ms) { return std::max<int64_t>(seen_ms - 1000, 0); }
+
 // Why Kubernetes was about to end the pod, which is gone without a last state; empty: nothing tells.
 std::string RecordedDisruption(const JobEntry& entry, std::string_view name, PartHost& host) {
   const auto record = ReadPod(host.context().store(), entry.slot, entry.key, name);
@@ -90,15 +93,18 @@ std::vector<PodChanges::ByName::iterator> PodChanges::InOrder() {
 
 std::vector<JobEvent> PodChanges::Apply(JobEntry& entry, PartHost& host, kv::WriteBatch& batch) {
   std::vector<JobEvent> events;
+  // One moment for all that a pass makes of them: what happened together is due together.
+  const int64_t now_ms = absl::ToUnixMillis(host.Now());
   for (const ByName::iterator it : InOrder()) {
-    for (const Change& change : it->second) ApplyOne(entry, it->first, change, events, host, batch);
+    for (const Change& change : it->second) ApplyOne(entry, it->first, change, now_ms, events, host, batch);
     entry.pod_writes.EndHold(it->first);
   }
+  watches_ = true;
   changes_.clear();
   return events;
 }
 
-void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change& observed,
+void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change& observed, int64_t now_ms,
                           std::vector<JobEvent>& events, PartHost& host, kv::WriteBatch& batch) {
   PodRecords& records = entry.pod_records;
   const kube::v1::Pod* const state = observed.state ? &*observed.state : nullptr;
@@ -110,7 +116,6 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
     return;
   }
   const int32_t version = entry.job->status().version();
-  const int64_t now_ms = absl::ToUnixMillis(host.Now());
   // By a replica whose disk this is not, or by this one before it lost what it wrote.
   const std::vector<std::string>& known_answered = entry.persisted.answered;
   const bool was_answered =
@@ -133,6 +138,7 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   const bool was_known = known != nullptr && known->uid == observed.uid;
   PodFacts facts = state != nullptr ? FactsOf(*state, host.options()) : PodFacts{.is_seen = false};
   if (state == nullptr && was_known) facts.disruption_reason = RecordedDisruption(entry, name, host);
+  if (was_known && !known->terminal()) facts.alive_ms = watches_ ? now_ms : AliveByRecord(known->seen_ms);
   // Another pod has the name by now, or has done the work of no older version: the end of this one is answered, and
   // leaves the other, or its work, and the record as they are.
   std::optional<PodEntry> successor;

@@ -52,10 +52,11 @@ class PodChanges {
   using ByName = std::map<std::string, std::vector<Change>>;
 
   std::vector<ByName::iterator> InOrder();
-  static void ApplyOne(JobEntry& entry, const std::string& name, const Change& change, std::vector<JobEvent>& events,
-                       PartHost& host, kv::WriteBatch& batch);
+  void ApplyOne(JobEntry& entry, const std::string& name, const Change& change, int64_t now_ms,
+                std::vector<JobEvent>& events, PartHost& host, kv::WriteBatch& batch);
 
   ByName changes_;
+  bool watches_ = false;  // A pass has looked at the pods that there were: they live until something else is observed.
 };
 
 }  // namespace basalt::jobsvc

@@ -77,6 +77,7 @@ class PodChangesTest : public PartTest {
                   job.pods.Restore(name, record);
                 }).ok());
     job.pods.SetTasks({{"w", 2}});
+    job.pod_changes = {};
   }
   // The kinds of the events, each with the UID of its pod.
   std::vector<std::string> Apply() {
@@ -103,6 +104,63 @@ class PodChangesTest : public PartTest {
  private:
   int64_t last_version_ = 0;
 };
+
+TEST_F(PodChangesTest, ThePodsOfOnePassHaveOneMoment) {
+  class TickingContext : public runtime::testing::ScriptedContext {
+   public:
+    absl::Time ApiNow() const override { return ScriptedContext::ApiNow() + absl::Milliseconds(50) * ++looks_; }
+
+   private:
+    mutable int looks_ = 0;
+  };
+  TickingContext ticking;
+  PartHost ticking_host(ticking, keys, metrics, {});
+  for (const char* name : {"j-w-0", "j-w-1"}) {
+    kube::v1::Pod pod = MakePod(name, name, kube::v1::POD_PHASE_PENDING);
+    pod.set_resource_version(1);
+    job.pod_changes.Observe(std::move(pod));
+  }
+  kv::WriteBatch batch;
+  const std::vector<JobEvent> events = job.pod_changes.Apply(job, ticking_host, batch);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].time_ms, events[1].time_ms);
+}
+
+TEST_F(PodChangesTest, AnEndCountsFromWhenThePodWasLastKnownToBeAlive) {
+  struct Case {
+    const char* what;
+    bool restarts;              // A process that starts after the pod has ended.
+    absl::Duration after_seen;  // Its end after it was seen to run, by the clock of its node.
+    bool is_believed;
+  };
+  const Case cases[] = {
+      {"under the eyes of this process", false, absl::Minutes(2), false},
+      {"while nobody looked", true, absl::Minutes(2), true},
+      {"while nobody looked, before it was seen to run", true, -absl::Minutes(2), false},
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(test.what);
+    Begin();
+    Observe("a", POD_PHASE_RUNNING);
+    Apply();
+    const absl::Time seen = host.Now();
+    context.Advance(absl::Minutes(5));
+    if (test.restarts) StartAgain();
+    kube::v1::Pod pod = MakePod("j-w-0", "a", POD_PHASE_FAILED);
+    pod.set_resource_version(100);
+    pod.set_finished_ms(absl::ToUnixMillis(seen + test.after_seen) / 1000 * 1000);
+    job.pod_changes.Observe(std::move(pod));
+    kv::WriteBatch batch;
+    const std::vector<JobEvent> events = job.pod_changes.Apply(job, host, batch);
+    ASSERT_EQ(events.size(), 1U);
+    const absl::Time time = absl::FromUnixMillis(events[0].time_ms);
+    EXPECT_EQ(time, test.is_believed ? seen + test.after_seen + absl::Seconds(1) : host.Now());
+    EXPECT_EQ(events[0].observed, !test.is_believed);
+    kv::WriteBatch end;
+    job.pod_records.DropAll(job, end);
+    ASSERT_TRUE(context.store().Write(end).ok());
+  }
+}
 
 // W34.
 TEST_F(PodChangesTest, AnEvictionIsOneWhateverOfItIsSeen) {

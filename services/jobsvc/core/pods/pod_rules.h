@@ -29,6 +29,7 @@ enum PodFlag : uint16_t {
 struct PodEntry {
   std::string uid;  // Empty: no pod.
   int64_t resource_version = 0;
+  int64_t seen_ms = 0;  // When a process before this one recorded the state; 0: this one has seen it.
   int32_t version = 0;
   int32_t restarts = 0;
   int32_t exit_code = 0;

@@ -250,6 +250,7 @@ void PodSet::Restore(std::string_view name, const storage::v1::PodRecord& record
   PodEntry& entry = other.entry;
   entry.uid = record.uid();
   entry.resource_version = record.resource_version();
+  entry.seen_ms = record.seen_ms();
   entry.version = record.version();
   entry.restarts = record.restarts();
   entry.exit_code = record.exit_code();
@@ -302,6 +303,7 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   }
   slot->uid = pod.uid();
   slot->resource_version = pod.resource_version();
+  slot->seen_ms = 0;
   slot->version = pod.job_version();
   slot->restarts = pod.restarts();
   slot->exit_code = pod.exit_code();
