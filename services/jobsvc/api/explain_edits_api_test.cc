@@ -43,6 +43,24 @@ TEST_F(ExplainEditsTest, AFieldThatMayNotChangeIsToldUntilItIsChangedBack) {
   EXPECT_EQ(Explain().causes_size(), 0);
 }
 
+// As torchx cancels a job.
+TEST_F(ExplainEditsTest, APhaseThatSomebodyWroteIsNamed) {
+  BeginRunning(MakeJob("j", 1, 2));
+  gateway::v1::WriteRequest request;
+  request.mutable_resource()->set_plural("jobs");
+  request.set_subresource("status");
+  request.set_namespace_("default");
+  request.set_name("j");
+  request.mutable_patch()->set_body(R"({"status":{"state":{"phase":"Aborted"}}})");
+  ASSERT_EQ(rig_.kube().Write(request).error().code(), 0);
+  rig_.Run(absl::Seconds(20));
+  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_TRUE(rig_.kube().pods().empty());
+  const auto explanation = Explain();
+  EXPECT_EQ(explanation.entered_by().outcome(), "Aborted was written over Running");
+  EXPECT_THAT(explanation.summary(), HasSubstr("somebody wrote the phase into the status"));
+}
+
 TEST_F(ExplainEditsTest, PodsOfATaskThatIsRemovedAreToldAndHoldNothingUp) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   job.mutable_spec()->set_min_available(2);

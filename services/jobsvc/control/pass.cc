@@ -64,6 +64,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   Recompile(entry, batch);
   if (!entry.deadlines_derived) DeriveDeadlines(entry, host_);
   const bool is_resolved = ResolvePendingCommit(entry, batch);
+  history_.RecordPhaseEdit(entry, batch);
   if (entry.record.status_unread() && !entry.newest_status.is_doubted()) {
     entry.record.set_status_unread(false);
     entry.record_dirty = true;

@@ -47,6 +47,8 @@ class JobHistory {
   void RecordKillEnd(JobEntry& entry, kv::WriteBatch& batch);
   // After a change of the spec.
   void RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch);
+  // After a change of the status; once it is known what became of our last write of it.
+  void RecordPhaseEdit(JobEntry& entry, kv::WriteBatch& batch);
 
  private:
   void AddToOutcome(const JobEntry& entry, std::string_view words, kv::WriteBatch& batch);
