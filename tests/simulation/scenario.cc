@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "gateway/lead/lease.h"
+#include "tests/simulation/evictions.h"
 #include "tests/simulation/faults/fault_plan.h"
 #include "tests/simulation/faults/replacement.h"
 #include "tests/simulation/faults/shutdowns.h"
@@ -161,6 +162,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
   PickShape(suite_options);
   suite_options.workloads = PlainWorkloads::AreIn(options.seed);
   suite_options.is_rich = PlainWorkloads::AreRichIn(options.seed);
+  suite_options.clocks_ahead = Evictions::ClocksIn(options.seed);
   SimSuite suite(suite_options);
   Random& random = suite.random();
   const absl::Time begin = suite.time().Now();
@@ -175,6 +177,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
     jobs.front().deleted = jobs.front().replaced = true;
     jobs.push_back(PlanJob(random, 0, /*anew=*/true));
   }
+  for (PlannedJob& job : jobs) Evictions::Expect(options.seed, job);
   for (PlannedJob& job : jobs) {
     if (!anew || &job != &jobs.back()) SubmitLater(suite, job, outcome.probes);
   }
@@ -189,6 +192,8 @@ Outcome RunScenario(const ScenarioOptions& options) {
 
   PlainWorkloads workloads(options.seed, suite, outcome.probes);
   if (suite_options.workloads) workloads.Begin();
+  Evictions evictions(options.seed, suite, jobs, outcome.probes);
+  if (Evictions::AreIn(options.seed)) evictions.Begin();
   const bool has_forest = QueueForest::IsIn(options.seed);
   QueueForest forest(options.seed, suite, outcome.probes);
   if (has_forest) forest.Begin();
@@ -249,6 +254,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
   outcome.probes.Add(suite.probes());
   if (suite_options.gateways > 1) outcome.probes.Hit("several gateways");
   if (suite_options.max_skew > absl::ZeroDuration()) outcome.probes.Hit("clock skew");
+  if (!suite_options.clocks_ahead.empty()) outcome.probes.Hit("clock of a node off");
   ReadLog(suite.api(), outcome.probes);
   return outcome;
 }

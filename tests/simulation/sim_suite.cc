@@ -84,6 +84,7 @@ SimSuite::SimSuite(SimSuiteOptions options)
   pods_ = std::make_unique<kubesim::Informer>(actor_loop_, *actor_client_, actor_random_, pods);
   kubesim::NodeActorOptions node_options;
   node_options.nodes = options.nodes;
+  node_options.clocks_ahead = options.clocks_ahead;
   nodes_ = std::make_unique<kubesim::NodeActor>(actor_loop_, *actor_client_, actor_random_, *pods_, node_options);
   kubesim::GangSchedulerOptions scheduler_options;
   scheduler_options.create_queues = false;  // queuesvc does.
@@ -355,6 +356,15 @@ void SimSuite::DeleteObject(std::string_view path, std::string_view uid, std::st
                              {"propagationPolicy", propagation},
                              {"preconditions", json::object{{"uid", uid}}}};
   Ask("DELETE", path, ToText(options), "application/json");
+}
+
+void SimSuite::DisruptPod(std::string pod, std::string reason) {
+  actor_loop_.Post(
+      [this, pod = std::move(pod), reason = std::move(reason)] { nodes_->DisruptPod("default/" + pod, reason); });
+}
+
+void SimSuite::EvictPod(std::string pod) {
+  actor_loop_.Post([this, pod = std::move(pod)] { nodes_->EvictPod("default/" + pod); });
 }
 
 void SimSuite::PatchObject(std::string_view path, std::string_view json_patch) {

@@ -46,7 +46,8 @@ struct SimSuiteOptions {
   absl::Duration max_skew;  // Of a host's clock, in either direction.
   double max_drift = 0;
   absl::Duration collection_pause;  // After each pod that the API server deletes together with others.
-  absl::Duration gc_delay;          // Until the garbage collector looks at what has changed.
+  std::map<std::string, absl::Duration> clocks_ahead;  // Of nodes.
+  absl::Duration gc_delay;                             // Until the garbage collector looks at what has changed.
 };
 
 class SimSuite {
@@ -132,6 +133,10 @@ class SimSuite {
   // The one of that UID and no other.
   void DeleteObject(std::string_view path, std::string_view uid, std::string_view propagation);
   void PatchObject(std::string_view path, std::string_view json_patch);
+
+  // What Kubernetes does to a pod of namespace default that runs: see NodeActor.
+  void DisruptPod(std::string pod, std::string reason);
+  void EvictPod(std::string pod);
 
   // The phase in the stored Job; empty when there is no such job, "-" when it has none yet.
   std::string JobPhase(std::string_view ns, std::string_view name) const;

@@ -124,6 +124,24 @@ void NodeActor::RestoreNode(const std::string& name) {
   for (const std::string& key : keys) Flush(key);
 }
 
+bool NodeActor::DisruptPod(const std::string& key, const std::string& reason) {
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return false;
+  found->second.run->Advance(loop_.Now());
+  const bool is_done = found->second.run->Disrupt(loop_.Now(), reason);
+  Tick(key);
+  return is_done;
+}
+
+bool NodeActor::EvictPod(const std::string& key) {
+  const auto found = pods_.find(key);
+  if (found == pods_.end()) return false;
+  found->second.run->Advance(loop_.Now());
+  const bool is_done = found->second.run->Evict(loop_.Now());
+  Tick(key);
+  return is_done;
+}
+
 void NodeActor::OnObject(const json::value& object) {
   const json::value* spec = Find(object, "spec");
   const auto node = spec == nullptr ? nodes_.end() : nodes_.find(std::string(FindString(*spec, "nodeName")));
@@ -139,6 +157,9 @@ void NodeActor::OnObject(const json::value& object) {
     PodDefaults defaults;
     defaults.plan = {options_.default_duration, options_.default_exit_code};
     defaults.host_ip = pod.node->ip;
+    if (const auto ahead = options_.clocks_ahead.find(pod.node->name); ahead != options_.clocks_ahead.end()) {
+      defaults.clock_ahead = ahead->second;
+    }
     const uint32_t address = 1 + pod.node->addresses++ % kAddressesPerNode;
     defaults.pod_ip = Address(static_cast<uint32_t>(pod.node->index) * 4096 + address);
     pod.run = std::make_unique<PodRun>(object, defaults, loop_.Now() + options_.start_delay);

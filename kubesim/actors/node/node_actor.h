@@ -21,7 +21,8 @@ struct NodeActorOptions {
   std::map<std::string, std::string> labels;
   absl::Duration default_duration = absl::Seconds(2);
   int default_exit_code = 0;
-  absl::Duration start_delay = absl::ZeroDuration();  // From binding to the first container.
+  absl::Duration start_delay = absl::ZeroDuration();   // From binding to the first container.
+  std::map<std::string, absl::Duration> clocks_ahead;  // By node; the clocks of the others are right.
   ApiOptions api;
 };
 
@@ -39,6 +40,10 @@ class NodeActor : private InformerListener {
   // pods is reported until it is restored. What the containers do meanwhile goes on.
   void LoseNode(const std::string& name);
   void RestoreNode(const std::string& name);
+
+  // See PodRun, of the pod "namespace/name". False: it is not here, too.
+  bool DisruptPod(const std::string& key, const std::string& reason);
+  bool EvictPod(const std::string& key);
 
   std::vector<std::string> names() const;
   size_t pods() const { return pods_.size(); }

@@ -9,6 +9,7 @@ namespace {
 constexpr absl::Duration kFirstBackOff = absl::Seconds(10);
 constexpr absl::Duration kMostBackOff = absl::Minutes(5);
 constexpr absl::Duration kLongRun = absl::Minutes(10);
+constexpr int kSigkill = 137;
 constexpr int kSigterm = 143;
 
 }  // namespace
@@ -143,25 +144,41 @@ void PodRun::EndContainer(Container& container, absl::Time at, int exit_code) {
   container.ready = false;
 }
 
+bool PodRun::Disrupt(absl::Time now, std::string reason) {
+  if (terminal()) return false;
+  SetCondition("DisruptionTarget", true, now, std::move(reason), "the pod is about to end");
+  changed_ = true;
+  return true;
+}
+
+bool PodRun::Evict(absl::Time now) {
+  if (!started_any_ || !Disrupt(now, "TerminationByKubelet")) return false;
+  reason_ = "Evicted";
+  EndAll(now, kSigkill);
+  return true;
+}
+
 // SIGTERM: what still runs ends by it; what has ended by then keeps its exit code.
 void PodRun::Stop(absl::Time now) {
   if (!started_any_) return;
   deleting_ = false;
   while (!terminal() && Step(now)) continue;
   deleting_ = true;
-  if (!terminal()) {
-    for (std::vector<Container>* containers : {&init_, &main_}) {
-      for (Container& container : *containers) {
-        if (container.state == State::kRunning) EndContainer(container, now, kSigterm);
-        if (container.state == State::kWaiting && container.last.has_value()) {
-          container.state = State::kTerminated;
-          container.ended = *container.last;
-        }
+  if (!terminal()) EndAll(now, kSigterm);
+  changed_ = true;
+}
+
+void PodRun::EndAll(absl::Time now, int exit_code) {
+  for (std::vector<Container>* containers : {&init_, &main_}) {
+    for (Container& container : *containers) {
+      if (container.state == State::kRunning) EndContainer(container, now, exit_code);
+      if (container.state == State::kWaiting && container.last.has_value()) {
+        container.state = State::kTerminated;
+        container.ended = *container.last;
       }
     }
-    Finish(now);
   }
-  changed_ = true;
+  Finish(now);
 }
 
 void PodRun::Finish(absl::Time at) {

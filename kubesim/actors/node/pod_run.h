@@ -21,6 +21,7 @@ inline constexpr std::string_view kReadyAfterAnnotation = "kubesim.basalt.dev/re
 struct PodDefaults {
   ContainerPlan plan{absl::Seconds(2), 0};
   std::string host_ip, pod_ip;
+  absl::Duration clock_ahead = absl::ZeroDuration();  // Of the node's clock, by which containers start and end.
 };
 
 class PodRun {
@@ -30,6 +31,11 @@ class PodRun {
 
   // Takes in a newer state of the same pod: only its deletion matters.
   void Observe(const json::value& pod);
+
+  // Kubernetes is about to end the pod, and says so: the condition DisruptionTarget. False: the pod has ended.
+  bool Disrupt(absl::Time now, std::string reason);
+  // Its kubelet evicts it: what runs ends by SIGKILL. False: the pod has ended, or has not begun.
+  bool Evict(absl::Time now);
 
   // Does all that is due up to `now` and returns when it is next due; infinite: nothing more comes.
   absl::Time Advance(absl::Time now);
@@ -83,6 +89,7 @@ class PodRun {
   void StartContainer(Container& container, absl::Time at);
   void EndContainer(Container& container, absl::Time at, int exit_code);
   void Stop(absl::Time now);
+  void EndAll(absl::Time now, int exit_code);
   void Finish(absl::Time at);
   absl::Time NextDue() const;
   void SetCondition(std::string_view type, bool value, absl::Time at, std::string reason = "",
@@ -92,6 +99,8 @@ class PodRun {
 
   std::string uid_;
   std::string host_ip_, pod_ip_;
+  absl::Duration clock_ahead_;
+  std::string reason_;  // Of the pod as a whole.
   std::string restart_policy_;
   std::vector<Container> init_, main_;
   std::map<std::string, Condition> conditions_;

@@ -34,7 +34,7 @@ std::string Names(const std::vector<std::string>& names) { return fmt::format("[
 }  // namespace
 
 PodRun::PodRun(const json::value& pod, const PodDefaults& defaults, absl::Time now)
-    : host_ip_(defaults.host_ip), pod_ip_(defaults.pod_ip), start_time_(now) {
+    : host_ip_(defaults.host_ip), pod_ip_(defaults.pod_ip), clock_ahead_(defaults.clock_ahead), start_time_(now) {
   if (const json::value* metadata = Find(pod, "metadata")) uid_ = FindString(*metadata, "uid");
   const json::value* spec = Find(pod, "spec");
   restart_policy_ = spec == nullptr ? "" : FindString(*spec, "restartPolicy");
@@ -105,16 +105,16 @@ std::vector<PodRun::Container> PodRun::ReadContainers(const json::value& pod, st
 }
 
 void PodRun::TakeUp(const json::value& status, Container& container) const {
-  const auto ended = [](const json::value& terminated) {
-    return Ended{TimeOf(terminated, "startedAt", absl::UnixEpoch()),
-                 TimeOf(terminated, "finishedAt", absl::UnixEpoch()), FindInt32(terminated, "exitCode")};
+  const auto ended = [this](const json::value& terminated) {
+    return Ended{TimeOf(terminated, "startedAt", absl::UnixEpoch()) - clock_ahead_,
+                 TimeOf(terminated, "finishedAt", absl::UnixEpoch()) - clock_ahead_, FindInt32(terminated, "exitCode")};
   };
   container.restarts = FindInt32(status, "restartCount");
   container.quick_restarts = container.restarts;
   if (const json::value* last = FindPath(status, {"lastState", "terminated"})) container.last = ended(*last);
   if (const json::value* running = FindPath(status, {"state", "running"})) {
     container.state = State::kRunning;
-    container.started = TimeOf(*running, "startedAt", start_time_);
+    container.started = TimeOf(*running, "startedAt", start_time_ + clock_ahead_) - clock_ahead_;
     container.due = container.started + container.plan.duration;
     container.ready_at = container.started + container.ready_after;
     const json::value* ready = Find(status, "ready");
@@ -174,8 +174,8 @@ json::array PodRun::Statuses(const std::vector<Container>& containers, bool init
       return json::object{
           {"terminated", json::object{{"exitCode", ended.exit_code},
                                       {"reason", ended.exit_code == 0 ? "Completed" : "Error"},
-                                      {"startedAt", Text(ended.started)},
-                                      {"finishedAt", Text(ended.finished)},
+                                      {"startedAt", Text(ended.started + clock_ahead_)},
+                                      {"finishedAt", Text(ended.finished + clock_ahead_)},
                                       {"containerID", Text("kubesim://" + uid_ + "/" + container.name)}}}};
     };
     json::object status{{"name", Text(container.name)},
@@ -194,7 +194,7 @@ json::array PodRun::Statuses(const std::vector<Container>& containers, bool init
         break;
       }
       case State::kRunning:
-        state["running"] = json::object{{"startedAt", Text(container.started)}};
+        state["running"] = json::object{{"startedAt", Text(container.started + clock_ahead_)}};
         started = true;
         break;
       case State::kTerminated:
@@ -234,6 +234,7 @@ json::object PodRun::Status() const {
                       {"podIPs", json::array{json::object{{"ip", Text(pod_ip_)}}}},
                       {"conditions", std::move(conditions)},
                       {"containerStatuses", Statuses(main_, false)}};
+  if (!reason_.empty()) status["reason"] = Text(reason_);
   if (!init_.empty()) status["initContainerStatuses"] = Statuses(init_, true);
   return status;
 }

@@ -191,5 +191,35 @@ TEST(PodRunTest, ASidecarDoesNotHoldUpTheOthersAndEndsWithThem) {
   EXPECT_EQ(FindInt(*Find(life.State("initContainerStatuses"), "terminated"), "exitCode", -1), 0);
 }
 
+constexpr std::string_view kLong = R"({"metadata":{"uid":"u"},"spec":{"restartPolicy":"Never","containers":[
+    {"name":"c","image":"busybox","command":["sleep","50"]}]}})";
+
+TEST(PodRunTest, ADisruptionIsSaidBeforeThePodEndsAndAnEvictionEndsThePod) {
+  Life life(kLong);
+  EXPECT_FALSE(life.run.Evict(kStart)) << "it has not begun";
+  EXPECT_EQ(life.Phase(1), "Running");
+  life.run.TakeChanged();
+  EXPECT_TRUE(life.run.Disrupt(kStart + absl::Seconds(1), "PreemptionByScheduler"));
+  EXPECT_TRUE(life.run.TakeChanged());
+  EXPECT_EQ(life.Phase(2), "Running");
+  EXPECT_EQ(life.Condition("DisruptionTarget"), "True PreemptionByScheduler");
+  EXPECT_TRUE(life.run.Evict(kStart + absl::Seconds(3)));
+  EXPECT_EQ(life.Phase(3), "Failed");
+  EXPECT_EQ(FindString(life.run.Status(), "reason"), "Evicted");
+  EXPECT_EQ(FindInt(*Find(life.State(), "terminated"), "exitCode"), 137);
+  EXPECT_FALSE(life.run.Evict(kStart + absl::Seconds(4)));
+  EXPECT_FALSE(life.run.Disrupt(kStart + absl::Seconds(4), "EvictionByEvictionAPI"));
+}
+
+TEST(PodRunTest, ContainersStartAndEndByTheClockOfTheNode) {
+  const json::value pod = Pod(kLong);
+  PodRun run(pod, {.clock_ahead = absl::Hours(-1)}, kStart);
+  run.Advance(kStart + absl::Seconds(60));
+  const json::value status = run.Status();
+  const json::value& terminated = *FindPath(Find(status, "containerStatuses")->as_array()[0], {"state", "terminated"});
+  EXPECT_EQ(FindString(terminated, "startedAt"), At(-3600));
+  EXPECT_EQ(FindString(terminated, "finishedAt"), At(-3550));
+}
+
 }  // namespace
 }  // namespace basalt::actors

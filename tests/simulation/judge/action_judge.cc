@@ -32,6 +32,8 @@ struct Pod {
   absl::Time failed = absl::InfiniteFuture();
   absl::Time ended = absl::InfiniteFuture();  // Its container, which may have been told later.
   absl::Time succeeded = absl::InfiniteFuture();
+  bool is_disrupted = false;                    // Kubernetes has said that it ends the pod.
+  absl::Time evicted = absl::InfiniteFuture();  // Failed, and Kubernetes had said so.
   absl::Time deleted = absl::InfiniteFuture();  // By somebody else.
   absl::Time taken = absl::InfiniteFuture();    // Deleted by the owner of the job.
   absl::Time gone = absl::InfiniteFuture();
@@ -76,6 +78,7 @@ class ActionJudge {
     const json::value* status = FindPath(request.body, {"status"});
     if (pod == nullptr || status == nullptr) return;
     const std::string_view phase = FindString(*status, "phase");
+    pod->is_disrupted = pod->is_disrupted || IsDisrupted(*status);
     if (phase == "Pending" || phase.empty()) return;
     pod->left_pending = std::min(pod->left_pending, request.time);
     if (phase == "Running") pod->ran = std::min(pod->ran, request.time);
@@ -83,8 +86,11 @@ class ActionJudge {
     const bool has_containers = containers != nullptr && containers->is_array() && !containers->as_array().empty();
     const json::value* ended =
         has_containers ? FindPath(containers->as_array().front(), {"state", "terminated"}) : nullptr;
-    if (pod->ended == absl::InfiniteFuture()) pod->ended = EndOf(ended, request.time);
-    if (phase == "Failed" && pod->failed == absl::InfiniteFuture()) {
+    if (pod->ended == absl::InfiniteFuture()) pod->ended = EndOf(ended, *pod, request.time);
+    if (phase == "Failed" && pod->is_disrupted && pod->failed == absl::InfiniteFuture()) {
+      probes_.Hit("pod failed by an eviction");
+      pod->evicted = std::min(pod->evicted, request.time);
+    } else if (phase == "Failed" && pod->failed == absl::InfiniteFuture()) {
       pod->failed = request.time;
       if (ended != nullptr) pod->exit_code = static_cast<int>(FindInt(*ended, "exitCode"));
     }
@@ -154,13 +160,14 @@ class ActionJudge {
     return nullptr;
   }
 
-  // What a node tells late, as its request was lost or refused, happened when the status says so.
-  static absl::Time EndOf(const json::value* terminated, absl::Time told) {
+  // What a node tells late, as its request was lost or refused, happened when the status says so, unless its clock is
+  // off.
+  static absl::Time EndOf(const json::value* terminated, const Pod& pod, absl::Time told) {
     if (terminated == nullptr) return absl::InfiniteFuture();
     absl::Time ended;
     const bool is_time =
         absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(*terminated, "finishedAt")), &ended, nullptr);
-    return is_time ? std::min(ended, told) : told;
+    return is_time && ended + kClock > pod.made ? std::min(ended, told) : told;
   }
 
   void NoteCompletion(const Pod& last) {
@@ -252,6 +259,7 @@ class ActionJudge {
     if (event == "PodFailed") return std::min(pod.failed, pod.ended);
     if (event != "PodEvicted") return absl::InfiniteFuture();
     // Of a disk that has lost its last writes nobody can read that a pod was surplus once the job has grown again.
+    if (pod.evicted <= pod.deleted && pod.evicted <= now) return pod.evicted;
     const bool may_forget = suite_.disk_lost("jobsvc") && !suite_.NothingForgotten(pod.taken, now);
     if (pod.deleted == absl::InfiniteFuture() && may_forget) return pod.taken;
     // W19, unless that it succeeded was forgotten before the owner of the job heard of it.

@@ -31,6 +31,14 @@ json::value OwnStateIn(const kubesim::LoggedRequest& request) {
   return state.ok() && state->is_object() ? *std::move(state) : json::value(nullptr);
 }
 
+bool IsDisrupted(const json::value& pod_status) {
+  const json::value* conditions = Find(pod_status, "conditions");
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  return std::any_of(conditions->as_array().begin(), conditions->as_array().end(), [](const json::value& condition) {
+    return FindString(condition, "type") == "DisruptionTarget" && FindString(condition, "status") == "True";
+  });
+}
+
 std::string OwnerIn(const kubesim::LoggedRequest& request) {
   const json::value* owners = FindPath(request.body, {"metadata", "ownerReferences"});
   if (owners == nullptr || !owners->is_array() || owners->as_array().empty()) return "";
@@ -57,7 +65,7 @@ struct Story {
   std::set<std::string> targets;  // UIDs of pods that some action was about.
   int64_t version = 0;
   bool deleted = false;
-  int64_t evictions = 0;  // Deletions of its pods by users.
+  int64_t evictions = 0;  // Deletions of its pods by users, and pods that failed because Kubernetes ended them.
   int64_t first_task_successes = 0;
   std::set<std::string> failed;  // UIDs of pods.
 };
@@ -173,6 +181,7 @@ class LogJudge {
     pod.phase = phase;
     Story& job = stories_[pod.job->uid];
     if (phase == "Failed") job.failed.insert(request.uid);
+    if (phase == "Failed" && IsDisrupted(*status)) ++job.evictions;
     if (phase == "Succeeded" && request.name.find("-t0-") != std::string::npos) ++job.first_task_successes;
   }
 
@@ -250,7 +259,7 @@ class LogJudge {
       case JobKind::kPlain:
         return without("any policy");
       case JobKind::kOnEviction:
-        if (job.evictions == 0) without("a deletion of its pods by a user");
+        if (job.evictions == 0) without("a deletion of its pods by a user, or an eviction");
         return;
       case JobKind::kOnFailure:
       case JobKind::kRestarts:

@@ -53,6 +53,8 @@ bool IsOurs(const kubesim::LoggedRequest& request);
 std::string_view PhaseOf(const kubesim::LoggedRequest& request);
 // What a status patch says under our key of controlledResources; null: nothing.
 json::value OwnStateIn(const kubesim::LoggedRequest& request);
+// Kubernetes says in a status of a pod that it ends the pod.
+bool IsDisrupted(const json::value& pod_status);
 // The UID of the controller in what is created; empty: it has none.
 std::string OwnerIn(const kubesim::LoggedRequest& request);
 // The replicas of each task after an edit of the spec by a user, from those before.
