@@ -52,10 +52,10 @@ absl::Status CheckJob(std::string_view source, const json::value& document) {
   return absl::OkStatus();
 }
 
-struct Close {
+struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
-using File = std::unique_ptr<std::FILE, Close>;
+using File = std::unique_ptr<std::FILE, CloseFile>;
 
 absl::Status Unreadable(std::string_view file) {
   return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));

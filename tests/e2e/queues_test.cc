@@ -168,6 +168,17 @@ TEST_F(QueuesTest, ATreeIsClosedAndOpenedAndSaysWhy) {
   EXPECT_EQ(world_.Ctl({"queue", "close", "root"}).exit_code, 1);
 }
 
+TEST_F(QueuesTest, AChildThatIsClosedByHandBelowAClosedParentStaysClosedAsTheParentOpens) {
+  Does("close", "team");
+  EXPECT_TRUE(Becomes("nlp", "Closed"));
+  Does("close", "nlp");
+  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return Commands() == 0; }));
+  Does("open", "team");
+  EXPECT_TRUE(Becomes("team", "Open"));
+  EXPECT_TRUE(Becomes("vision", "Open")) << "it was closed with its parent";
+  EXPECT_EQ(State("nlp"), "Closed");
+}
+
 TEST_F(QueuesTest, QueuesAreMadeAndDeletedInATree) {
   const Ran made = world_.Ctl({"queue", "create", "speech", "--parent", "nlp", "--capability", "cpu=4"});
   EXPECT_EQ(made.out, "queue speech created\n") << made.err;

@@ -26,6 +26,19 @@ class SuiteHandEditsTest : public SuiteTest {
   std::string PodNames(const std::string& job) {
     return Kubectl({"get", "pods", "-l", "volcano.sh/job-name=" + job, "-o", "jsonpath={.items[*].metadata.name}"});
   }
+  // A job of one pod that runs, with a policy for each event.
+  void Run(const std::string& job, const std::string& policies) {
+    ASSERT_THAT(Create(job, Spec("[" + Task("1", "600s") + "]", R"("minAvailable":1,"policies":)" + policies)), IsOk());
+    ASSERT_TRUE(Becomes(job, "Running")) << world_->JobPhase(job) << ", " << WordsOf(job);
+  }
+  // As a kubelet would: phase Failed, and a container that ended at `finished`, by the clock of its node.
+  void FailPod(const std::string& pod, const std::string& finished, const std::string& conditions = "[]") {
+    Kubectl({"patch", "pod", pod, "--subresource=status", "--type", "merge", "-p",
+             fmt::format(R"({{"status":{{"phase":"Failed","conditions":{},"containerStatuses":[{{"name":"c",)"
+                         R"("image":"i","imageID":"i","ready":false,"restartCount":0,"state":{{"terminated":)"
+                         R"({{"exitCode":137,"finishedAt":"{}"}}}}}}]}}}})",
+                         conditions, finished)});
+  }
   std::string GroupOf(const std::string& job) { return job + "-" + Field(kJobs, job, ".metadata.uid"); }
 };
 
@@ -104,6 +117,24 @@ TEST_F(SuiteHandEditsTest, APodWhoseOwnerWasTakenAwayOutlivesTheJobsPods) {
   EXPECT_EQ(Field("pod", "kept-t-2", ".metadata.uid"), before);
   Kubectl({"delete", "pod", "kept-t-2"});
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
+}
+
+TEST_F(SuiteHandEditsTest, ATimeoutBeginsNoEarlierThanThePodThatFailed) {
+  Run("late", R"([{"event":"PodFailed","action":"RestartJob","timeout":"8s"}])");
+  const absl::Time failed = absl::Now();
+  FailPod("late-t-0", "2020-01-01T00:00:00Z");
+  ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return Field(kJobs, "late", ".status.retryCount") == "1"; }));
+  EXPECT_GE(absl::Now() - failed, absl::Seconds(7)) << "times in Kubernetes have whole seconds";
+  EXPECT_TRUE(Becomes("late", "Running"));
+}
+
+TEST_F(SuiteHandEditsTest, APodThatFailsByADisruptionIsEvictedNotFailed) {
+  Run("moved", R"([{"event":"PodEvicted","action":"AbortJob"},{"event":"PodFailed","action":"TerminateJob"}])");
+  FailPod("moved-t-0", "2020-01-01T00:00:00Z",
+          R"([{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"}])");
+  Kubectl({"delete", "pod", "moved-t-0", "--wait=false"});
+  EXPECT_TRUE(Becomes("moved", "Aborted")) << world_->JobPhase("moved") << ", " << WordsOf("moved");
+  EXPECT_THAT(world_->Ctl({"job", "history", "moved"}).out, ::testing::HasSubstr("PreemptionByScheduler"));
 }
 
 }  // namespace

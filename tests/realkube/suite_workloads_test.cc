@@ -210,5 +210,65 @@ TEST_F(SuiteWorkloadsTest, AMinimumAboveTheReplicasIsToldOnAPod) {
   }));
 }
 
+// The garbage collector takes a group that names the dead owner, whenever it looks: hence several rounds.
+TEST_F(SuiteWorkloadsTest, PodsOfAnOrphanedStatefulSetKeepAGroupWithoutTheDeadOwner) {
+  for (int round = 0; round < 4; ++round) {
+    const std::string name = fmt::format("db-{}", round);
+    MakeWorkload("StatefulSet", name, "replicas: 2\n  serviceName: db");
+    std::string group;
+    ASSERT_TRUE(RunInOneGroup(name, 2, group)) << Seen(name);
+    const std::string owner = Field("statefulset", name, ".metadata.uid");
+    Kubectl({"delete", "statefulset", name, "--cascade=orphan"});
+    EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
+      return RunInOneGroup(name, 2, group) &&
+             Field(kGroups, group, ".metadata.ownerReferences[*].uid").find(owner) == std::string::npos;
+    })) << Seen(name);
+    Kubectl({"delete", "pods", "-l", "app=" + name});
+    EXPECT_TRUE(HasNoGroup()) << Seen(name);
+  }
+}
+
+TEST_F(SuiteWorkloadsTest, AJobThatWantsNoPodsHasNoGroupUntilItWantsSomeAgain) {
+  Make(R"(apiVersion: batch/v1
+kind: Job
+metadata: {name: sums}
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    metadata: {labels: {app: sums}, annotations: {kubesim.basalt.dev/duration: 600s}}
+    spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: c, image: i}]}
+)");
+  std::string group;
+  for (const char* field : {R"("suspend":true)", R"("parallelism":0)"}) {
+    ASSERT_TRUE(RunInOneGroup("sums", 2, group)) << Seen("sums");
+    Kubectl({"patch", "jobs.batch", "sums", "--type", "merge", "-p", fmt::format(R"({{"spec":{{{}}}}})", field)});
+    EXPECT_TRUE(HasNoGroup()) << Seen("sums");
+    Kubectl({"patch", "jobs.batch", "sums", "--type", "merge", "-p", R"({"spec":{"suspend":false,"parallelism":2}})"});
+  }
+  ASSERT_TRUE(RunInOneGroup("sums", 2, group)) << Seen("sums");
+}
+
+TEST_F(SuiteWorkloadsTest, AGroupThatItsPodLeavesForAnotherOneGoes) {
+  Make(R"(apiVersion: v1
+kind: Pod
+metadata: {name: driver, labels: {app: driver}, annotations: {kubesim.basalt.dev/duration: 600s}}
+spec: {schedulerName: volcano, terminationGracePeriodSeconds: 0, containers: [{name: c, image: i}]}
+)");
+  std::string group;
+  ASSERT_TRUE(RunInOneGroup("driver", 1, group)) << Seen("driver");
+  Make(R"(apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: spark-x}
+spec: {minMember: 1, queue: default}
+)");
+  Kubectl({"annotate", "pod", "driver", "--overwrite", "scheduling.k8s.io/group-name=spark-x"});
+  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return Lines(kGroups) == std::vector<std::string>{"spark-x"}; }))
+      << Seen("driver");
+  EXPECT_EQ(Field("pod", "driver", R"(.metadata.annotations.scheduling\.k8s\.io/group-name)"), "spark-x");
+  Kubectl({"delete", "pod", "driver"});
+  Kubectl({"delete", kGroups, "spark-x"});
+}
+
 }  // namespace
 }  // namespace basalt::realkube

@@ -14,6 +14,7 @@ namespace {
 // Of a stream in which the seeds that once violated an invariant have no workloads: they stay the runs that they were.
 constexpr uint64_t kStream = 0x4bfc'7724'4526'3acf;
 constexpr uint64_t kRichStream = 0x7b1f'02d9'5a83'c64e;
+constexpr uint64_t kLeftStream = 0xc9ab'd5b7'f9b2'3be2;
 constexpr int64_t kMostPods = 4;
 constexpr int kMostWorkloads = 3;
 
@@ -55,7 +56,11 @@ std::string_view GroupNamedBy(const json::value& pod) {
 }
 
 PlainWorkloads::PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes)
-    : random_(StreamOf(seed)), suite_(suite), probes_(probes) {
+    : random_(StreamOf(seed)),
+      left_(seed ^ kLeftStream),
+      leaves_(AreLeftIn(seed)),
+      suite_(suite),
+      probes_(probes) {
   random_.Next();  // AreIn has had it.
 }
 
@@ -64,6 +69,8 @@ bool PlainWorkloads::AreIn(uint64_t seed) { return StreamOf(seed).OneIn(3); }
 bool PlainWorkloads::AreRichIn(uint64_t seed) {
   return AreIn(seed) && SeededRandom(seed ^ kStream ^ kRichStream).OneIn(2);
 }
+
+bool PlainWorkloads::AreLeftIn(uint64_t seed) { return AreIn(seed) && SeededRandom(seed ^ kLeftStream).OneIn(3); }
 
 void PlainWorkloads::Begin() {
   const int count = 1 + static_cast<int>(random_.Uniform(kMostWorkloads));
@@ -151,6 +158,30 @@ void PlainWorkloads::ActLater(const Workload& workload) {
   if (random_.OneIn(6)) {
     After(absl::Seconds(5), absl::Seconds(38), [this, workload] { Delete(workload); });
   }
+  if (!leaves_) return;
+  const absl::Duration at = absl::Seconds(5) + absl::Seconds(15) * left_.Unit();
+  if (workload.kind == Kind::kJob) {
+    suite_.time().RunAfter(at, [this, workload] { Suspend(workload, true); });
+    const absl::Duration pause = absl::Seconds(15) * left_.Unit();
+    if (!left_.OneIn(3)) suite_.time().RunAfter(at + pause, [this, workload] { Suspend(workload, false); });
+  } else if (workload.kind != Kind::kDeployment && left_.OneIn(2)) {
+    // The pods of a Deployment keep their ReplicaSet.
+    suite_.time().RunAfter(at, [this, workload] { LeavePods(workload); });
+  }
+}
+
+void PlainWorkloads::Suspend(const Workload& workload, bool suspends) {
+  if (!IsThere(workload)) return;
+  probes_.Hit(suspends ? "batch Job suspended" : "batch Job resumed");
+  Patch(workload, "replace", "/spec/suspend", suspends ? "true" : "false");
+}
+
+// kubectl delete --cascade=orphan.
+void PlainWorkloads::LeavePods(const Workload& workload) {
+  const auto object = suite_.api().Get(workload.resource, "default", workload.name);
+  if (object == nullptr) return;
+  probes_.Hit("workload deleted whose pods stay");
+  suite_.DeleteObject(workload.path, actors::MetaText(*object, "uid"), "Orphan");
 }
 
 // As kubectl does: with all that it has made. A Job that is deleted by a bare request leaves its pods.

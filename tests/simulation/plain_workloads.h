@@ -24,6 +24,8 @@ class PlainWorkloads {
   static bool AreIn(uint64_t seed);
   // Whether their pods of Volcano's are grouped by the rules of all kinds there.
   static bool AreRichIn(uint64_t seed);
+  // Whether batch Jobs are suspended and resumed there, and owners deleted whose pods stay.
+  static bool AreLeftIn(uint64_t seed);
 
   // What is made and done, in times from now that lie before the end of the faults.
   void Begin();
@@ -49,6 +51,8 @@ class PlainWorkloads {
   std::vector<std::shared_ptr<const json::value>> PodsOf(const Workload& workload) const;
   void DisturbPods(const Workload& workload, bool deletes);
   void Delete(const Workload& workload);
+  void LeavePods(const Workload& workload);
+  void Suspend(const Workload& workload, bool suspends);
   void DeleteGroup(const Workload& workload);
   bool IsThere(const Workload& workload) const;
   bool ScalesAndRolls(const Workload& workload) const { return workload.kind != Kind::kJob; }
@@ -58,6 +62,8 @@ class PlainWorkloads {
   void After(absl::Duration least, absl::Duration most, std::function<void()> then);
 
   SeededRandom random_;
+  SeededRandom left_;  // Of what AreLeftIn says: its own, so that the seeds without stay the runs that they were.
+  const bool leaves_;
   SimSuite& suite_;
   Probes& probes_;
 };

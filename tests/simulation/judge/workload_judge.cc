@@ -66,7 +66,7 @@ class WorkloadJudge {
     for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.volcano.sh")) JudgeGroup(*group);
     for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.run.ai")) {
       const std::string name(actors::MetaText(*group, "name"));
-      if (OwnerOf(api_, *group) == nullptr) Complain(fmt::format("{} is left without its owner", name));
+      if (OwnerOf(api_, *group) == nullptr && !IsUsed(name)) Complain(fmt::format("{} is left without its owner", name));
     }
   }
 
@@ -83,7 +83,9 @@ class WorkloadJudge {
   void JudgePod(const json::value& object) {
     const actors::Child pod = actors::PodChild(object);
     const auto controller = actors::ControllerOf(object);
-    if (!controller || controller->api_version.find("volcano") != std::string::npos || !pod.IsActive()) return;
+    if (!pod.IsActive()) return;
+    if (!controller) return JudgeLeftPod(object);
+    if (controller->api_version.find("volcano") != std::string::npos) return;
     const ObjectPtr found = OwnerOf(api_, object);
     if (found == nullptr) return Complain(fmt::format("pod {} is left of {}", pod.name, controller->uid));
     Owner& owner = owners_[std::string(controller->uid)];
@@ -101,6 +103,23 @@ class WorkloadJudge {
     } else if (is_rich_) {
       JudgeRichGroup(wanted, TopOf(*found));
     }
+  }
+
+  // Its owner was deleted and left it: the group that it names is there.
+  void JudgeLeftPod(const json::value& pod) {
+    const std::string_view named = GroupNamedBy(pod);
+    const char* const groups = IsForKai(pod) ? "podgroups.scheduling.run.ai" : "podgroups.scheduling.volcano.sh";
+    if (!named.empty() && api_.Get(groups, "default", named) != nullptr) return;
+    Complain(fmt::format("pod {} was left by its owner and is in group '{}', which does not exist",
+                         actors::MetaText(pod, "name"), named));
+  }
+
+  // Pods that are alive name the group.
+  bool IsUsed(const std::string& group) const {
+    for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) {
+      if (GroupNamedBy(*pod) == group && actors::PodChild(*pod).IsActive()) return true;
+    }
+    return false;
   }
 
   // The Deployment above, where there is one; else the object itself.
@@ -219,10 +238,13 @@ class WorkloadJudge {
     if (!is_rich && !name.starts_with(kOwnedPrefix)) return;
     if (is_rich && MembersOf(name).empty()) return Complain(fmt::format("{} is left without pods", name));
     const ObjectPtr owner = OwnerOf(api_, group);
+    if (owner == nullptr && IsUsed(name)) return;
     if (owner == nullptr) return Complain(fmt::format("{} is left without its owner", name));
     if (is_rich) return;
     const json::value* const spec = Find(*owner, "spec");
-    if (Find(*spec, "replicas") != nullptr && FindInt(*spec, "replicas") == 0) {
+    const json::value* const suspend = Find(*spec, "suspend");
+    const bool is_suspended = suspend != nullptr && *suspend == json::value(true) && !IsUsed(name);
+    if (is_suspended || (Find(*spec, "replicas") != nullptr && FindInt(*spec, "replicas") == 0)) {
       Complain(fmt::format("{} is left of {}, which wants no pods", name, actors::MetaText(*owner, "name")));
     }
   }

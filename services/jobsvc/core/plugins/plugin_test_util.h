@@ -85,7 +85,7 @@ inline std::string EditedPod(const Plugin& plugin, const JobView& job, int32_t i
 // That the plugin has so many doubts about the job, and each of the texts is part of its doubt.
 inline void ExpectDoubts(const Plugin& plugin, const JobView& job, const std::vector<std::string>& texts) {
   const std::vector<std::string> doubts = plugin.Doubts(job);
-  ASSERT_EQ(doubts.size(), texts.size()) << testing::PrintToString(doubts);
+  ASSERT_EQ(doubts.size(), texts.size()) << ::testing::PrintToString(doubts);
   for (size_t i = 0; i < texts.size(); ++i) {
     EXPECT_NE(doubts[i].find(texts[i]), std::string::npos) << doubts[i] << "\nwanted " << texts[i];
   }
