@@ -248,6 +248,8 @@ void PlainWorkloads::DisturbPods(const Workload& workload, bool deletes) {
 }
 
 void PlainWorkloads::DeleteGroup(const Workload& workload) {
+  // Nobody can tell what the group of pods without an owner was, once it has gone while pgsvc was away.
+  if (leaves_) return;
   for (const auto& pod : PodsOf(workload)) {
     const std::string_view group = GroupNamedBy(*pod);
     if (group.empty()) continue;

@@ -219,6 +219,7 @@ class SimSuite {
   std::map<std::string, Host, std::less<>> hosts_;
   std::map<std::pair<std::string, uint32_t>, uint64_t> records_lost_;  // How often a slot went on without, by service.
   std::vector<std::string> denied_;
+  bool has_lost_disk_ = false;
   std::vector<std::string> overdue_;
   Probes probes_;
   std::vector<Event> events_;
