@@ -29,7 +29,7 @@ basalt_wrap(absl absl::status absl::statusor absl::strings absl::time absl::any_
   absl::flat_hash_map absl::flat_hash_set absl::btree absl::synchronization)
 basalt_wrap(absl_flags absl::flags absl::flags_parse absl::flags_usage)
 basalt_wrap(protobuf protobuf::libprotobuf)
-basalt_wrap(grpc gRPC::grpc++ gRPC::grpc++_reflection gRPC::grpcpp_channelz)
+basalt_wrap(grpc gRPC::grpc++ gRPC::grpcpp_channelz)
 basalt_wrap(rocksdb RocksDB::rocksdb-shared)
 basalt_wrap(prometheus prometheus-cpp::core)
 basalt_wrap(gtest GTest::gtest GTest::gmock)

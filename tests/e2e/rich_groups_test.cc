@@ -46,8 +46,9 @@ TEST_F(RichGroupsTest, PodsAreGangsByTheirKindsAndAJobOfVolcanosKeepsItsGroup) {
   EXPECT_THAT(world_.Ctl({"podgroup", "get", group}).out,
               AllOf(HasSubstr("Profile     rich"), HasSubstr("Owner       Job kai-job"), HasSubstr("Min member  2")));
   EXPECT_THAT(world_.Ctl({"podgroup", "history", group}).out, HasSubstr("created    Job kai-job"));
-  EXPECT_THAT(world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out,
-              AllOf(HasSubstr("Rule:       minimum 1"), HasSubstr("In cluster: yes")));
+  EXPECT_THAT(
+      world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out,
+      AllOf(HasSubstr("Rule:       minimum: annotation kai.scheduler/min-member"), HasSubstr("In cluster: yes")));
 
   // The group of the job goes a moment after the job has completed.
   ASSERT_TRUE(Eventually(absl::Seconds(60), [&] {

@@ -1,7 +1,8 @@
 #include "common/rpc/grpc/server.h"
 
+#include <dlfcn.h>
 #include <grpcpp/ext/channelz_service_plugin.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/rpc/grpc/library_log.h"
 #include "fmt/format.h"
 
@@ -25,13 +27,17 @@ void InitHealthOnce() {
   static_cast<void>(done);
 }
 
-void InitPluginsOnce() {
-  static const bool done = [] {
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+// The library of reflection registers itself for all servers of a process as soon as it is loaded: a program that links
+// it could not leave reflection out.
+absl::Status LoadPluginsOnce() {
+  static const absl::Status loaded = [] {
+    if (dlopen(BASALT_GRPC_REFLECTION, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+      return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("gRPC reflection: {}", dlerror()));
+    }
     grpc::channelz::experimental::InitChannelzService();
-    return true;
+    return absl::OkStatus();
   }();
-  static_cast<void>(done);
+  return loaded;
 }
 
 void SetBounds(const GrpcBounds& bounds, grpc::ServerBuilder& builder) {
@@ -46,8 +52,9 @@ void SetBounds(const GrpcBounds& bounds, grpc::ServerBuilder& builder) {
 
 class Server final : public GrpcServer {
  public:
-  Server(std::vector<std::unique_ptr<GrpcService>> services, std::unique_ptr<grpc::Server> server, int port)
-      : services_(std::move(services)), server_(std::move(server)), port_(port) {}
+  Server(std::vector<std::unique_ptr<GrpcService>> services, std::unique_ptr<grpc::CallbackGenericService> unknown,
+         std::unique_ptr<grpc::Server> server, int port)
+      : services_(std::move(services)), unknown_(std::move(unknown)), server_(std::move(server)), port_(port) {}
   ~Server() override { Drain(absl::Seconds(1)); }
 
   int port() const override { return port_; }
@@ -64,6 +71,7 @@ class Server final : public GrpcServer {
 
  private:
   const std::vector<std::unique_ptr<GrpcService>> services_;
+  const std::unique_ptr<grpc::CallbackGenericService> unknown_;
   const std::unique_ptr<grpc::Server> server_;
   const int port_;
   bool drained_ = false;
@@ -74,7 +82,7 @@ class Server final : public GrpcServer {
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
                                                               std::vector<std::unique_ptr<GrpcService>> services) {
   InitHealthOnce();
-  if (options.bounds.shows_itself) InitPluginsOnce();
+  if (options.bounds.shows_itself) BASALT_RETURN_IF_ERROR(LoadPluginsOnce());
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
@@ -88,12 +96,15 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   for (const std::unique_ptr<GrpcService>& service : services) service->Register(builder);
+  // It answers UNIMPLEMENTED. gRPC starts no server that has neither services of this kind nor reflection.
+  auto unknown = std::make_unique<grpc::CallbackGenericService>();
+  builder.RegisterCallbackGenericService(unknown.get());
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
     return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("cannot listen on {}", options.address));
   }
   server->GetHealthCheckService()->SetServingStatus(false);
-  return std::make_unique<Server>(std::move(services), std::move(server), port);
+  return std::make_unique<Server>(std::move(services), std::move(unknown), std::move(server), port);
 }
 
 }  // namespace basalt::rpc
