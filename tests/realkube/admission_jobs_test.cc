@@ -63,6 +63,10 @@ bool IsAdvice(const Case& one, bool ours) {
 const std::set<std::string_view> kRefusedTwice = {"MayScaleToZero", "U2_ScaledBelowTheMinimum", "U3_BothTiers",
                                                   "U4_TaskRemoved"};
 
+// Words of documents for users, which upstream's definition does not know: a submission stores them as that knows them.
+const std::set<std::string_view> kAcceptedByOursAlone = {
+    "accepted/Job_AnyEventByItsOtherName", "accepted/Job_UnknownByItsOtherName", "accepted/Job_PartitionsWithoutTotal"};
+
 std::string Warnings(const Answer& answer) { return fmt::format("{}", fmt::join(answer.AllHeaders("warning"), "\n")); }
 
 void ExpectTheTable(AdmissionServer& server) {
@@ -75,7 +79,7 @@ void ExpectTheTable(AdmissionServer& server) {
     if (kRefusedTwice.contains(std::string_view(one.name).substr(one.name.find('/') + 1))) {
       EXPECT_FALSE(answer.ok());
     } else if (one.refused.empty()) {
-      EXPECT_TRUE(answer.ok()) << answer;
+      EXPECT_EQ(answer.ok(), server.ours() || !kAcceptedByOursAlone.contains(one.name)) << answer;
     } else if (IsAdvice(one, server.ours())) {
       ++warned;
       EXPECT_TRUE(answer.ok()) << answer;

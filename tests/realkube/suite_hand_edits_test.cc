@@ -26,9 +26,9 @@ class SuiteHandEditsTest : public SuiteTest {
   std::string PodNames(const std::string& job) {
     return Kubectl({"get", "pods", "-l", "volcano.sh/job-name=" + job, "-o", "jsonpath={.items[*].metadata.name}"});
   }
-  // A job of one pod that runs, with a policy for each event.
+  // A job of two pods that run, with a policy for each event.
   void Run(const std::string& job, const std::string& policies) {
-    ASSERT_THAT(Create(job, Spec("[" + Task("1", "600s") + "]", R"("minAvailable":1,"policies":)" + policies)), IsOk());
+    ASSERT_THAT(Create(job, Spec("[" + Task("2", "600s") + "]", R"("minAvailable":1,"policies":)" + policies)), IsOk());
     ASSERT_TRUE(Becomes(job, "Running")) << world_->JobPhase(job) << ", " << WordsOf(job);
   }
   // As a kubelet would: phase Failed, and a container that ended at `finished`, by the clock of its node.
