@@ -56,11 +56,7 @@ std::string_view GroupNamedBy(const json::value& pod) {
 }
 
 PlainWorkloads::PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes)
-    : random_(StreamOf(seed)),
-      left_(seed ^ kLeftStream),
-      leaves_(AreLeftIn(seed)),
-      suite_(suite),
-      probes_(probes) {
+    : random_(StreamOf(seed)), left_(seed ^ kLeftStream), leaves_(AreLeftIn(seed)), suite_(suite), probes_(probes) {
   random_.Next();  // AreIn has had it.
 }
 
