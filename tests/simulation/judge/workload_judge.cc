@@ -66,7 +66,8 @@ class WorkloadJudge {
     for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.volcano.sh")) JudgeGroup(*group);
     for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.run.ai")) {
       const std::string name(actors::MetaText(*group, "name"));
-      if (OwnerOf(api_, *group) == nullptr && !IsUsed(name)) Complain(fmt::format("{} is left without its owner", name));
+      if (OwnerOf(api_, *group) == nullptr && !IsUsed(name))
+        Complain(fmt::format("{} is left without its owner", name));
     }
   }
 
