@@ -60,19 +60,29 @@ absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value
         absl::StatusCode::kPermissionDenied,
         fmt::format("create.body: {} '{}' for '{}' {}", plural, CutUtf8(request.name(), 253), CutUtf8(key, 320), what));
   };
+  // Where a job has been made anew under its name, its replica may not have heard of that yet: it asks again once it
+  // has.
+  const auto need_job = [&](bool is_of_any, bool is_of_this, std::string_view what) {
+    if (!is_of_any || is_of_this) return need(is_of_this, what);
+    return MakeStatus(absl::StatusCode::kUnavailable,
+                      fmt::format("create.body: {} '{}' for '{}' {}: there is another job of that name now", plural,
+                                  CutUtf8(request.name(), 253), CutUtf8(key, 320), what));
+  };
+  const Job any{job.name, ""};
   switch (request.owner().member().service()) {
     case v1::SERVICE_KIND_JOB:
       if (plural == "jobs") return absl::OkStatus();
       if (plural == "commands") {
         const json::value* target = Find(body, "target");
-        return need(target != nullptr && IsJob(*target, job), "does not have that job as its target");
+        return need_job(target != nullptr && IsJob(*target, any), target != nullptr && IsJob(*target, job),
+                        "does not have that job as its target");
       }
       if (plural == "events") {
         return need(IsAbout(body, "Job", request.namespace_(), request.name()), "is not about that job");
       }
       if (plural == "pods" && !HasLabel(body, kube::kJobNameKey, job.name))
         return need(false, "lacks that job's label");
-      return need(IsControlledBy(body, job), "does not have that job as its controller");
+      return need_job(IsControlledBy(body, any), IsControlledBy(body, job), "does not have that job as its controller");
     case v1::SERVICE_KIND_POD_GROUP:
       if (plural != "events") return absl::OkStatus();
       return need(IsAbout(body, "Pod", request.namespace_(), request.name()) ||

@@ -174,7 +174,7 @@ TEST_F(StrangerTest, AJobGetsNothingThatIsNotItsOwn) {
   Create(PodOf("prod", "deploy-app-0"));
   auto creation = WriteOf(kJob, "prod/deploy", kube::kPods, "prod", "deploy-t-0");
   creation.mutable_create()->set_body(PodOf("prod", "deploy-t-0", "invented"));
-  EXPECT_EQ(Write(creation).status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(Write(creation).status().code(), absl::StatusCode::kUnavailable);
   const auto secret = WriteOf(kJob, "prod/deploy", kube::kSecrets, "prod", "deploy-ssh");
   EXPECT_EQ(Patch(secret, kMerge, R"({"data":{"config":"YQ=="}})").status().code(),
             absl::StatusCode::kPermissionDenied);
