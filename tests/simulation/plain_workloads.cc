@@ -160,8 +160,9 @@ void PlainWorkloads::ActLater(const Workload& workload) {
     suite_.time().RunAfter(at, [this, workload] { Suspend(workload, true); });
     const absl::Duration pause = absl::Seconds(15) * left_.Unit();
     if (!left_.OneIn(3)) suite_.time().RunAfter(at + pause, [this, workload] { Suspend(workload, false); });
-  } else if (workload.kind != Kind::kDeployment && left_.OneIn(2)) {
-    // The pods of a Deployment keep their ReplicaSet.
+  } else if (workload.kind != Kind::kDeployment && !workload.is_for_kai && left_.OneIn(2)) {
+    // The pods of a Deployment keep their ReplicaSet. A group of KAI's goes with its owner alone, and stays without
+    // one.
     suite_.time().RunAfter(at, [this, workload] { LeavePods(workload); });
   }
 }
