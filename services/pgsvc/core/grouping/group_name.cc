@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-
+#include "common/base/slots.h"
 #include "common/kube/name_rules.h"
 
 namespace basalt::pgsvc {
@@ -11,15 +10,6 @@ namespace basalt::pgsvc {
 namespace {
 
 constexpr size_t kSuffix = 9;  // "-" and 8 hex digits.
-
-uint32_t Fnv1(std::string_view text) {
-  uint32_t hash = 2166136261U;
-  for (const char c : text) {
-    hash *= 16777619U;
-    hash ^= static_cast<unsigned char>(c);
-  }
-  return hash;
-}
 
 // Lower case, every character but letters, digits and, in a subdomain, dots as "-"; alphanumeric at both ends.
 std::string Normalised(std::string_view text, bool keeps_dots) {
