@@ -69,7 +69,7 @@ TEST(ManifestTest, OneJobThatStandsTwiceIsRefusedBeforeItsFirstIsSent) {
             "job a already");
 }
 
-// What kubectl 1.36 makes of the same texts.
+// kubectl 1.36 reads the same texts in the same way.
 TEST(ManifestTest, TextsAreReadAsKubectlReadsThem) {
   const std::string head = R"("apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","spec":{},)";
   const auto jobs = [](const std::string& text) {

@@ -258,7 +258,7 @@ absl::Status CheckHoldsNothing(QueueClient& client, const std::string& name) {
 absl::StatusOr<int> Delete(const GlobalOptions& options, const QueueFlags& flags) {
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "queue delete"));
   QueueClient client(options.gateway);
-  // Of the two that are never deleted queuesvc says so.
+  // queuesvc itself refuses to delete the queues root and default.
   const bool is_deletable = flags.name != kube::kRootQueue && flags.name != kube::kDefaultQueue;
   if (!flags.force && is_deletable) {
     BASALT_RETURN_IF_ERROR(OrLookAt(CheckHoldsNothing(client, flags.name), kQueuesThereAre));

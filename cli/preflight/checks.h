@@ -29,12 +29,12 @@ struct Right {
 
 // Of the roles in a manifest; one entry for each resource.
 absl::StatusOr<std::vector<Right>> ReadRights(std::string_view manifest);
-// What deploy/rbac/gateway.yaml asks for, and what those of deploy/rbac/plugins do, as they were when this program was
+// The rights in deploy/rbac/gateway.yaml, and those in deploy/rbac/plugins, as the files were when this program was
 // built.
 const std::vector<Right>& GatewayRights();
 const std::vector<Right>& PluginRights();
 
-// What deploy/rbac/owner-references asks for.
+// The rights in deploy/rbac/owner-references.
 const std::vector<Right>& OwnerReferenceRights();
 
 absl::Status CheckVersion(KubeApi& api, Findings& findings);

@@ -124,7 +124,7 @@ TEST(TopologyViewTest, OneSlotIsToldInWords) {
   EXPECT_EQ(FindSlot(Parse(""), 6), nullptr);
 }
 
-// Whoever reaches the gateway's port chooses such a name.
+// A stranger who reaches the gateway's port may choose such a name.
 TEST(TopologyViewTest, ATerminalObeysNoName) {
   Topology topology = Parse(kSlots);
   for (auto& slot : *topology.mutable_slots()) slot.set_replica("a\x1b]0;x\x07\r\xc2\x9b");

@@ -5,7 +5,7 @@
 namespace basalt {
 namespace {
 
-// Of what a first byte begins; 0: of nothing.
+// The length of the character that begins with this byte; 0 if no character does.
 size_t LengthOf(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;

@@ -147,7 +147,7 @@ absl::Status MakeFolder(const OpenOptions& options) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} is not a folder", options.data_dir));
   }
   if (fs::exists(path, error)) {
-    // Of an earlier version, which left it open to all. Of another user's the permissions are not ours to change.
+    // An earlier version left the folder open to all. The permissions of another user's folder cannot be changed.
     fs::permissions(path, fs::perms::owner_all, error);
     return absl::OkStatus();
   }

@@ -1,4 +1,4 @@
-// What deploy/rbac/guard has the API server refuse of the gateway's own account, which its roles would allow.
+// With deploy/rbac/guard the API server refuses the gateway's own account some requests that its roles would allow.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
