@@ -131,7 +131,11 @@ class ActionJudge {
                         (version != version_ || retries != retries_ || text != kill_);
       if (acts) OnAction(*kill, version != version_, request.time);
       kill_ = text;
-      OnDeadlines(own, request, acts);
+      // A Command cleans up what waits, also one that has nothing to do (job spec 7.5).
+      const std::string command(FindString(own, "command"));
+      const bool is_ordered = !command.empty() && command != command_;
+      command_ = command;
+      OnDeadlines(own, request, acts || is_ordered);
     }
     version_ = version;
     retries_ = retries;
@@ -382,6 +386,7 @@ class ActionJudge {
   std::set<std::string> outlived_;  // Stored over some action.
   std::string phase_;
   std::string kill_;
+  std::string command_;  // UID of the last one that was carried out.
   int64_t version_ = 0;
   int64_t retries_ = 0;
   int64_t commits_ = 0;
