@@ -116,15 +116,26 @@ void ReadPodGroupStatus(Reader& reader, const Path& path, Value& value, kube::v1
   });
 }
 
+struct Count {
+  std::string_view name;
+  void (kube::v1::Queue::*set)(int32_t);
+};
+constexpr Count kCounts[] = {{"pending", &kube::v1::Queue::set_pending},
+                             {"inqueue", &kube::v1::Queue::set_inqueue},
+                             {"running", &kube::v1::Queue::set_running},
+                             {"unknown", &kube::v1::Queue::set_unknown},
+                             {"completed", &kube::v1::Queue::set_completed}};
+
+// Requires: the queue is marked as one that lacks counts.
 void ReadQueueStatus(Reader& reader, const Path& path, Value& value, kube::v1::Queue& queue) {
   reader.Members(path, value, [&](std::string_view key, Value& member) {
     const Path at = path / key;
     if (key == "state") queue.set_state(Text(reader, at, member));
-    if (key == "pending") queue.set_pending(reader.Int32(at, member));
-    if (key == "running") queue.set_running(reader.Int32(at, member));
-    if (key == "inqueue") queue.set_inqueue(reader.Int32(at, member));
-    if (key == "completed") queue.set_completed(reader.Int32(at, member));
-    if (key == "unknown") queue.set_unknown(reader.Int32(at, member));
+    for (const Count& count : kCounts) {
+      if (key != count.name) continue;
+      (queue.*count.set)(reader.Int32(at, member));
+      queue.set_lacks_counts(false);
+    }
     if (key == "allocated") ReadResources(reader, at, member, *queue.mutable_allocated());
   });
 }
@@ -155,6 +166,7 @@ void ReadPodGroup(Reader& reader, Value& value, Envelope& envelope, kube::v1::Po
 }
 
 void ReadQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::Queue& queue) {
+  queue.set_lacks_counts(true);
   reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
     if (ReadEnvelopeMember(reader, key, member, envelope)) return;
     const Path path = kRoot / key;

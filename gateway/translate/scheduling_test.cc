@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "gateway/translate/decoder.h"
 
@@ -141,6 +143,8 @@ allocated {
 }
 )");
   EXPECT_FALSE(Decode(ObjectKind::kQueue, R"("spec":{"extendClusters":[]})").object.queue().has_extend_clusters());
+  EXPECT_TRUE(Decode(ObjectKind::kQueue, R"("status":{"state":"Open"})").object.queue().lacks_counts());
+  EXPECT_FALSE(Decode(ObjectKind::kQueue, R"("status":{"running":0})").object.queue().lacks_counts());
 }
 
 TEST(CommandTest, ReadsItsTopLevelFields) {
@@ -215,6 +219,14 @@ scheduler_name: "volcano"
       Decode(ObjectKind::kWorkload, R"("spec":{"suspend":null},"status":{"updateRevision":"db-5d"})").object.workload();
   EXPECT_FALSE(set.has_parallelism() || set.suspended());
   EXPECT_EQ(set.update_revision(), "db-5d");
+  const auto is_finished = [](std::string_view type, std::string_view status) {
+    return Decode(ObjectKind::kWorkload,
+                  fmt::format(R"("status":{{"conditions":[{{"type":"{}","status":"{}"}},{{}}]}})", type, status))
+        .object.workload()
+        .finished();
+  };
+  EXPECT_TRUE(is_finished("Complete", "True") && is_finished("Failed", "True"));
+  EXPECT_FALSE(is_finished("Complete", "False") || is_finished("Suspended", "True"));
   EXPECT_EQ(Decode(ObjectKind::kWorkload, R"("spec":{"suspend":"yes"})").error,
             "spec.suspend: expected a boolean, found a string");
   EXPECT_EQ(Decode(ObjectKind::kWorkload, R"("spec":{"replicas":"two"})").error,

@@ -39,9 +39,25 @@ void ReadSpec(Reader& reader, const Path& path, Value& spec, kube::v1::Workload&
   });
 }
 
+void ReadCondition(Reader& reader, const Path& path, Value& condition, kube::v1::Workload& workload) {
+  std::string_view type;
+  std::string_view status;
+  reader.Members(path, condition, [&](std::string_view name, Value& part) {
+    if (name == "type") type = reader.String(path / name, part);
+    if (name == "status") status = reader.String(path / name, part);
+  });
+  if ((type == "Complete" || type == "Failed") && status == "True") workload.set_finished(true);
+}
+
 void ReadStatus(Reader& reader, const Path& path, Value& status, kube::v1::Workload& workload) {
   reader.Members(path, status, [&](std::string_view name, Value& part) {
-    if (name == "updateRevision") workload.set_update_revision(std::string(reader.String(path / name, part)));
+    const Path at = path / name;
+    if (name == "updateRevision") {
+      workload.set_update_revision(std::string(reader.String(at, part)));
+    } else if (name == "conditions") {
+      reader.Elements(at, part,
+                      [&](const Path& item, Value& condition) { ReadCondition(reader, item, condition, workload); });
+    }
   });
 }
 

@@ -66,7 +66,8 @@ bool IsForNothing(const EmptyGroup& empty) {
   if (!IsMadeForPods(empty.group) || empty.group.meta().deletion_ms() != 0) return false;
   if (empty.have_pods_moved) return true;
   if (empty.owner == nullptr) return empty.are_workloads_shown || !IsOfWorkload(empty.group);
-  return WantsNoPods(*empty.owner) || !MakerOfGroups(empty.owner->meta().owner_references()).empty();
+  return WantsNoPods(*empty.owner) || empty.owner->finished() ||
+         !MakerOfGroups(empty.owner->meta().owner_references()).empty();
 }
 
 }  // namespace basalt::pgsvc

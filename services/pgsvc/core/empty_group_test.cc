@@ -66,6 +66,9 @@ TEST(EmptyGroupTest, AnEmptyGroupStaysWhereItsOwnerWantsPods) {
   wants_pods.set_replicas(2);
   kube::v1::Workload wants_none;
   wants_none.set_replicas(0);
+  kube::v1::Workload is_over;
+  is_over.set_parallelism(2);
+  is_over.set_finished(true);
   kube::v1::Workload of_lws = wants_pods;
   *of_lws.mutable_meta()->add_owner_references() = Reference("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet");
   struct Case {
@@ -78,6 +81,7 @@ TEST(EmptyGroupTest, AnEmptyGroupStaysWhereItsOwnerWantsPods) {
                         {"pods are to come", &wants_pods, false, false},
                         {"pods name another group", &wants_pods, true, true},
                         {"no pods are to come", &wants_none, false, true},
+                        {"a Job that has ended", &is_over, false, true},
                         {"pods will have groups of the LeaderWorkerSet", &of_lws, false, true}};
   const kube::v1::PodGroup group = GroupOf(Reference("apps/v1", "StatefulSet"));
   EXPECT_FALSE(IsForNothing({.group = group, .are_workloads_shown = false})) << "nobody knows";

@@ -16,7 +16,7 @@ constexpr std::string_view kTrue = "true";
 constexpr std::string_view kFalse = "false";
 
 bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& counts) {
-  return queue.pending() != counts.pending() || queue.inqueue() != counts.inqueue() ||
+  return queue.lacks_counts() || queue.pending() != counts.pending() || queue.inqueue() != counts.inqueue() ||
          queue.running() != counts.running() || queue.unknown() != counts.unknown() ||
          queue.completed() != counts.completed();
 }

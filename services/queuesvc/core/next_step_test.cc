@@ -353,6 +353,19 @@ TEST(NextStepTest, AQueueThatIsMissing) {
   EXPECT_EQ(NextStep({.name = "q"}).kind, Kind::kNothing);
 }
 
+TEST(NextStepTest, CountsThatTheStatusLacksAreWrittenOnceAsNought) {
+  const queue::v1::PodGroupCounts none;
+  kube::v1::Queue queue;
+  queue.set_state("Open");
+  queue.set_parent("root");
+  queue.set_lacks_counts(true);
+  QueueFacts facts{.name = "q", .queue = &queue, .counts = &none};
+  EXPECT_EQ(NextStep(facts).kind, Kind::kApplyCounts);
+  EXPECT_FALSE(IsKept(NextStep(facts), none, queue));
+  queue.set_lacks_counts(false);
+  EXPECT_EQ(NextStep(facts).kind, Kind::kNothing);
+}
+
 TEST(NextStepTest, EachCountThatDiffersIsWritten) {
   using Counts = queue::v1::PodGroupCounts;
   using Queue = kube::v1::Queue;
