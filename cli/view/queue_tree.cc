@@ -49,7 +49,9 @@ std::string OverQuotaText(const Queue& queue, const std::vector<const Queue*>& c
   return text;
 }
 
-bool IsMissing(const Queue& queue) { return queue.has_kai() && queue.kai().object().meta().uid().empty(); }
+bool IsMissing(const Queue& queue) {
+  return (queue.has_kai() ? queue.kai().object().meta() : queue.object().meta()).uid().empty();
+}
 
 bool HasPodGroups(const Queue& queue) {
   if (queue.has_kai()) return queue.kai().pod_groups() > 0;
@@ -151,14 +153,15 @@ class Tree {
   }
 
   Row RowOf(const Queue& queue, std::string shown, std::string remark) const {
+    if (IsMissing(queue)) AddRemark("does not exist", remark);
     AddRemark(RemarkOnChildren(queue), remark);
     const kube::v1::Queue& object = queue.object();
     const queue::v1::PodGroupCounts& counts = queue.pod_groups();
     std::string state = StateText(object.state());
     if (IsClosedByParent(queue)) state += " by parent";
     return {std::move(shown),
-            Cell(std::move(state), QueueStateColour(object.state())),
-            std::to_string(object.weight()),
+            IsMissing(queue) ? Cell("-") : Cell(std::move(state), QueueStateColour(object.state())),
+            IsMissing(queue) ? "-" : std::to_string(object.weight()),
             std::to_string(counts.pending()),
             std::to_string(counts.inqueue()),
             std::to_string(counts.running()),

@@ -19,6 +19,7 @@ queue::v1::Queue& Add(queue::v1::ListQueuesResponse& queues, const std::string& 
                       const std::string& state, const std::string& mark = "") {
   queue::v1::Queue& queue = *queues.add_queues();
   queue.mutable_object()->mutable_meta()->set_name(name);
+  queue.mutable_object()->mutable_meta()->set_uid("u-" + name);
   queue.mutable_object()->set_parent(parent);
   queue.mutable_object()->set_state(state);
   queue.mutable_object()->set_weight(1);
@@ -126,19 +127,25 @@ TEST(QueueTreeTest, AQueueThatPlacesNothingSaysSoInTheTreeAndInTheList) {
   Add(queues, "self", "self", "Open");
   AddKai(queues, "below-typo", "typo", 1);
   AddKai(queues, "typo", "", 4).mutable_object()->mutable_meta()->clear_uid();
+  queue::v1::Queue& typo = Add(queues, "typo", "", "");
+  typo.mutable_object()->mutable_meta()->clear_uid();
+  typo.mutable_pod_groups()->set_pending(3);
   using Remark = std::pair<const std::string, std::string>;
   constexpr char kBeside[] = "has pod groups of its own beside queues below it";
   EXPECT_THAT(
       QueueRemarks(queues),
       ::testing::ElementsAre(Remark("inner", kBeside), Remark("kai/below-typo", "parent kai/typo does not exist"),
                              Remark("kai/typo", std::string("does not exist; ") + kBeside),
-                             Remark("orphan", "parent gone does not exist"), Remark("self", "below itself")));
+                             Remark("orphan", "parent gone does not exist"), Remark("self", "below itself"),
+                             Remark("typo", "does not exist")));
   EXPECT_THAT(FormatQueueTree(queues, ""),
               ContainsRegex("inner .* has pod groups of its own beside queues below it\n"));
   const std::string list = FormatQueues(queues, {});
   EXPECT_THAT(list, ContainsRegex("\norphan .* parent gone does not exist\n"));
   EXPECT_THAT(list, ContainsRegex("\nleaf +Open +inner[^a-z]*\n"));
   EXPECT_THAT(list, ContainsRegex("\nkai/typo .* does not exist; "));
+  EXPECT_THAT(list, ContainsRegex("\ntypo .* does not exist\n"));
+  EXPECT_THAT(FormatQueueTree(queues, ""), ContainsRegex("\ntypo +- +- +3 .* does not exist\n"));
 }
 
 TEST(QueueTreeTest, SumsStayAtTheMostThatThereIs) {

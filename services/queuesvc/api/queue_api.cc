@@ -257,9 +257,13 @@ void QueueApi::ListPart(const ListPartRequest& request, rpc::Done<ListPartRespon
   const auto list = [token = request.request().page_token(), size, slots](QueueController& controller) {
     const auto add = [&](const std::string& name, const auto&, ListPartResponse& part) {
       if (!slots.Contains(SlotOf(name))) return;
-      if (std::optional<queue::v1::Queue> queue = controller.Find(name)) *part.add_queues() = *std::move(queue);
+      if (std::optional<queue::v1::Queue> queue = controller.FindNamed(name)) *part.add_queues() = *std::move(queue);
+    };
+    const auto add_missing = [&](const std::string& name, const auto& entry, ListPartResponse& part) {
+      if (controller.queues().Find(name) == nullptr) add(name, entry, part);
     };
     return rpc::MergeParts<QueueList>({rpc::MakePart<QueueList>(controller.queues(), token, size, add),
+                                       rpc::MakePart<QueueList>(controller.named(), token, size, add_missing),
                                        rpc::MakePart<QueueList>(controller.kai_queues().entries(), token, size, add)},
                                       size);
   };

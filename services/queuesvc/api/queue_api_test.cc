@@ -140,6 +140,16 @@ TEST_F(QueueApiTest, QueuesOfKaisAreReadInTheSamePagesAndNothingElse) {
   EXPECT_THAT(Explain("kai/team").status(), refused);
 }
 
+TEST_F(QueueApiTest, AQueueThatGroupsNameAndThatDoesNotExistIsListedUntilNoneDoes) {
+  TellGroup("typo", "a");
+  EXPECT_THAT(List("team"), ElementsAre("typo"));
+  EXPECT_THAT(Get("typo"), StatusIs(absl::StatusCode::kNotFound));
+  controller_.OnGone("typo", {.reason = runtime::Gone::Reason::kDeleted, .uid = "a-uid", .ns = "ns", .name = "a"});
+  context_.Wake("typo");
+  context_.RunPasses(controller_);
+  EXPECT_THAT(List("team"), ElementsAre());
+}
+
 TEST_F(QueueApiTest, ACommandIsAnsweredOnceItIsThere) {
   Ask("research", "CloseQueue", "research-uid", "one");
   ASSERT_EQ(context_.writes.size(), 1U);

@@ -271,6 +271,15 @@ std::optional<queue::v1::Queue> QueueController::Find(std::string_view name) con
   return MessageOf(name, *queue);
 }
 
+std::optional<queue::v1::Queue> QueueController::FindNamed(std::string_view name) const {
+  if (std::optional<queue::v1::Queue> queue = Find(name)) return queue;
+  const QueueEntry* const entry = entries_.Find(name);
+  if (entry == nullptr || entry->is_awaited || entry->pod_groups.total() == 0) return std::nullopt;
+  kube::v1::Queue missing;
+  missing.mutable_meta()->set_name(std::string(name));
+  return MessageOf(name, missing);
+}
+
 queue::v1::Queue QueueController::MessageOf(std::string_view name, const kube::v1::Queue& queue) const {
   queue::v1::Queue message;
   *message.mutable_object() = queue;
