@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace basalt {
 
@@ -36,5 +37,7 @@ class SystemRandom : public Random {
 
 // A random (version 4) UUID in its canonical text form.
 std::string MakeUuid(Random& random);
+// Whether the text has the form of one: 8-4-4-4-12 hexadecimal digits.
+bool IsUuid(std::string_view text);
 
 }  // namespace basalt

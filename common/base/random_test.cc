@@ -20,6 +20,8 @@ TEST(RandomTest, UuidHasVersionAndVariant) {
     ASSERT_EQ(uuid.size(), 36U);
     EXPECT_EQ(uuid[14], '4');
     EXPECT_NE(std::string("89ab").find(uuid[19]), std::string::npos);
+    EXPECT_TRUE(IsUuid(uuid));
+    EXPECT_FALSE(IsUuid(uuid + "0") || IsUuid(uuid.substr(1)) || IsUuid("g" + uuid.substr(1)));
   }
 }
 

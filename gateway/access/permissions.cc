@@ -42,7 +42,7 @@ constexpr AccessRow kRows[] = {
     {kJob, kube::kSecrets, kGet | kCreate | kPatch | kDelete, AccessRule::kNamedAfterJob, kJobsSecret},
     {kJob, kube::kNetworkPolicies, kGet | kCreate | kDelete, AccessRule::kNamedAfterJob, kJobsPolicy},
     {kGroup, kube::kPodGroups, kGet | kCreate | kPatch | kDelete, AccessRule::kIsGroup},
-    {kGroup, kube::kKaiPodGroups, kGet | kCreate | kPatch, AccessRule::kInNamespace},
+    {kGroup, kube::kKaiPodGroups, kGet | kCreate | kPatch | kDelete, AccessRule::kInNamespace},
     {kGroup, kube::kPods, kPatch, AccessRule::kGroupsPod},
     {kGroup, kube::kEvents, kGet | kCreate | kPatch, AccessRule::kPodsEvent},
     {kGroup, kube::kReplicaSets, kGet, AccessRule::kPodsOwner},

@@ -228,7 +228,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kGroup, "ns", "create", "events", "default", "other.17a", RefusalReason::kObject},
       {kGroup, "ns", "create", "events", "ns", "pyflow.17a", RefusalReason::kUnknown},
       {kGroup, "GROUP", "create", "events", "default", "pyflow.17a", RefusalReason::kObject},
-      {kGroup, "ns", "delete u", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kKind},
+      {kGroup, "ns", "delete u", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
       {kGroup, "ns", "create", "podgroups.scheduling.run.ai", "elsewhere", "pg-a", RefusalReason::kObject},
       {kGroup, "ns/pg-a", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kObject},
       {kGroup, "ns", "create", "podgroups.scheduling.volcano.sh", "ns", "pg-a", RefusalReason::kObject},

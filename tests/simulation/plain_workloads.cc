@@ -160,9 +160,8 @@ void PlainWorkloads::ActLater(const Workload& workload) {
     suite_.time().RunAfter(at, [this, workload] { Suspend(workload, true); });
     const absl::Duration pause = absl::Seconds(15) * left_.Unit();
     if (!left_.OneIn(3)) suite_.time().RunAfter(at + pause, [this, workload] { Suspend(workload, false); });
-  } else if (workload.kind != Kind::kDeployment && !workload.is_for_kai && left_.OneIn(2)) {
-    // The pods of a Deployment keep their ReplicaSet. A group of KAI's goes with its owner alone, and stays without
-    // one.
+  } else if (workload.kind != Kind::kDeployment && left_.OneIn(2)) {
+    // The pods of a Deployment keep their ReplicaSet.
     suite_.time().RunAfter(at, [this, workload] { LeavePods(workload); });
   }
 }
@@ -245,8 +244,6 @@ void PlainWorkloads::DisturbPods(const Workload& workload, bool deletes) {
 }
 
 void PlainWorkloads::DeleteGroup(const Workload& workload) {
-  // Nobody can tell what the group of pods without an owner was, once it has gone while pgsvc was away.
-  if (leaves_) return;
   for (const auto& pod : PodsOf(workload)) {
     const std::string_view group = GroupNamedBy(*pod);
     if (group.empty()) continue;

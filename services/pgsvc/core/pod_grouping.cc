@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "common/base/json.h"
+#include "common/base/random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/name_rules.h"
@@ -172,12 +171,7 @@ std::string GroupName(const kube::v1::Pod& pod) {
 }
 
 bool IsPlainGroupName(std::string_view name) {
-  constexpr std::string_view kUuid = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-  if (!name.starts_with(kGroupPrefix)) return false;
-  const std::string_view uid = name.substr(kGroupPrefix.size());
-  return std::equal(uid.begin(), uid.end(), kUuid.begin(), kUuid.end(), [](char is, char wanted) {
-    return wanted == '-' ? is == '-' : absl::ascii_isxdigit(static_cast<unsigned char>(is));
-  });
+  return name.starts_with(kGroupPrefix) && IsUuid(name.substr(kGroupPrefix.size()));
 }
 
 bool IsOver(const kube::v1::Pod& pod) {

@@ -89,10 +89,6 @@ TEST(KaiExplainTest, ThePhaseOfAGroupIsThatOfItsPods) {
 TEST(KaiExplainTest, WhetherTheQuotaMayBeExceededIsSaid) {
   NamespaceRig rig;
   rig.Start();
-  for (const auto& [name, value] : {std::pair("train", 50), std::pair("build", 100)}) {
-    rig.server().Create(kube::kPriorityClasses,
-                        json::object{{"metadata", json::object{{"name", name}}}, {"value", value}});
-  }
   rig.MakePod("a");
   rig.MakePod("b", nullptr, "", "labels: {priorityClassName: build}");
   rig.MakePod("c", nullptr, "", "labels: {priorityClassName: build, kai.scheduler/preemptibility: preemptible}");
@@ -109,14 +105,17 @@ TEST(KaiExplainTest, WhetherTheQuotaMayBeExceededIsSaid) {
 
 TEST(KaiExplainTest, WithoutThePriorityClassNothingIsSaidOfTheQuota) {
   NamespaceRig rig;
+  rig.server().Delete(kube::kPriorityClasses, "", "train");
   rig.Start();
   rig.MakePod("a");
   rig.Run(absl::Seconds(5));
   EXPECT_THAT(Explain(rig, "a").notes, IsEmpty());
+  EXPECT_THAT(rig.Events(), ElementsAre(::testing::HasSubstr("there is no PriorityClass train")));
 }
 
 TEST(KaiExplainTest, WhatTheGroupIsApartFromTheRulesIsSaid) {
   NamespaceRig rig;
+  rig.server().Delete(kube::kPriorityClasses, "", "train");
   rig.Start();
   rig.MakePod("a", nullptr, "", "labels: {kai.scheduler/queue: default-queue}");
   rig.Run(absl::Seconds(5));
@@ -146,6 +145,7 @@ TEST(KaiExplainTest, WhatTheGroupIsApartFromTheRulesIsSaid) {
 TEST(KaiExplainTest, ThatWholeSegmentsNeedMoreThanTheMinimumIsSaid) {
   static constexpr kube::Kind kPyTorchJobs{"kubeflow.org", "v1", "PyTorchJob", "pytorchjobs"};
   NamespaceRig rig;
+  rig.server().Delete(kube::kPriorityClasses, "", "train");
   rig.Start();
   rig.Define(kPyTorchJobs);
   rig.Make(kPyTorchJobs,

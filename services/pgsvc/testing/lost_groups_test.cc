@@ -134,6 +134,41 @@ void ExpectThatOrphansKeepTheirGroup() {
   EXPECT_THAT(rig.Events(), IsEmpty());
 }
 
+// The group goes while nobody is here to see its last state, and goes for good with the last of its pods.
+template <class Rig>
+void ExpectThatARestartMakesTheGroupOfOrphansAgain() {
+  Rig rig;
+  rig.Start();
+  const std::string group = rig.MakeDatabase();
+  rig.Make(
+      kube::kPods,
+      "metadata: {name: db-1}\nspec: {schedulerName: kai-scheduler, nodeName: n1, containers: [{name: c, image: i}]}",
+      &kube::kStatefulSets, "db");
+  rig.Run(absl::Seconds(5));
+  rig.server().Delete(kube::kStatefulSets, "default", "db", json::object{{"propagationPolicy", "Orphan"}});
+  rig.Run(absl::Seconds(5));
+  rig.Kill();
+  rig.server().Delete(rig.GroupKind(), "default", group);
+  rig.Start();
+  rig.Run(absl::Minutes(2));
+  EXPECT_NE(rig.UidOf(rig.GroupKind(), group), "");
+  EXPECT_EQ(rig.Groups(), 1u);
+  EXPECT_THAT(rig.Events(), IsEmpty());
+  for (const char* pod : {"db-0", "db-1"}) {
+    EXPECT_EQ(rig.GroupOf(pod), group);
+    rig.server().Delete(kube::kPods, "default", pod, json::object{{"gracePeriodSeconds", 0}});
+  }
+  rig.Run(absl::Minutes(2));
+  EXPECT_EQ(rig.Groups(), 0u) << "nobody owns the group";
+}
+
+TEST(LostGroupsTest, ARestartMakesTheGroupOfOrphansInTheRichProfile) {
+  ExpectThatARestartMakesTheGroupOfOrphansAgain<RichRig>();
+}
+TEST(LostGroupsTest, ARestartMakesTheGroupOfOrphansOfKais) {
+  ExpectThatARestartMakesTheGroupOfOrphansAgain<NamespaceRig>();
+}
+
 TEST(LostGroupsTest, OrphanedPodsKeepTheirGroupInTheRichProfile) { ExpectThatOrphansKeepTheirGroup<RichRig>(); }
 TEST(LostGroupsTest, OrphanedPodsKeepTheirGroupOfKais) { ExpectThatOrphansKeepTheirGroup<NamespaceRig>(); }
 

@@ -44,6 +44,14 @@ class NamespaceRig : public basalt::testing::ControllerRig {
         is_rich_(profile == kube::GroupProfile::kRich) {
     const json::object metadata{{"name", "default-queue"}};
     server().Create(kube::kKaiQueues, json::object{{"metadata", metadata}, {"spec", json::object()}});
+    if (is_rich_) return;
+    // KAI brings these along.
+    constexpr std::pair<const char*, int> kClasses[] = {
+        {"train", 50}, {"build-preemptible", 75}, {"build", 100}, {"inference", 125}};
+    for (const auto& [name, value] : kClasses) {
+      server().Create(kube::kPriorityClasses,
+                      json::object{{"metadata", json::object{{"name", name}}}, {"value", value}});
+    }
   }
   ~NamespaceRig() override { Shutdown(); }
 

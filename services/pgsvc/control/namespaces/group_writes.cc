@@ -14,6 +14,7 @@
 #include "common/obs/log.h"
 #include "services/pgsvc/control/namespaces/namespace_groups.h"
 #include "services/pgsvc/core/form/pod_object.h"
+#include "services/pgsvc/core/grouping/group_name.h"
 #include "services/pgsvc/core/grouping/group_plan.h"
 #include "services/pgsvc/core/grouping/owner_walk.h"
 #include "services/pgsvc/core/pod_grouping.h"
@@ -74,7 +75,7 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
                                       GroupState& group) {
   const ObservedGroup* const observed = space.objects.FindGroup(name);
   if (observed == nullptr && group.lost) return ServeLostGroup(ns, space, name, group);
-  const bool holds_room = emitter_->drops_empty_groups() && observed != nullptr && IsMadeHere(*observed) &&
+  const bool holds_room = observed != nullptr && GoesWithItsPods(*observed) &&
                           observed->object.meta().deletion_ms() == 0 &&
                           (!space.objects.IsNamed(name) || AreOverForGood(space, name, group));
   if (!holds_room) {
@@ -98,6 +99,12 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
       .kind = GroupDecision::Kind::kDeleted, .uid = meta.uid(), .message = "no pod is in the group any more"};
   context_.Write(ns, std::move(request),
                  [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupDeleted(ns, name, outcome); });
+}
+
+bool NamespaceGroups::GoesWithItsPods(const ObservedGroup& group) const {
+  const kube::v1::ObjectMeta& meta = group.object.meta();
+  const bool is_left_behind = meta.owner_references().empty() && IsNameByRules(meta.name());
+  return is_left_behind || (emitter_->drops_empty_groups() && IsMadeHere(group));
 }
 
 bool NamespaceGroups::AreOverForGood(Namespace& space, const std::string& name, const GroupState& group) const {

@@ -9,6 +9,7 @@
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
 #include "services/pgsvc/core/form/pod_object.h"
+#include "services/pgsvc/core/grouping/group_name.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
@@ -140,7 +141,8 @@ void NamespaceGroups::NoteUnnamed(Namespace& space, const std::string& uid, std:
   const auto pod = space.objects.pods().find(uid);
   if (pod == space.objects.pods().end()) return;
   const std::string named(NameOfGroup(pod->second));
-  if (named == now || !emitter_->drops_empty_groups() || space.objects.FindGroup(named) == nullptr) return;
+  const ObservedGroup* const group = named == now ? nullptr : space.objects.FindGroup(named);
+  if (group == nullptr || !GoesWithItsPods(*group)) return;
   space.groups.try_emplace(named);
   space.groups_due.insert(named);
 }
@@ -350,6 +352,8 @@ NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kub
     if (stays) {
       kept.grouping.warnings = std::move(found.grouping->grouping.warnings);
       kept.karta = std::move(found.grouping->karta);
+    } else if (!assigned.empty() && is_named_otherwise) {
+      found.alone = std::move(found.grouping->grouping);
     }
     found.grouping = std::move(kept);
   }
@@ -407,8 +411,9 @@ void NamespaceGroups::GroupPod(const std::string& ns, Namespace& space, const st
   if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) {
     Leave(space, uid);
     const std::string_view named = NameOfGroup(pod);
-    // A pod that has its node does not wait for a group.
-    if (!named.empty() && pod.node_name().empty() && space.objects.FindGroup(named) == nullptr) {
+    // A pod that has its node waits for no group, and yet has one made again that has gone (MakeAgain).
+    const bool lacks_group = pod.node_name().empty() || IsNameByRules(named);
+    if (!named.empty() && lacks_group && space.objects.FindGroup(named) == nullptr) {
       return NoteMissing(ns, space, pod, kGroupMissing, WhyItWaits(emitter_->group_name_key(), named));
     }
     state.missing_since = absl::InfiniteFuture();

@@ -139,6 +139,8 @@ class NamespaceGroups {
     std::vector<std::string> owners;     // Descriptions, the pod's own first; for people alone.
     std::vector<std::string> waits_for;  // Facts.
     std::vector<std::string> unreadable;
+    // The group that the rules would make for the pod, which has no owner and names another group.
+    std::optional<Grouping> alone;
   };
 
   // -- namespace_groups.cc --
@@ -194,6 +196,11 @@ class NamespaceGroups {
   void LookForGroup(const std::string& ns, Namespace& space, const kube::v1::Pod& pod);
   void OnLookup(const std::string& ns, Namespace& space, const std::string& name,
                 const absl::StatusOr<gateway::v1::GetResponse>& answer);
+  // The group that the pod names is not there. False: it is somebody else's to make.
+  bool MakeAgain(const std::string& ns, Namespace& space, const kube::v1::Pod& pod);
+  // The body that creates the group `name`, whose owner is not known any more, for that pod. Nullopt: the rules cannot
+  // say it.
+  std::optional<json::object> OwnerlessObjectFor(Namespace& space, const kube::v1::Pod& pod, const std::string& name);
   runtime::ObjectEvents* EventsOf(const std::string& ns, const std::string& uid) const;
   // Records a warning Event on the pod; of one problem kMostReported pods have one.
   void RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
@@ -230,6 +237,9 @@ class NamespaceGroups {
   RenderedGroup Render(Namespace& space, const GroupPlanOfPods& plan) const;
   // A group of ours in which no pod is active, and that no pod names, or none that will be active.
   void ServeEmptyGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  // The group is one of ours that nobody else deletes once no pod is in it: its owner, with which Kubernetes would
+  // collect it, has left its pods behind, or the form drops empty groups.
+  bool GoesWithItsPods(const ObservedGroup& group) const;
   // The pods that name the group are all over, and their owner wants no others: it is suspended or scaled to zero.
   bool AreOverForGood(Namespace& space, const std::string& name, const GroupState& group) const;
   // The group is gone, and so is what its members were grouped by: pods that name it have it made again.

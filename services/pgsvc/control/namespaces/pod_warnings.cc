@@ -5,6 +5,8 @@
 #include "common/kube/requests.h"
 #include "services/pgsvc/control/namespaces/namespace_groups.h"
 #include "services/pgsvc/control/pod_event.h"
+#include "services/pgsvc/core/grouping/group_name.h"
+#include "services/pgsvc/core/grouping/group_plan.h"
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
@@ -29,9 +31,12 @@ void NamespaceGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
     const auto state = space.pods.find(uid);
     if (pod == space.objects.pods().end() || state == space.pods.end() || state->second.missing.empty()) continue;
     if (!IsActive(pod->second)) continue;
-    if (state->second.missing_reason == kGroupMissing && emitter_->profile() == kube::GroupProfile::kRich) {
-      LookForGroup(ns, space, pod->second);
-      continue;
+    if (state->second.missing_reason == kGroupMissing) {
+      if (emitter_->profile() == kube::GroupProfile::kRich) {
+        LookForGroup(ns, space, pod->second);
+        continue;
+      }
+      if (MakeAgain(ns, space, pod->second)) continue;
     }
     RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
   }
@@ -67,10 +72,38 @@ void NamespaceGroups::OnLookup(const std::string& ns, Namespace& space, const st
     } else if (!is_absent) {
       space.warnings.emplace(again, uid);
       context_.WakeAt(ns, again);
-    } else if (IsActive(pod->second)) {
+    } else if (IsActive(pod->second) && !MakeAgain(ns, space, pod->second)) {
       RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
     }
   }
+}
+
+// A group of ours may have gone while nobody was here to see its last state, and its owner may have left the pods: they
+// are placed by their own rule then.
+bool NamespaceGroups::MakeAgain(const std::string& ns, Namespace& space, const kube::v1::Pod& pod) {
+  const std::string name(NameOfGroup(pod));
+  if (!IsNameByRules(name)) return false;
+  GroupState& group = space.groups[name];
+  if (!group.lost) group.lost = OwnerlessObjectFor(space, pod, name);
+  space.groups_due.insert(name);
+  if (!group.lost) return false;
+  context_.Wake(ns);
+  return true;
+}
+
+std::optional<json::object> NamespaceGroups::OwnerlessObjectFor(Namespace& space, const kube::v1::Pod& pod,
+                                                                const std::string& name) {
+  StepBudget budget;
+  Found found = FindGrouping(space, pod, budget);
+  pass_steps_ += budget.used();
+  if (!found.alone) return std::nullopt;
+  GroupPlan plan;
+  plan.Add(pod.name(), *std::move(found.alone));
+  GroupPlanOfPods planned{.grouping = plan.Group(rules_.form), .pod = &pod, .leaf_pods = {{"", &pod}}};
+  planned.grouping.name = name;
+  json::object body = Render(space, planned).object;
+  ObjectIn(body, "metadata").erase("ownerReferences");
+  return body;
 }
 
 runtime::ObjectEvents* NamespaceGroups::EventsOf(const std::string& ns, const std::string& uid) const {

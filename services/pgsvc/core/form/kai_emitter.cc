@@ -38,8 +38,15 @@ json::value KaiEmitter::SpecOf(const ObservedGroup& group) const {
   return parsed.ok() ? *parsed : json::value(json::object());
 }
 
-RenderedGroup KaiEmitter::Render(const GroupPlanOfPods& plan, const ClusterView&) const {
-  return Render(plan.grouping);
+// A class that the rule itself names is written whether it exists or not (5.4).
+RenderedGroup KaiEmitter::Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const {
+  RenderedGroup rendered = Render(plan.grouping);
+  const std::string& name = plan.grouping.priority_class;
+  if (plan.grouping.has_default_priority && !cluster.HasPriorityClass(name)) {
+    rendered.losses.push_back(
+        fmt::format("there is no PriorityClass {}, which the rule names where nobody else names one", name));
+  }
+  return rendered;
 }
 
 RenderedGroup KaiEmitter::Render(const Grouping& grouping) const {

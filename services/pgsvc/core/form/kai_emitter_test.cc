@@ -1,6 +1,7 @@
 // Who wins for each field of a group of KAI's that is there already.
 #include "services/pgsvc/core/form/kai_emitter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -8,9 +9,14 @@
 #include <utility>
 
 #include "common/kube/names.h"
+#include "services/pgsvc/core/grouping/object_set.h"
 
 namespace basalt::pgsvc {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using Pairs = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
 
@@ -199,6 +205,15 @@ TEST(KaiGroupPatchTest, TheOwnerIsTheOneOfTheGrouping) {
   stored.object.mutable_meta()->mutable_owner_references(0)->set_controller(true);
   EXPECT_EQ(Patch(stored, wanted),
             R"({"metadata":{"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"u0"}]}})");
+}
+
+TEST(KaiGroupTest, AClassOfTheRulesOwnThatDoesNotExistIsALoss) {
+  GroupPlanOfPods plan{.grouping = Wanted(), .pod = nullptr};
+  const auto losses = [&plan](bool has_classes) { return KaiEmitter({}).Render(plan, ObjectSet(has_classes)).losses; };
+  EXPECT_THAT(losses(false), IsEmpty()) << "a class that somebody names was looked at before";
+  plan.grouping.has_default_priority = true;
+  EXPECT_THAT(losses(true), IsEmpty());
+  EXPECT_THAT(losses(false), ElementsAre(HasSubstr("there is no PriorityClass train")));
 }
 
 TEST(KaiGroupPatchTest, SomebodyElsesGroupIsToldFromOurs) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/random.h"
 #include "common/base/slots.h"
 #include "common/kube/name_rules.h"
 
@@ -37,5 +38,13 @@ std::string NameOf(std::string_view text, size_t most, bool is_subdomain) {
 
 std::string GroupNameOf(std::string_view text) { return NameOf(text, kube::kMaxSubdomain, /*is_subdomain=*/true); }
 std::string SubGroupNameOf(std::string_view text) { return NameOf(text, kube::kMaxLabel, /*is_subdomain=*/false); }
+
+bool IsNameByRules(std::string_view group) {
+  constexpr size_t kUuid = 36;
+  constexpr std::string_view kPrefix = "pg-";
+  if (!group.starts_with(kPrefix) || group.size() < kPrefix.size() + 2 + kUuid) return false;
+  const size_t uid = group.size() - kUuid;
+  return group[uid - 1] == '-' && IsUuid(group.substr(uid));
+}
 
 }  // namespace basalt::pgsvc

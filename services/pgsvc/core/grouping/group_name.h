@@ -12,4 +12,7 @@ std::string GroupNameOf(std::string_view text);
 // The same for a DNS label of at most 63 characters, as names of subgroups are.
 std::string SubGroupNameOf(std::string_view text);
 
+// Whether rules of all kinds give such a name to the group of an owner's pods: "pg-<its name>-<its UID>".
+bool IsNameByRules(std::string_view group);
+
 }  // namespace basalt::pgsvc

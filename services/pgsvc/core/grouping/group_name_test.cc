@@ -67,6 +67,14 @@ TEST(GroupNameTest, WhateverTheTextTheResultIsAName) {
   }
 }
 
+TEST(GroupNameTest, ANameByRulesHasTheUidOfAnOwner) {
+  const std::string uid = "12345678-90ab-4cde-8f01-234567890abc";
+  EXPECT_TRUE(IsNameByRules("pg-a-" + uid) && IsNameByRules("pg-a-b-" + uid));
+  for (const std::string& other : {"pg-" + uid, "pg-a" + uid, std::string("pg--a"), "a-" + uid, "pg-a-" + uid + "-0"}) {
+    EXPECT_FALSE(IsNameByRules(other)) << other;
+  }
+}
+
 TEST(GroupNameTest, GroupsOfLongOwnersAreShortened) {
   const std::string name(240, 'n');
   const std::string uid = "12345678-90ab-4cde-8f01-234567890abc";
