@@ -144,7 +144,7 @@ TEST(QueueTreeTest, AQueueThatPlacesNothingSaysSoInTheTreeAndInTheList) {
   EXPECT_THAT(list, ContainsRegex("\norphan .* parent gone does not exist\n"));
   EXPECT_THAT(list, ContainsRegex("\nleaf +Open +inner[^a-z]*\n"));
   EXPECT_THAT(list, ContainsRegex("\nkai/typo .* does not exist; "));
-  EXPECT_THAT(list, ContainsRegex("\ntypo .* does not exist\n"));
+  EXPECT_THAT(list, ContainsRegex("\ntypo +- +- +- +3 .* does not exist\n"));
   EXPECT_THAT(FormatQueueTree(queues, ""), ContainsRegex("\ntypo +- +- +3 .* does not exist\n"));
 }
 

@@ -113,9 +113,10 @@ std::string FormatQueues(const queue::v1::ListQueuesResponse& queues, const Look
     }
     const queue::v1::PodGroupCounts& counts = queue.pod_groups();
     rows.push_back({queue.object().meta().name(), StateText(queue.object().state()), StateText(queue.object().parent()),
-                    std::to_string(queue.object().weight()), std::to_string(counts.pending()),
-                    std::to_string(counts.inqueue()), std::to_string(counts.running()),
-                    std::to_string(counts.unknown()), std::to_string(counts.completed()), remark});
+                    queue.object().meta().uid().empty() ? "-" : std::to_string(queue.object().weight()),
+                    std::to_string(counts.pending()), std::to_string(counts.inqueue()),
+                    std::to_string(counts.running()), std::to_string(counts.unknown()),
+                    std::to_string(counts.completed()), remark});
   }
   const std::string text = FormatTable(
       {"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED", ""}, rows, look);

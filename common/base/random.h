@@ -37,7 +37,7 @@ class SystemRandom : public Random {
 
 // A random (version 4) UUID in its canonical text form.
 std::string MakeUuid(Random& random);
-// Whether the text has the form of one: 8-4-4-4-12 hexadecimal digits.
+// Whether the text has the form of a UUID: 8-4-4-4-12 hexadecimal digits.
 bool IsUuid(std::string_view text);
 
 }  // namespace basalt

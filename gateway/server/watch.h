@@ -58,8 +58,8 @@ class Watch : private ReflectorSink {
   void SetKind(kube::v1::Workload& workload) const;
   // Its pods are for one of our schedulers.
   bool IsOurs(const kube::v1::Workload& workload) const;
-  // Whether it is news: most events of a workload change its status, which nobody is shown. Of one whose pods are for
-  // other schedulers from now on the scheduler's name is taken away.
+  // Whether it is news: most events of a workload change its status, of which the revision and the end of a Job alone
+  // are shown. Of one whose pods are for other schedulers from now on the scheduler's name is taken away.
   bool ChangesWorkload(WatchType type, kube::v1::Workload& workload) const;
   // The same of any kind that is told without its status, which others write in every cycle.
   template <typename Kind>

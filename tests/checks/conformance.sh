@@ -86,6 +86,12 @@ done
 # ---- planted weaknesses ----
 for id in "${planted_ids[@]}"; do
   target=${planted_target[$id]}
+  # No row names these.
+  if [[ $id == attack-* ]]; then
+    for name in ${planted_test[$id]//:/ }; do
+      git grep -qE "^TEST(_F)?\(${name/./, }\)" -- '*_test.cc' || complain "tests/planted: $id: there is no test $name"
+    done
+  fi
   [[ -n ${used[$id]:-} || $id == attack-* ]] || is_seeds "${planted_test[$id]}" || complain "tests/planted: $page does not name $id"
   for part in ${planted_parts[$id]}; do
     file=${planted_file[$part]}

@@ -1,4 +1,5 @@
 // Groups that go while their pods live: with an owner that leaves its pods behind, or by whatever else takes them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -134,32 +135,102 @@ void ExpectThatOrphansKeepTheirGroup() {
   EXPECT_THAT(rig.Events(), IsEmpty());
 }
 
+// A StatefulSet db with the pods db-0 and db-1, which have their nodes or not, in its group.
+template <class Rig>
+std::string MakeOrphans(Rig& rig, bool is_bound) {
+  rig.Make(kube::kStatefulSets, NamespaceRig::Workload("db", "", "serviceName: db"));
+  for (const char* pod : {"db-0", "db-1"}) {
+    rig.Make(kube::kPods,
+             fmt::format("metadata: {{name: {}, labels: {{kai.scheduler/subgroup-name: old}}}}\n"
+                         "spec: {{schedulerName: kai-scheduler, {}containers: [{{name: c, image: i}}]}}",
+                         pod, is_bound ? "nodeName: n1, " : ""),
+             &kube::kStatefulSets, "db");
+  }
+  rig.Run(absl::Seconds(5));
+  const std::string group = rig.GroupOf("db-0");
+  rig.server().Delete(kube::kStatefulSets, "default", "db", json::object{{"propagationPolicy", "Orphan"}});
+  rig.Run(absl::Seconds(5));
+  return group;
+}
+
 // The group goes while nobody is here to see its last state, and goes for good with the last of its pods.
 template <class Rig>
 void ExpectThatARestartMakesTheGroupOfOrphansAgain() {
+  for (const bool is_bound : {false, true}) {
+    SCOPED_TRACE(is_bound);
+    Rig rig;
+    rig.Start();
+    const std::string group = MakeOrphans(rig, is_bound);
+    rig.Kill();
+    rig.server().Delete(rig.GroupKind(), "default", group);
+    rig.Start();
+    rig.Run(absl::Minutes(2));
+    EXPECT_NE(rig.UidOf(rig.GroupKind(), group), "");
+    EXPECT_EQ(rig.Groups(), 1u);
+    EXPECT_THAT(rig.Events(), IsEmpty());
+    for (const char* pod : {"db-0", "db-1"}) {
+      EXPECT_EQ(rig.GroupOf(pod), group);
+      rig.server().Delete(kube::kPods, "default", pod, json::object{{"gracePeriodSeconds", 0}});
+    }
+    rig.Run(absl::Minutes(2));
+    EXPECT_EQ(rig.Groups(), 0u) << "nobody owns the group";
+  }
+}
+
+template <class Rig>
+void ExpectThatAGroupOfSomebodyElsesStays() {
   Rig rig;
   rig.Start();
-  const std::string group = rig.MakeDatabase();
-  rig.Make(
-      kube::kPods,
-      "metadata: {name: db-1}\nspec: {schedulerName: kai-scheduler, nodeName: n1, containers: [{name: c, image: i}]}",
-      &kube::kStatefulSets, "db");
-  rig.Run(absl::Seconds(5));
-  rig.server().Delete(kube::kStatefulSets, "default", "db", json::object{{"propagationPolicy", "Orphan"}});
-  rig.Run(absl::Seconds(5));
+  const std::string name = "pg-train-12345678-90ab-4cde-8f01-234567890abc";
+  rig.server().Create(rig.GroupKind(),
+                      json::object{{"metadata", json::object{{"namespace", "default"}, {"name", name}}},
+                                   {"spec", json::object{{"minMember", 2}, {"queue", "default-queue"}}}});
+  rig.Run(absl::Minutes(2));
+  EXPECT_NE(rig.UidOf(rig.GroupKind(), name), "") << "its pods are to come";
+}
+
+TEST(LostGroupsTest, AGroupOfSomebodyElsesStays) {
+  ExpectThatAGroupOfSomebodyElsesStays<RichRig>();
+  ExpectThatAGroupOfSomebodyElsesStays<NamespaceRig>();
+}
+
+// The pods are no members of the group, and yet one of them has the Event.
+TEST(LostGroupsTest, ARefusalOfTheGroupOfOrphansIsToldAtAPod) {
+  NamespaceRig rig;
+  rig.Start();
+  const std::string group = MakeOrphans(rig, /*is_bound=*/false);
   rig.Kill();
-  rig.server().Delete(rig.GroupKind(), "default", group);
+  rig.server().Delete(kube::kKaiPodGroups, "default", group);
+  rig.Refuse(NamespaceRig::IsOfGroup, 403, "Forbidden", "the quota of groups is used up");
   rig.Start();
   rig.Run(absl::Minutes(2));
-  EXPECT_NE(rig.UidOf(rig.GroupKind(), group), "");
-  EXPECT_EQ(rig.Groups(), 1u);
-  EXPECT_THAT(rig.Events(), IsEmpty());
-  for (const char* pod : {"db-0", "db-1"}) {
-    EXPECT_EQ(rig.GroupOf(pod), group);
-    rig.server().Delete(kube::kPods, "default", pod, json::object{{"gracePeriodSeconds", 0}});
-  }
+  EXPECT_THAT(rig.Events(), ::testing::ElementsAre(::testing::HasSubstr("the quota of groups is used up")));
+  rig.server().refuse = nullptr;
   rig.Run(absl::Minutes(2));
-  EXPECT_EQ(rig.Groups(), 0u) << "nobody owns the group";
+  EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, group), "");
+}
+
+// A new StatefulSet of that name adopts the pods, which stay with the name of their group.
+TEST(LostGroupsTest, AdoptedPodsHaveTheGroupThatTheyNameMadeAgain) {
+  RichRig rig;
+  rig.Start();
+  const std::string group = MakeOrphans(rig, /*is_bound=*/false);
+  rig.Make(kube::kStatefulSets, NamespaceRig::Workload("db", "", "serviceName: db"));
+  const json::object owner{{"apiVersion", "apps/v1"},
+                           {"kind", "StatefulSet"},
+                           {"name", "db"},
+                           {"uid", rig.UidOf(kube::kStatefulSets, "db")},
+                           {"controller", true}};
+  for (const char* pod : {"db-0", "db-1"}) {
+    rig.server().Merge(kube::kPods, "default", pod,
+                       json::object{{"metadata", json::object{{"ownerReferences", json::array{owner}}}}});
+  }
+  rig.Run(absl::Seconds(5));
+  rig.Kill();
+  rig.server().Delete(kube::kPodGroups, "default", group);
+  rig.Start();
+  rig.Run(absl::Minutes(2));
+  for (const char* pod : {"db-0", "db-1"}) EXPECT_NE(rig.UidOf(kube::kPodGroups, rig.GroupOf(pod)), "") << pod;
 }
 
 TEST(LostGroupsTest, ARestartMakesTheGroupOfOrphansInTheRichProfile) {

@@ -64,6 +64,20 @@ TEST(UnwantedGroupsTest, ABatchJobThatWantsNoPodsHasNoGroup) {
   }
 }
 
+// The end is seen after the last pod has gone: nothing else tells of it.
+TEST(UnwantedGroupsTest, ABatchJobThatHasEndedHasNoGroupOnceItsPodsAreDeleted) {
+  PlainRig rig;
+  rig.Make(kube::kBatchJobs, NamespaceRig::ForVolcano(NamespaceRig::JobOf("j")));
+  rig.MakePlainPod("j-a", rig.OwnerOf(kube::kBatchJobs, "j"));
+  rig.Run(absl::Seconds(5));
+  DeleteNow(rig, "j-a");
+  rig.Run(absl::Minutes(1));
+  ASSERT_EQ(rig.PlainGroups(), 1u) << "the Job wants pods";
+  MergeText(rig, kube::kBatchJobs, "j", R"({"status":{"conditions":[{"type":"Complete","status":"True"}]}})", "status");
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.PlainGroups(), 0u);
+}
+
 TEST(UnwantedGroupsTest, ABatchJobThatWantsNoPodsHasNoGroupInTheRichProfile) {
   for (const Stop& stop : kStops) {
     SCOPED_TRACE(stop.what);

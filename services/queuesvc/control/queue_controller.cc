@@ -283,6 +283,7 @@ std::optional<queue::v1::Queue> QueueController::FindNamed(std::string_view name
 queue::v1::Queue QueueController::MessageOf(std::string_view name, const kube::v1::Queue& queue) const {
   queue::v1::Queue message;
   *message.mutable_object() = queue;
+  message.mutable_object()->clear_lacks_counts();  // For this service alone.
   const QueueEntry* const entry = entries_.Find(name);
   if (entry != nullptr) *message.mutable_pod_groups() = entry->pod_groups.counts();
   return message;

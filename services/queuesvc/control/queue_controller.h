@@ -56,9 +56,9 @@ class QueueController : public runtime::Controller {
   const KaiQueues& kai_queues() const { return kai_queues_; }
   // A queue of a slot that this worker owns, of either scheduler; nullopt: there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
-  // The same for lists, which have those that do not exist and that pod groups name, too: with a name and counts alone.
+  // Finds a queue as Find does, and one that does not exist and that pod groups name: with name and counts alone.
   std::optional<queue::v1::Queue> FindNamed(std::string_view name) const;
-  // Names of its slots, whether such queues exist or not.
+  // What is remembered of the queues of its slots, by name; such a queue need not exist.
   const SlotMap<QueueEntry>& named() const { return entries_; }
   // Why the queue that Find tells of is where it is.
   absl::StatusOr<queue::v1::QueueExplanation> Explain(std::string_view name);

@@ -38,7 +38,7 @@ void NamespaceGroups::CheckQueue(const std::string& ns, Namespace& space, const 
   std::string why;
   if (observed != nullptr && group.has_active()) why = WhyQueuePlacesNothing(space, *observed, facts);
   Depend(ns, space, space.queue_dependents, name, std::move(facts));
-  if (group.queue_problem.Take(why, context_.ApiNow())) RecordOnGroup(ns, space, group, "PodGroupWarning", why);
+  if (group.queue_problem.Take(why, context_.ApiNow())) RecordOnGroup(ns, space, name, group, "PodGroupWarning", why);
   if (group.queue_problem.due() == absl::InfiniteFuture()) return;
   space.groups_due.insert(name);
   context_.WakeAt(ns, group.queue_problem.due());

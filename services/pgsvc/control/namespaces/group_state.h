@@ -104,7 +104,7 @@ class GroupState {
   Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
   Pace creates;                           // Somebody else may delete it each time.
   Pace updates;                           // Somebody else may put an old value back each time.
-  std::optional<json::object> lost;       // Creates the group, which is gone, as it was seen last.
+  std::optional<json::object> lost;       // Creates the group, which is gone: as it was seen last, or by a pod.
   std::optional<absl::Time> empty_since;  // No pod is in the group, which holds resources.
 
   // ---- what people are told ----

@@ -14,7 +14,6 @@
 #include "common/obs/log.h"
 #include "services/pgsvc/control/namespaces/namespace_groups.h"
 #include "services/pgsvc/core/form/pod_object.h"
-#include "services/pgsvc/core/grouping/group_name.h"
 #include "services/pgsvc/core/grouping/group_plan.h"
 #include "services/pgsvc/core/grouping/owner_walk.h"
 #include "services/pgsvc/core/pod_grouping.h"
@@ -102,9 +101,8 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
 }
 
 bool NamespaceGroups::GoesWithItsPods(const ObservedGroup& group) const {
-  const kube::v1::ObjectMeta& meta = group.object.meta();
-  const bool is_left_behind = meta.owner_references().empty() && IsNameByRules(meta.name());
-  return is_left_behind || (emitter_->drops_empty_groups() && IsMadeHere(group));
+  if (!emitter_->IsByRules(group)) return false;
+  return emitter_->drops_empty_groups() || group.object.meta().owner_references().empty();
 }
 
 bool NamespaceGroups::AreOverForGood(Namespace& space, const std::string& name, const GroupState& group) const {
@@ -226,7 +224,7 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
     TakeLeast(space, name, group, FindInt(emitter_->SpecOf(observed), "minMember"));
     Note(ns, space, name, group,
          {.kind = GroupDecision::Kind::kForeign, .uid = observed.object.meta().uid(), .asked_by = Asker(grouping)});
-    return RecordOnGroup(ns, space, group, "PodGroupError",
+    return RecordOnGroup(ns, space, name, group, "PodGroupError",
                          fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
   }
   TakeLeast(space, name, group, emitter_->LeastPodsOf(grouping));
@@ -236,8 +234,9 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   if (space.objects.IsGoing(owner.api_version, owner.kind, owner.name)) {
     ObjectIn(rendered.object, "metadata").erase("ownerReferences");
   }
-  for (const std::string& warning : grouping.warnings) RecordOnGroup(ns, space, group, "PodGroupWarning", warning);
-  for (const std::string& loss : rendered.losses) RecordOnGroup(ns, space, group, "PodGroupWarning", loss);
+  for (const std::string& warning : grouping.warnings)
+    RecordOnGroup(ns, space, name, group, "PodGroupWarning", warning);
+  for (const std::string& loss : rendered.losses) RecordOnGroup(ns, space, name, group, "PodGroupWarning", loss);
   std::set<std::string> leaves;
   for (const SubGroup& sub_group : grouping.sub_groups) {
     if (!sub_group.minimum.of_sub_groups) leaves.insert(sub_group.name);
@@ -305,7 +304,7 @@ void NamespaceGroups::OnGroupWritten(const std::string& ns, const std::string& n
     Pace& pace = group.sent_state.empty() ? group.creates : group.updates;
     pace.Note(context_.ApiNow(), std::move(group.sent_state));
     if (const std::string fight = FightOver(name, group); !fight.empty()) {
-      RecordOnGroup(ns, *space, group, "PodGroupWarning", fight);
+      RecordOnGroup(ns, *space, name, group, "PodGroupWarning", fight);
     }
     return context_.Wake(ns);
   }
@@ -319,7 +318,7 @@ void NamespaceGroups::OnGroupWritten(const std::string& ns, const std::string& n
   Note(ns, *space, name, group, RefusalOf(sent, outcome.error.message()));
   obs::LogWarning("pod group cannot be written",
                   {{"group", kube::ObjectKey(kube::NamespaceOf(ns), name)}, {"why", outcome.error.message()}});
-  RecordOnGroup(ns, *space, group, "PodGroupError", outcome.error.message());
+  RecordOnGroup(ns, *space, name, group, "PodGroupError", outcome.error.message());
 }
 
 std::string NamespaceGroups::FightOver(const std::string& name, const GroupState& group) const {
@@ -369,7 +368,7 @@ void NamespaceGroups::Refresh(const std::string& ns, const std::string& name) {
 
 void NamespaceGroups::NoteHeld(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
   Note(ns, space, name, group, {.kind = GroupDecision::Kind::kForeign, .message = "the group of a job has that name"});
-  RecordOnGroup(ns, space, group, "PodGroupError",
+  RecordOnGroup(ns, space, name, group, "PodGroupError",
                 fmt::format("pod group {} is that of a job, and is left alone", name));
 }
 

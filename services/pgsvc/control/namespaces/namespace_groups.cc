@@ -173,7 +173,7 @@ void NamespaceGroups::OnGone(std::string_view key, const runtime::Gone& gone) {
   if (!is_observed && !(state->second.is_awaited && state->second.shown_uid == gone.uid)) return;
   state->second.is_awaited = false;
   state->second.is_gone = true;
-  if (is_observed && (state->second.is_ours || IsMadeHere(*group))) {
+  if (is_observed && (state->second.is_ours || emitter_->IsByRules(*group))) {
     state->second.lost = emitter_->OwnerlessObjectOf(*group);
   }
   state->second.ForgetGroup();
@@ -352,7 +352,7 @@ NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kub
     if (stays) {
       kept.grouping.warnings = std::move(found.grouping->grouping.warnings);
       kept.karta = std::move(found.grouping->karta);
-    } else if (!assigned.empty() && is_named_otherwise) {
+    } else if (is_named_otherwise) {
       found.alone = std::move(found.grouping->grouping);
     }
     found.grouping = std::move(kept);

@@ -139,7 +139,7 @@ class NamespaceGroups {
     std::vector<std::string> owners;     // Descriptions, the pod's own first; for people alone.
     std::vector<std::string> waits_for;  // Facts.
     std::vector<std::string> unreadable;
-    // The group that the rules would make for the pod, which has no owner and names another group.
+    // The group that the rules would make for the pod, which names another group and stays with that name.
     std::optional<Grouping> alone;
   };
 
@@ -196,18 +196,20 @@ class NamespaceGroups {
   void LookForGroup(const std::string& ns, Namespace& space, const kube::v1::Pod& pod);
   void OnLookup(const std::string& ns, Namespace& space, const std::string& name,
                 const absl::StatusOr<gateway::v1::GetResponse>& answer);
-  // The group that the pod names is not there. False: it is somebody else's to make.
+  // Has the group made that the pod names and that is not there. False: somebody else makes the group, or the rules
+  // would make no other one for the pod.
   bool MakeAgain(const std::string& ns, Namespace& space, const kube::v1::Pod& pod);
-  // The body that creates the group `name`, whose owner is not known any more, for that pod. Nullopt: the rules cannot
-  // say it.
+  // The body that creates the group `name`, whose owner is not known any more, for that pod and the others that name
+  // the group. Nullopt: the rules would make no other group for the pod.
   std::optional<json::object> OwnerlessObjectFor(Namespace& space, const kube::v1::Pod& pod, const std::string& name);
+  std::vector<const kube::v1::Pod*> ActiveThatName(const Namespace& space, const std::string& name) const;
   runtime::ObjectEvents* EventsOf(const std::string& ns, const std::string& uid) const;
   // Records a warning Event on the pod; of one problem kMostReported pods have one.
   void RecordOnPod(const std::string& ns, Namespace& space, const kube::v1::Pod& pod, std::string_view reason,
                    std::string_view message);
-  // The same on the group's first active pod.
-  void RecordOnGroup(const std::string& ns, Namespace& space, const GroupState& group, std::string_view reason,
-                     std::string_view message);
+  // The same on the group's first active pod, or else on the first that names the group.
+  void RecordOnGroup(const std::string& ns, Namespace& space, const std::string& name, const GroupState& group,
+                     std::string_view reason, std::string_view message);
   static void ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid);
 
   // -- shown.cc --

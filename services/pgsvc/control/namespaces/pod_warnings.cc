@@ -1,7 +1,11 @@
 // What pods are warned of by Events: what they wait for, and what is wrong with them or with their group.
 #include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "common/kube/group_profile.h"
+#include "common/kube/names.h"
 #include "common/kube/requests.h"
 #include "services/pgsvc/control/namespaces/namespace_groups.h"
 #include "services/pgsvc/control/pod_event.h"
@@ -24,7 +28,8 @@ void NamespaceGroups::NoteMissing(const std::string& ns, Namespace& space, const
 
 void NamespaceGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
   const absl::Time now = context_.ApiNow();
-  while (!space.warnings.empty() && space.warnings.begin()->first <= now) {
+  for (size_t i = 0; i < kPodsPerPass && pass_steps_ < kStepsPerPass; ++i) {
+    if (space.warnings.empty() || space.warnings.begin()->first > now) break;
     const std::string uid = space.warnings.begin()->second;
     space.warnings.erase(space.warnings.begin());
     const auto pod = space.objects.pods().find(uid);
@@ -36,7 +41,8 @@ void NamespaceGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
         LookForGroup(ns, space, pod->second);
         continue;
       }
-      if (MakeAgain(ns, space, pod->second)) continue;
+      // A pod that has its node waits for no group.
+      if (MakeAgain(ns, space, pod->second) || !pod->second.node_name().empty()) continue;
     }
     RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
   }
@@ -72,23 +78,37 @@ void NamespaceGroups::OnLookup(const std::string& ns, Namespace& space, const st
     } else if (!is_absent) {
       space.warnings.emplace(again, uid);
       context_.WakeAt(ns, again);
-    } else if (IsActive(pod->second) && !MakeAgain(ns, space, pod->second)) {
+    } else if (IsActive(pod->second) && !MakeAgain(ns, space, pod->second) && pod->second.node_name().empty()) {
       RecordOnPod(ns, space, pod->second, state->second.missing_reason, state->second.missing);
     }
   }
 }
 
-// A group of ours may have gone while nobody was here to see its last state, and its owner may have left the pods: they
-// are placed by their own rule then.
+// A group of ours may have gone while nobody was here to see its last state, and its owner may have left the pods. Such
+// pods are placed by their own rule then.
 bool NamespaceGroups::MakeAgain(const std::string& ns, Namespace& space, const kube::v1::Pod& pod) {
   const std::string name(NameOfGroup(pod));
   if (!IsNameByRules(name)) return false;
-  GroupState& group = space.groups[name];
-  if (!group.lost) group.lost = OwnerlessObjectFor(space, pod, name);
+  const auto known = space.groups.find(name);
+  if (known == space.groups.end() || !known->second.lost) {
+    std::optional<json::object> body = OwnerlessObjectFor(space, pod, name);
+    if (!body) return false;
+    space.groups[name].lost = std::move(body);
+  }
   space.groups_due.insert(name);
-  if (!group.lost) return false;
   context_.Wake(ns);
   return true;
+}
+
+std::vector<const kube::v1::Pod*> NamespaceGroups::ActiveThatName(const Namespace& space,
+                                                                  const std::string& name) const {
+  std::vector<const kube::v1::Pod*> pods;
+  for (const std::string& uid : space.dependents.Of(GroupFact(name))) {
+    const auto pod = space.objects.pods().find(uid);
+    const bool names = pod != space.objects.pods().end() && NameOfGroup(pod->second) == name;
+    if (names && IsActive(pod->second)) pods.push_back(&pod->second);
+  }
+  return pods;
 }
 
 std::optional<json::object> NamespaceGroups::OwnerlessObjectFor(Namespace& space, const kube::v1::Pod& pod,
@@ -97,10 +117,21 @@ std::optional<json::object> NamespaceGroups::OwnerlessObjectFor(Namespace& space
   Found found = FindGrouping(space, pod, budget);
   pass_steps_ += budget.used();
   if (!found.alone) return std::nullopt;
+  Grouping& grouping = *found.alone;
+  grouping.name = name;
+  // A pod whose label leads to no subgroup is never placed (weakness G18).
+  std::set<std::string> leaves;
+  for (const SubGroup& sub_group : grouping.sub_groups) leaves.insert(sub_group.name);
+  GroupPlanOfPods planned{.grouping = {}, .pod = &pod, .leaf_pods = {{"", &pod}}};
+  for (const kube::v1::Pod* const one : ActiveThatName(space, name)) {
+    const std::string leaf(FindKey(one->grouping().labels(), kube::kKaiSubGroupNameKey).value_or(""));
+    planned.leaf_pods.try_emplace(leaf, one);
+    if (leaf.empty() || !leaves.insert(leaf).second) continue;
+    grouping.sub_groups.push_back({.name = leaf, .minimum = {.count = 0}});
+  }
   GroupPlan plan;
-  plan.Add(pod.name(), *std::move(found.alone));
-  GroupPlanOfPods planned{.grouping = plan.Group(rules_.form), .pod = &pod, .leaf_pods = {{"", &pod}}};
-  planned.grouping.name = name;
+  plan.Add(pod.name(), std::move(grouping));
+  planned.grouping = plan.Group(rules_.form);
   json::object body = Render(space, planned).object;
   ObjectIn(body, "metadata").erase("ownerReferences");
   return body;
@@ -130,10 +161,13 @@ void NamespaceGroups::RecordOnPod(const std::string& ns, Namespace& space, const
   recorder_.Record(ns, state.events, WarningOn(pod, reason, message));
 }
 
-void NamespaceGroups::RecordOnGroup(const std::string& ns, Namespace& space, const GroupState& group,
-                                    std::string_view reason, std::string_view message) {
+void NamespaceGroups::RecordOnGroup(const std::string& ns, Namespace& space, const std::string& name,
+                                    const GroupState& group, std::string_view reason, std::string_view message) {
   const auto first = space.objects.pods().find(std::string(group.FirstActive()));
-  if (first != space.objects.pods().end()) RecordOnPod(ns, space, first->second, reason, message);
+  if (first != space.objects.pods().end()) return RecordOnPod(ns, space, first->second, reason, message);
+  // Pods whose owner has left them behind are no members.
+  const std::vector<const kube::v1::Pod*> pods = ActiveThatName(space, name);
+  if (!pods.empty()) RecordOnPod(ns, space, *pods.front(), reason, message);
 }
 
 void NamespaceGroups::ForgetProblem(Namespace& space, const std::string& problem, const std::string& uid) {

@@ -56,6 +56,8 @@ class GroupEmitter {
   // A group without pods holds resources, and goes: pods that come have it made again.
   virtual bool drops_empty_groups() const = 0;
 
+  // The group is one that rules of grouping have made, for whomever.
+  virtual bool IsByRules(const ObservedGroup& observed) const = 0;
   // The group is one that grouping has made. Any other of that name is somebody else's, and left alone.
   virtual bool IsOurs(const ObservedGroup& observed, const Grouping& wanted) const = 0;
   // spec of the group, as JSON.

@@ -23,6 +23,10 @@ constexpr std::string_view kOptionalOfKai[] = {"preemptibility", "preemptionDela
 std::string KaiEmitter::watch() const { return std::string(kube::kWatchKaiPodGroups); }
 std::string_view KaiEmitter::group_name_key() const { return kube::kKaiGroupNameKey; }
 
+bool KaiEmitter::IsByRules(const ObservedGroup& observed) const {
+  return IsMadeHere(observed) || FindKey(observed.object.meta().annotations(), kube::kKaiTopOwnerKey).has_value();
+}
+
 bool KaiEmitter::IsOurs(const ObservedGroup& observed, const Grouping& wanted) const {
   const kube::v1::ObjectMeta& meta = observed.object.meta();
   if (FindKey(meta.annotations(), kube::kKaiTopOwnerKey)) return true;
@@ -43,8 +47,8 @@ RenderedGroup KaiEmitter::Render(const GroupPlanOfPods& plan, const ClusterView&
   RenderedGroup rendered = Render(plan.grouping);
   const std::string& name = plan.grouping.priority_class;
   if (plan.grouping.has_default_priority && !cluster.HasPriorityClass(name)) {
-    rendered.losses.push_back(
-        fmt::format("there is no PriorityClass {}, which the rule names where nobody else names one", name));
+    rendered.losses.push_back(fmt::format(
+        "there is no PriorityClass {}, which the rule gives to a group for which nobody names a class", name));
   }
   return rendered;
 }

@@ -27,6 +27,8 @@ class KaiEmitter final : public GroupEmitter {
   GroupForm form() const override { return GroupFormOf(schema()); }
   bool counts_resources() const override { return false; }
   bool drops_empty_groups() const override { return false; }
+  // KAI's own grouper marks its groups in the same way.
+  bool IsByRules(const ObservedGroup& observed) const override;
   // Ours, or KAI's own: it says whose pods it has, or names the same owner.
   bool IsOurs(const ObservedGroup& observed, const Grouping& wanted) const override;
   json::value SpecOf(const ObservedGroup& group) const override;

@@ -26,6 +26,7 @@ class VolcanoEmitter final : public GroupEmitter {
   bool counts_resources() const override { return true; }
   bool drops_empty_groups() const override { return true; }
   // What a user has made is theirs, whoever it names as its owner.
+  bool IsByRules(const ObservedGroup& observed) const override { return IsMadeHere(observed); }
   bool IsOurs(const ObservedGroup& observed, const Grouping&) const override { return IsMadeHere(observed); }
   json::value SpecOf(const ObservedGroup& group) const override;
   RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const override;

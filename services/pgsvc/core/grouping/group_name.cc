@@ -41,10 +41,13 @@ std::string SubGroupNameOf(std::string_view text) { return NameOf(text, kube::kM
 
 bool IsNameByRules(std::string_view group) {
   constexpr size_t kUuid = 36;
-  constexpr std::string_view kPrefix = "pg-";
-  if (!group.starts_with(kPrefix) || group.size() < kPrefix.size() + 2 + kUuid) return false;
-  const size_t uid = group.size() - kUuid;
-  return group[uid - 1] == '-' && IsUuid(group.substr(uid));
+  if (!group.starts_with("pg-")) return false;
+  for (size_t dash = group.find('-'); dash != std::string_view::npos; dash = group.find('-', dash + 1)) {
+    const std::string_view rest = group.substr(dash + 1);
+    if (rest.size() < kUuid) return false;
+    if (IsUuid(rest.substr(0, kUuid)) && (rest.size() == kUuid || rest[kUuid] == '-')) return true;
+  }
+  return false;
 }
 
 }  // namespace basalt::pgsvc

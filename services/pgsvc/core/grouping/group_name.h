@@ -12,7 +12,9 @@ std::string GroupNameOf(std::string_view text);
 // The same for a DNS label of at most 63 characters, as names of subgroups are.
 std::string SubGroupNameOf(std::string_view text);
 
-// Whether rules of all kinds give such a name to the group of an owner's pods: "pg-<its name>-<its UID>".
+// Whether the name has the form that most rules give to the group of an owner's pods: "pg-", the UID of the owner
+// behind the owner's name, and what tells several groups of one owner apart. Selectors of Spark, and owners with very
+// long names, lead to others.
 bool IsNameByRules(std::string_view group);
 
 }  // namespace basalt::pgsvc

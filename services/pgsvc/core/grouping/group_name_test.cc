@@ -69,9 +69,11 @@ TEST(GroupNameTest, WhateverTheTextTheResultIsAName) {
 
 TEST(GroupNameTest, ANameByRulesHasTheUidOfAnOwner) {
   const std::string uid = "12345678-90ab-4cde-8f01-234567890abc";
-  EXPECT_TRUE(IsNameByRules("pg-a-" + uid) && IsNameByRules("pg-a-b-" + uid));
-  for (const std::string& other : {"pg-" + uid, "pg-a" + uid, std::string("pg--a"), "a-" + uid, "pg-a-" + uid + "-0"}) {
-    EXPECT_FALSE(IsNameByRules(other)) << other;
+  for (const std::string& name : {"pg-a-" + uid, "pg-a-b-" + uid, "pg-" + uid, "pg-a-" + uid + "-group-0"}) {
+    EXPECT_TRUE(IsNameByRules(name)) << name;
+  }
+  for (const std::string& name : {"pg-a" + uid, "pg-a-" + uid + "0", "a-" + uid, std::string("pg--a"), std::string()}) {
+    EXPECT_FALSE(IsNameByRules(name)) << name;
   }
 }
 
