@@ -22,8 +22,10 @@ namespace {
 constexpr std::string_view kNoUid = "00000000-0000-4000-8000-000000000000";
 constexpr absl::Duration kFaultTime = absl::Seconds(60);
 constexpr absl::Duration kQuietLimit = absl::Minutes(20);
-constexpr absl::Duration kQuiet = absl::Seconds(45);  // Longer than a lost write and the longest back-off after it.
-constexpr absl::Duration kIdle = absl::Seconds(15);   // At the end of that.
+// Longer than a lost write and the longest back-off after it, and than the half minute that an empty group is left
+// alone for, which begins anew with each process.
+constexpr absl::Duration kQuiet = absl::Seconds(75);
+constexpr absl::Duration kIdle = absl::Seconds(15);  // At the end of that.
 
 std::string PathOf(const PlannedJob& job) {
   return fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{}", job.name);
