@@ -49,10 +49,6 @@ std::string OverQuotaText(const Queue& queue, const std::vector<const Queue*>& c
   return text;
 }
 
-bool IsMissing(const Queue& queue) {
-  return (queue.has_kai() ? queue.kai().object().meta() : queue.object().meta()).uid().empty();
-}
-
 bool HasPodGroups(const Queue& queue) {
   if (queue.has_kai()) return queue.kai().pod_groups() > 0;
   const queue::v1::PodGroupCounts& counts = queue.pod_groups();

@@ -113,15 +113,18 @@ std::string FormatQueues(const queue::v1::ListQueuesResponse& queues, const Look
     }
     const queue::v1::PodGroupCounts& counts = queue.pod_groups();
     rows.push_back({queue.object().meta().name(), StateText(queue.object().state()), StateText(queue.object().parent()),
-                    queue.object().meta().uid().empty() ? "-" : std::to_string(queue.object().weight()),
-                    std::to_string(counts.pending()), std::to_string(counts.inqueue()),
-                    std::to_string(counts.running()), std::to_string(counts.unknown()),
-                    std::to_string(counts.completed()), remark});
+                    IsMissing(queue) ? "-" : std::to_string(queue.object().weight()), std::to_string(counts.pending()),
+                    std::to_string(counts.inqueue()), std::to_string(counts.running()),
+                    std::to_string(counts.unknown()), std::to_string(counts.completed()), remark});
   }
   const std::string text = FormatTable(
       {"NAME", "STATE", "PARENT", "WEIGHT", "PENDING", "INQUEUE", "RUNNING", "UNKNOWN", "COMPLETED", ""}, rows, look);
   if (kai_rows.empty()) return text;
   return text + "\n" + FormatTable({"KAI QUEUE", "PARENT", "PRIORITY", "POD GROUPS", "RESOURCES", ""}, kai_rows, look);
+}
+
+bool IsMissing(const queue::v1::Queue& queue) {
+  return (queue.has_kai() ? queue.kai().object().meta() : queue.object().meta()).uid().empty();
 }
 
 std::string QueueNameOf(const queue::v1::Queue& queue) {

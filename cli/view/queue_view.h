@@ -19,6 +19,8 @@ std::string CountsText(const queue::v1::PodGroupCounts& counts);
 
 // As people name it: "kai/<name>" for a queue of KAI's.
 std::string QueueNameOf(const queue::v1::Queue& queue);
+// Pod groups name the queue, which does not exist.
+bool IsMissing(const queue::v1::Queue& queue);
 // "cpu 2/8, memory 1Gi": what is allocated, of the most that the queue may take. Empty: neither is known.
 std::string ResourcesText(const queue::v1::Queue& queue);
 
