@@ -58,7 +58,7 @@ class QueueController : public runtime::Controller {
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
   // Finds a queue as Find does, and one that does not exist and that pod groups name: with name and counts alone.
   std::optional<queue::v1::Queue> FindNamed(std::string_view name) const;
-  // What is remembered of the queues of its slots, by name; such a queue need not exist.
+  // The entries of queues of its slots, by the queue's name; a queue that pod groups or history name need not exist.
   const SlotMap<QueueEntry>& named() const { return entries_; }
   // Why the queue that Find tells of is where it is.
   absl::StatusOr<queue::v1::QueueExplanation> Explain(std::string_view name);

@@ -25,9 +25,9 @@ class VolcanoEmitter final : public GroupEmitter {
   GroupForm form() const override;
   bool counts_resources() const override { return true; }
   bool drops_empty_groups() const override { return true; }
-  // What a user has made is theirs, whoever it names as its owner.
   bool IsByRules(const ObservedGroup& observed) const override { return IsMadeHere(observed); }
-  bool IsOurs(const ObservedGroup& observed, const Grouping&) const override { return IsMadeHere(observed); }
+  // A group that a user has made is the user's, whoever the group names as its owner.
+  bool IsOurs(const ObservedGroup& observed, const Grouping&) const override { return IsByRules(observed); }
   json::value SpecOf(const ObservedGroup& group) const override;
   RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const override;
   std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
