@@ -24,7 +24,7 @@ struct Jobs {
 
 Jobs JobsOf(const v1::Owner& owner, const Known& known) {
   const auto [ns, name] = kube::SplitKey(owner.key());
-  return {known.cache.UidOf(kube::kWatchJobs, ns, name), known.jobs.GoneUid(owner.key(), known.now)};
+  return {known.cache.UidOf(kube::kWatchJobs, ns, name), known.memory.GoneUid(owner.key(), known.now)};
 }
 
 Permission NoJob(const Ask& ask) {
@@ -110,7 +110,7 @@ bool HasNameOf(const Ask& ask, std::string_view job, const AccessRow& row) {
 }
 
 // No watch shows these.
-Permission CheckNamedAfterJob(const Ask& ask, const Jobs& jobs, const JobMemory& memory) {
+Permission CheckNamedAfterJob(const Ask& ask, const Jobs& jobs, const AccessMemory& memory) {
   if (ask.verb == kCreate || ask.verb == kGet) return {};
   return memory.IsOwned(ask.uid, jobs.uid) || memory.IsOwned(ask.uid, jobs.gone_uid) ? Permission() : Unseen();
 }
@@ -137,7 +137,7 @@ Permission CheckOfJob(const Ask& ask, const AccessRow& row, const Known& known) 
       permission = CheckClaim(ask, known.cache);
       break;
     case AccessRule::kNamedAfterJob:
-      permission = HasNameOf(ask, job, row) ? CheckNamedAfterJob(ask, jobs, known.jobs) : NotOfThatKey(ask);
+      permission = HasNameOf(ask, job, row) ? CheckNamedAfterJob(ask, jobs, known.memory) : NotOfThatKey(ask);
       break;
     default:
       return IsEventAbout(job, ask.name) ? Permission() : NotOfThatKey(ask);

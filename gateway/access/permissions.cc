@@ -136,6 +136,12 @@ Permission CheckObject(const Ask& ask, const AccessRow& row, const Known& known)
   return NotOfThatKey(ask);
 }
 
+Permission HasMoved(const Ask& ask) {
+  return Refuse(RefusalReason::kMoved, absl::StatusCode::kAborted,
+                fmt::format("{} '{}' is not of '{}' any more", What(ask),
+                            CutUtf8(kube::ObjectKey(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
+}
+
 // Queues are of no namespace: their Commands and Events may be in any.
 std::string WhyNotThere(const Ask& ask, const kube::NamespaceRules& rules) {
   if (ask.owner.member().service() == kQueue) return {};
@@ -162,7 +168,11 @@ Permission Check(const Ask& ask, const Known& known) {
     }
     const bool status = row.has_status && ask.subresource == "status" && ask.verb == kPatch;
     if ((row.verbs & ask.verb) == 0 || (!ask.subresource.empty() && !status)) break;
-    return CheckObject(ask, row, known);
+    Permission permission = CheckObject(ask, row, known);
+    if (permission.refusal != RefusalReason::kObject) return permission;
+    const std::string uid = row.rule == AccessRule::kPodsEvent ? known.cache.UidOf("pods/", ask.ns, SubjectOf(ask.name))
+                                                               : std::string(ask.uid);
+    return known.memory.WasOf(uid, ask.owner.key(), known.now) ? HasMoved(ask) : permission;
   }
   return Refuse(RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
                 fmt::format("{} does not need '{}' of {}", v1::ServiceKind_Name(service), ask.verb_name, What(ask)));
@@ -182,6 +192,8 @@ std::string_view NameOf(RefusalReason refusal) {
       return "kind";
     case RefusalReason::kObject:
       return "object";
+    case RefusalReason::kMoved:
+      return "moved_object";
     case RefusalReason::kUnknown:
       return "unknown_object";
   }

@@ -20,7 +20,7 @@
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "common/kube/kinds.h"
 #include "common/kube/namespace_rules.h"
-#include "gateway/access/job_memory.h"
+#include "gateway/access/access_memory.h"
 #include "gateway/route/cache.h"
 
 namespace basalt::gateway {
@@ -32,6 +32,7 @@ enum class RefusalReason {
   kNamespace,  // The suite does nothing in the namespace of the key.
   kKind,       // The service needs no such kind, or not that verb of it.
   kObject,     // The object belongs to another key.
+  kMoved,      // The same, and it belonged to this key a moment ago: the replica may not have heard. ABORTED.
   kUnknown,    // Nothing is known yet of the object. UNAVAILABLE; every other one is PERMISSION_DENIED.
 };
 
@@ -50,7 +51,7 @@ struct Permission {
 // Lives for one call.
 struct Known {
   const Cache& cache;
-  const JobMemory& jobs;
+  const AccessMemory& memory;
   const kube::NamespaceRules& namespaces;
   absl::Time now;
 };

@@ -134,6 +134,7 @@ class PermissionsTest : public ::testing::Test {
     EXPECT_EQ(permission.refusal, row.expected) << what << ": " << permission.status;
     const absl::StatusCode code = row.expected == RefusalReason::kNone      ? absl::StatusCode::kOk
                                   : row.expected == RefusalReason::kUnknown ? absl::StatusCode::kUnavailable
+                                  : row.expected == RefusalReason::kMoved   ? absl::StatusCode::kAborted
                                                                             : absl::StatusCode::kPermissionDenied;
     EXPECT_EQ(permission.status.code(), code) << what;
     EXPECT_EQ(permission.is_unseen, row.is_unseen) << what;
@@ -142,7 +143,7 @@ class PermissionsTest : public ::testing::Test {
   Known known() const { return {cache, memory, namespaces, now}; }
 
   const bool is_rich;
-  JobMemory memory;
+  AccessMemory memory;
   kube::NamespaceRules namespaces;
   const absl::Time now = absl::FromUnixSeconds(1'750'000'000);
   const std::string long_pod = std::string(250, 'w');
@@ -163,6 +164,20 @@ class RichPermissionsTest : public PermissionsTest {
     cache.Apply(kPods, pod);
   }
 };
+
+// The replica may not have heard yet: that is no attempt at somebody else's object.
+TEST_F(PermissionsTest, WhatWasOfTheKeyAMomentAgoIsRefusedAsMoved) {
+  Row patch{kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject};
+  Row event{kGroup, "ns/g", "create", "events", "ns", "web-0.17a", RefusalReason::kObject};
+  Expect(patch);
+  Expect(event);
+  memory.ObjectMoved("uid-web-0", "ns/g", now - absl::Seconds(29));
+  patch.expected = event.expected = RefusalReason::kMoved;
+  Expect(patch);
+  Expect(event);
+  Expect({kGroup, "ns/h", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject});
+  Expect({kGroup, "ns/g", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject});
+}
 
 TEST_F(RichPermissionsTest, GroupsOfANamespaceAreItsKeysUnlessTheyAreAJobs) {
   const std::string groups = "podgroups.scheduling.volcano.sh";

@@ -141,7 +141,10 @@ void Hub::OnDeparture(ObjectId id, const Departure& departure) {
   metrics_.CountDeparture();
   if (departure.service == v1::SERVICE_KIND_JOB && departure.reason == v1::Tombstone::REASON_DELETED &&
       cache_.watches()[departure.watch].id == kube::kWatchJobs) {
-    jobs_.JobGone(departure.routing_key, departure.uid, loop_.Now());
+    memory_.JobGone(departure.routing_key, departure.uid, loop_.Now());
+  }
+  if (departure.reason == v1::Tombstone::REASON_LEFT) {
+    memory_.ObjectMoved(departure.uid, departure.routing_key, loop_.Now());
   }
   const auto tell = [&](Replica& replica) {
     const TombstoneKey key = replica.tombstones.Add(departure);

@@ -114,7 +114,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   // OK, or why the sender is not the process that is known by that name.
   absl::Status CheckToken(const v1::Owner& sender) const;
   void Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why);
-  Known known() { return {cache_, jobs_, options_.namespaces, loop_.Now()}; }
+  Known known() { return {cache_, memory_, options_.namespaces, loop_.Now()}; }
   // Of an object that the gateway does not know: read, compared, and written with the UID and version that were read.
   void LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done);
   void WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,
@@ -168,7 +168,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   bool saving_ = false;
   uint64_t term_ = 0;  // Grows with each change between leading and following.
   Cache cache_;
-  JobMemory jobs_;
+  AccessMemory memory_;
   Interests interests_;
   OwnerInterests owner_interests_;
   std::map<ReplicaKey, std::unique_ptr<Replica>> replicas_;

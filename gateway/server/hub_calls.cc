@@ -171,7 +171,7 @@ void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::Status
   };
   if (request.has_delete_()) bind(*request.mutable_delete_());
   if (request.has_patch()) bind(*request.mutable_patch());
-  jobs_.ObjectSeen(object.uid, OwningJob(request.owner(), found->object(), known()));
+  memory_.ObjectSeen(object.uid, OwningJob(request.owner(), found->object(), known()));
   Send(std::move(request), permission.job_uid, std::move(done));
 }
 
@@ -217,7 +217,7 @@ void Hub::OnWritten(const v1::WriteRequest& request, const std::string& job_uid,
                     absl::StatusOr<v1::WriteResponse>& answer) {
   if (!answer.ok()) return;
   if (answer->has_object()) {
-    if (answer->object().has_generic()) jobs_.ObjectSeen(answer->object().generic().meta().uid(), job_uid);
+    if (answer->object().has_generic()) memory_.ObjectSeen(answer->object().generic().meta().uid(), job_uid);
     // Of what is gone already the watch tells the end.
     if (!answer->gone()) cache_.MergeWritten(answer->object());
     return;
@@ -247,7 +247,7 @@ absl::StatusOr<v1::GetResponse> Hub::ToldOf(const v1::GetRequest& request, absl:
   if (request.owner().member().service() == v1::SERVICE_KIND_JOB && answer.ok() && answer->has_object()) {
     kube::v1::Object& object = *answer->mutable_object();
     const std::string job = OwningJob(request.owner(), object, known());
-    if (object.has_generic()) jobs_.ObjectSeen(object.generic().meta().uid(), job);
+    if (object.has_generic()) memory_.ObjectSeen(object.generic().meta().uid(), job);
     if (job.empty()) ReduceForeign(object);
   }
   return Reduced(request, std::move(answer));

@@ -1,4 +1,4 @@
-#include "gateway/access/job_memory.h"
+#include "gateway/access/access_memory.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@ namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1'750'000'000);
 
-TEST(JobMemoryTest, AJobThatIsGoneIsRememberedForMinutes) {
-  JobMemory memory;
+TEST(AccessMemoryTest, AJobThatIsGoneIsRememberedForMinutes) {
+  AccessMemory memory;
   memory.JobGone("ns/j", "first", kStart);
   EXPECT_EQ(memory.GoneUid("ns/j", kStart + absl::Minutes(4)), "first");
   EXPECT_EQ(memory.GoneUid("ns/other", kStart), "");
@@ -19,8 +19,18 @@ TEST(JobMemoryTest, AJobThatIsGoneIsRememberedForMinutes) {
   EXPECT_EQ(memory.GoneUid("ns/j", kStart + absl::Minutes(9)), "");
 }
 
-TEST(JobMemoryTest, AnObjectIsOwnedByTheJobThatItWasSeenWith) {
-  JobMemory memory;
+TEST(AccessMemoryTest, AnObjectThatMovedIsRememberedForAWhile) {
+  AccessMemory memory;
+  memory.ObjectMoved("pod", "ns/g", kStart);
+  memory.ObjectMoved("pod", "ns/h", kStart + absl::Seconds(20));
+  EXPECT_TRUE(memory.WasOf("pod", "ns/g", kStart + absl::Seconds(29)));
+  EXPECT_FALSE(memory.WasOf("pod", "ns/g", kStart + absl::Seconds(30)));
+  EXPECT_TRUE(memory.WasOf("pod", "ns/h", kStart + absl::Seconds(30)));
+  EXPECT_FALSE(memory.WasOf("", "ns/h", kStart + absl::Seconds(30)));
+}
+
+TEST(AccessMemoryTest, AnObjectIsOwnedByTheJobThatItWasSeenWith) {
+  AccessMemory memory;
   memory.ObjectSeen("secret", "job");
   EXPECT_TRUE(memory.IsOwned("secret", "job"));
   EXPECT_FALSE(memory.IsOwned("secret", "another job"));
@@ -30,9 +40,9 @@ TEST(JobMemoryTest, AnObjectIsOwnedByTheJobThatItWasSeenWith) {
   EXPECT_TRUE(memory.IsOwned("secret", "job"));
 }
 
-TEST(JobMemoryTest, TheOldestGoesWhereThereAreTooMany) {
-  JobMemory memory;
-  for (size_t i = 0; i <= JobMemory::kMost; ++i) {
+TEST(AccessMemoryTest, TheOldestGoesWhereThereAreTooMany) {
+  AccessMemory memory;
+  for (size_t i = 0; i <= AccessMemory::kMost; ++i) {
     memory.ObjectSeen(fmt::format("o{}", i), "job");
     memory.JobGone(fmt::format("ns/{}", i), "uid", kStart);
   }
