@@ -37,7 +37,7 @@ std::string EntryKindText(QueueHistoryEntry::Kind kind) {
       return "parent set to root";
     case QueueHistoryEntry::KIND_STATE_CHANGED:
       return "state changed";
-    case QueueHistoryEntry::KIND_STATE_SEEN:
+    case QueueHistoryEntry::KIND_STATE_OBSERVED:
       return "state changed by others";
     case QueueHistoryEntry::KIND_REFUSED:
       return "refused";

@@ -36,7 +36,7 @@ std::string_view StageText(Move::Stage stage) {
       return "releasing";
     case Move::STAGE_DRAINING:
       return "draining";
-    case Move::STAGE_HANDING_OVER:
+    case Move::STAGE_TRANSFERRING:
       return "handing over";
     case Move::STAGE_WAITING:
       return "waiting";
@@ -69,14 +69,14 @@ std::string HeadLine(const gateway::v1::Topology& topology) {
 // The address is dropped where the table would be wider than the terminal: the other columns change.
 std::string FormatMembers(const gateway::v1::Topology& topology, size_t width) {
   constexpr ptrdiff_t kAddress = 2;
-  Row header = {"SERVICE", "REPLICA", "ADDRESS", "STATE", "SLOTS", "WAITING", "UNACKED", "LAG", "DIRTY"};
+  Row header = {"SERVICE", "REPLICA", "ADDRESS", "STATE", "SLOTS", "WAITING", "UNACKED", "LAG", "DIRTY", "RELEASE"};
   std::vector<Row> rows;
   for (const gateway::v1::MemberStatus& member : topology.members()) {
     rows.push_back({std::string(ServiceText(member.member().service())), member.member().replica(),
                     OrDash(member.member().address()), std::string(StateText(member)), std::to_string(member.slots()),
                     std::to_string(member.waiting_slots()),
                     std::to_string(member.sent_sequence() - member.acknowledged_sequence()), Short(member.lag_ms()),
-                    std::to_string(member.dirty_keys())});
+                    std::to_string(member.dirty_keys()), OrDash(member.version())});
   }
   std::string table = FormatTable(header, rows);
   if (width == 0 || TableWidth(table) <= width) return table;

@@ -50,7 +50,7 @@ constexpr char kBusy[] = R"pb(
     service: SERVICE_KIND_JOB
     from: "jobsvc-1"
     to: "jobsvc-0"
-    stage: STAGE_HANDING_OVER
+    stage: STAGE_TRANSFERRING
     slots: 400
     since_ms: 1900
   }

@@ -4,7 +4,8 @@
 
 namespace basalt {
 
-// The version of the suite, as every process reports it. Peers of another version are refused.
+// The release of the suite, as every process reports it to people. Which processes work together:
+// common/rpc/protocols.h.
 std::string_view Version();
 
 }  // namespace basalt

@@ -109,9 +109,10 @@ struct OpenOptions {
 };
 
 // RocksDB in a folder of its own below data_dir; both are made where they are missing. FAILED_PRECONDITION: the store
-// belongs to another cluster, service, replica, schema version or slot count (both values in the message), another
-// process has it open, it lies in data_dir itself as earlier versions had it, or the folder cannot be made. DATA_LOSS:
-// damaged. Each message names the folder, and says what --rebuild would do where that helps.
+// belongs to another cluster, service, replica or slot count (both values in the message), a newer program wrote it
+// with a schema that this one cannot read (migrations.h; one of an older schema is migrated), another process has it
+// open, it lies in data_dir itself as earlier versions had it, or the folder cannot be made. DATA_LOSS: damaged. Each
+// message names the folder, and says what --rebuild would do where that helps.
 absl::StatusOr<std::unique_ptr<KvStore>> OpenRocksKv(const OpenOptions& options);
 
 // In memory. Several opened over the same MemDisk see the same bytes: that is a reopen.

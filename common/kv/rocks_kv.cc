@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kv/kv_store.h"
+#include "common/kv/migrations.h"
 #include "common/obs/log.h"
 #include "fmt/format.h"
 
@@ -21,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kSchemaVersion = 1;
 constexpr std::string_view kIdentityKey = "!identity";
 // In the order of Family. The first is RocksDB's own default: the identity is readable whatever else is there.
 constexpr std::array<const char*, kFamilyCount> kFamilyNames = {"default", "records",       "pods",
@@ -214,10 +214,35 @@ struct Opened {
   bool rebuildable = false;
 };
 
+// A store of an older schema is migrated; one of a newer schema is used as it is, where it says that this program may.
+absl::Status CheckSchema(const std::string& path, storage::v1::StoreIdentity stored, KvStore& store) {
+  const uint32_t there = stored.schema_version();
+  if (there == kSchemaVersion) return absl::OkStatus();
+  if (there > kSchemaVersion) {
+    if (stored.readable_from() != 0 && stored.readable_from() <= kSchemaVersion) return absl::OkStatus();
+    return MakeStatus(
+        absl::StatusCode::kFailedPrecondition,
+        fmt::format("the store in {} was written by a newer program: its schema is {}, which programs of "
+                    "schema {} and later read, and the schema of this program is {}. Start the newer "
+                    "program again, or one of schema {}; {}",
+                    path, there, stored.readable_from(), kSchemaVersion, stored.readable_from(), kRebuildHint));
+  }
+  BASALT_RETURN_IF_ERROR(Migrate(there, store));
+  stored.set_schema_version(kSchemaVersion);
+  stored.set_readable_from(kReadableFrom);
+  WriteBatch batch;
+  batch.Put(Family::kMeta, std::string(kIdentityKey), stored.SerializeAsString());
+  BASALT_RETURN_IF_ERROR(store.Write(batch));
+  obs::LogInfo("store migrated",
+               {{"path", path}, {"from_schema", fmt::to_string(there)}, {"to_schema", fmt::to_string(kSchemaVersion)}});
+  return absl::OkStatus();
+}
+
 absl::Status CheckIdentity(RocksKv& store, const OpenOptions& options) {
   const std::string path = StorePath(options);
   storage::v1::StoreIdentity wanted;
   wanted.set_schema_version(kSchemaVersion);
+  wanted.set_readable_from(kReadableFrom);
   wanted.set_cluster(options.cluster);
   wanted.set_service(options.service);
   wanted.set_replica(options.replica);
@@ -247,12 +272,11 @@ absl::Status CheckIdentity(RocksKv& store, const OpenOptions& options) {
           fmt::format("{}{} is '{}' there and '{}' here", differences.empty() ? "" : ", ", name, there, here);
     }
   };
-  compare("schema version", stored.schema_version(), wanted.schema_version());
   compare("cluster", stored.cluster(), wanted.cluster());
   compare("service", stored.service(), wanted.service());
   compare("replica", stored.replica(), wanted.replica());
   compare("slot count", stored.slot_count(), wanted.slot_count());
-  if (differences.empty()) return absl::OkStatus();
+  if (differences.empty()) return CheckSchema(path, stored, store);
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     fmt::format("the store in {} belongs to another: {}; {}", path, differences, kRebuildHint));
 }

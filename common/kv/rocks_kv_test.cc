@@ -1,4 +1,5 @@
 // What OpenRocksKv refuses, and what --rebuild does about it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -6,8 +7,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
 
+#include "basalt/storage/v1/storage.pb.h"
 #include "common/kv/kv_store.h"
+#include "common/kv/migrations.h"
 #include "common/testing/status_matchers.h"
 #include "common/testing/temp_dir.h"
 
@@ -39,6 +45,32 @@ class RocksKvTest : public ::testing::Test {
 
   bool HasRecord(KvStore& store) { return (*store.Get(Family::kRecords, "a")).has_value(); }
 
+  // The store as a program of that schema leaves it, with these records in kAux.
+  void SetSchema(uint32_t version, uint32_t readable_from, const std::map<std::string, std::string>& records) {
+    auto store = OpenRocksKv(options_);
+    ASSERT_THAT(store, IsOk());
+    storage::v1::StoreIdentity identity = IdentityOf(**store);
+    identity.set_schema_version(version);
+    identity.set_readable_from(readable_from);
+    WriteBatch batch;
+    batch.Put(Family::kMeta, "!identity", identity.SerializeAsString());
+    for (const auto& [key, value] : records) batch.Put(Family::kAux, key, value);
+    ASSERT_THAT((*store)->Write(batch), IsOk());
+  }
+  static storage::v1::StoreIdentity IdentityOf(const KvStore& store) {
+    storage::v1::StoreIdentity identity;
+    EXPECT_TRUE(identity.ParseFromString(**store.Get(Family::kMeta, "!identity")));
+    return identity;
+  }
+  static uint32_t Schema(const KvStore& store) { return IdentityOf(store).schema_version(); }
+  static std::string SlotKey(std::string_view kind) {
+    std::string key;
+    PutSlot(key, 7);
+    PutText(key, kind);
+    PutText(key, "ns/name");
+    return key;
+  }
+
   // The folder of the store, and where it is moved aside first.
   std::string Store() const { return options_.data_dir + "/store"; }
   std::string Aside() const { return Store() + ".aside-1"; }
@@ -68,6 +100,36 @@ TEST_F(RocksKvTest, AStoreOfAnotherIdentityIsRefusedWithBothValues) {
   auto still = OpenRocksKv(options_);
   ASSERT_THAT(still, IsOk());
   EXPECT_TRUE(HasRecord(**still));
+}
+
+TEST_F(RocksKvTest, AStoreOfAnOlderSchemaIsMigratedOnceAndKeepsItsIdentity) {
+  const std::string old = SlotKey("shown"), renamed = SlotKey("published");
+  SetSchema(1, 0, {{old, "record"}});
+  for (int i = 0; i < 2; ++i) {
+    auto store = OpenRocksKv(options_);
+    ASSERT_THAT(store, IsOk());
+    EXPECT_EQ(*(*store)->Get(Family::kAux, old), std::nullopt);
+    EXPECT_EQ(*(*store)->Get(Family::kAux, renamed), "record");
+    EXPECT_EQ(Schema(**store), kSchemaVersion);
+  }
+}
+
+TEST_F(RocksKvTest, AStoreOfANewerSchemaIsUsedWhereItSaysSoAndElseRefusedWithTheWayBack) {
+  SetSchema(kSchemaVersion + 2, kSchemaVersion, {});
+  {
+    auto store = OpenRocksKv(options_);
+    ASSERT_THAT(store, IsOk());
+    EXPECT_EQ(Schema(**store), kSchemaVersion + 2) << "the newer program has nothing to migrate later";
+  }
+  for (const uint32_t readable_from : {kSchemaVersion + 1, 0U}) {
+    options_.data_dir = folder_ / fmt::format("readable-from-{}", readable_from);
+    SetSchema(kSchemaVersion + 2, readable_from, {});
+    EXPECT_THAT(OpenRocksKv(options_),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr("was written by a newer program"),
+                               HasSubstr(fmt::format("its schema is {}", kSchemaVersion + 2)),
+                               HasSubstr("Start the newer program again"), HasSubstr("--rebuild"))));
+  }
 }
 
 TEST_F(RocksKvTest, RebuildMovesAForeignStoreAsideAndStartsFresh) {

@@ -8,14 +8,14 @@
 
 namespace basalt::rpc {
 
-using HeldSlotsField = google::protobuf::RepeatedPtrField<gateway::v1::HeldSlots>;
+using HeldSlotsField = google::protobuf::RepeatedPtrField<gateway::v1::RecordInventory>;
 
 // Groups of a field are few: one for each epoch in which slots moved.
 inline void AddHeldSlot(uint32_t slot, int64_t epoch, bool only_history, HeldSlotsField& field) {
-  const auto same = std::find_if(field.rbegin(), field.rend(), [&](const gateway::v1::HeldSlots& held) {
+  const auto same = std::find_if(field.rbegin(), field.rend(), [&](const gateway::v1::RecordInventory& held) {
     return held.epoch() == epoch && held.only_history() == only_history;
   });
-  gateway::v1::HeldSlots& held = same == field.rend() ? *field.Add() : *same;
+  gateway::v1::RecordInventory& held = same == field.rend() ? *field.Add() : *same;
   held.set_epoch(epoch);
   held.set_only_history(only_history);
   held.add_slots(slot);
@@ -24,7 +24,7 @@ inline void AddHeldSlot(uint32_t slot, int64_t epoch, bool only_history, HeldSlo
 // Calls visit(slot, epoch, only_history) for each.
 template <typename Visit>
 void ForEachHeldSlot(const HeldSlotsField& field, const Visit& visit) {
-  for (const gateway::v1::HeldSlots& held : field) {
+  for (const gateway::v1::RecordInventory& held : field) {
     for (const uint32_t slot : held.slots()) visit(slot, held.epoch(), held.only_history());
   }
 }

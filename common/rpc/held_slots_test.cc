@@ -13,10 +13,11 @@ TEST(HeldSlotsTest, AreGroupedByEpochAndKindAndComeBackAsTheyWere) {
   using Held = std::tuple<uint32_t, int64_t, bool>;
   const std::vector<Held> held = {{1, 7, false}, {2, 8, false}, {3, 7, true}, {4, 7, false}, {5, 8, false}};
   gateway::v1::Hello hello;
-  for (const auto& [slot, epoch, only_history] : held) AddHeldSlot(slot, epoch, only_history, *hello.mutable_held());
-  EXPECT_EQ(hello.held_size(), 3) << "of epoch 7, of 8, and history of 7";
+  for (const auto& [slot, epoch, only_history] : held)
+    AddHeldSlot(slot, epoch, only_history, *hello.mutable_record_inventory());
+  EXPECT_EQ(hello.record_inventory_size(), 3) << "of epoch 7, of 8, and history of 7";
   std::vector<Held> told;
-  ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t epoch, bool only_history) {
+  ForEachHeldSlot(hello.record_inventory(), [&](uint32_t slot, int64_t epoch, bool only_history) {
     told.emplace_back(slot, epoch, only_history);
   });
   EXPECT_THAT(told, ::testing::UnorderedElementsAreArray(held));

@@ -69,8 +69,8 @@ class PodGroupPeer : public ServicePeer {
 class ReplicaPeer {
  public:
   virtual ~ReplicaPeer() = default;
-  virtual void HandOver(replica::v1::HandOverRequest request, absl::Duration timeout,
-                        Done<replica::v1::HandOverResponse> done) = 0;
+  virtual void ExportRecords(replica::v1::ExportRecordsRequest request, absl::Duration timeout,
+                             Done<replica::v1::ExportRecordsResponse> done) = 0;
 };
 
 // Finds peers by what the assignment says of them.
@@ -126,7 +126,8 @@ class PodGroupHandler {
 class ReplicaHandler {
  public:
   virtual ~ReplicaHandler() = default;
-  virtual void HandOver(replica::v1::HandOverRequest request, Done<replica::v1::HandOverResponse> done) = 0;
+  virtual void ExportRecords(replica::v1::ExportRecordsRequest request,
+                             Done<replica::v1::ExportRecordsResponse> done) = 0;
 };
 
 }  // namespace basalt::rpc

@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
     {"basalt.gateway.v1.Create.body", Bytes(kManifest)},
     {"basalt.gateway.v1.DeleteCollection.field_selector", Bytes(kSelector)},
     {"basalt.gateway.v1.DeleteCollection.label_selector", Bytes(kSelector)},
-    {"basalt.gateway.v1.HeldSlots.slots", kSlots},
+    {"basalt.gateway.v1.RecordInventory.slots", kSlots},
     {"basalt.gateway.v1.Interest.watch", Bytes(kKey)},       // "objects/", group, version and kind.
     {"basalt.gateway.v1.Member.address", Bytes(kName + 6)},  // A host's name and a port.
     {"basalt.gateway.v1.Member.incarnation", Bytes(64)},
@@ -66,8 +66,8 @@ constexpr Row kRows[] = {
     {"basalt.gateway.v1.Owner.slot", kSlots},
     {"basalt.gateway.v1.Patch.body", Bytes(kManifest)},
     {"basalt.gateway.v1.Released.slots", kSlots},
-    {"basalt.gateway.v1.Taken.lost", kSlots},
-    {"basalt.gateway.v1.Taken.slots", kSlots},
+    {"basalt.gateway.v1.RecordsImported.unavailable", kSlots},
+    {"basalt.gateway.v1.RecordsImported.slots", kSlots},
     {"basalt.job.v1.ListJobsRequest.label_selector", Bytes(kSelector)},
     {"basalt.job.v1.ListJobsRequest.page_token", Bytes(2 * kKey)},
     {"basalt.job.v1.ListPartRequest.slots", kSlotBits},
@@ -88,7 +88,7 @@ constexpr Row kRows[] = {
     {"basalt.queue.v1.ListQueuesRequest.page_token", Bytes(2 * kKey)},
     {"basalt.queue.v1.WatchPartRequest.slots", kSlotBits},
     {"basalt.queue.v1.WatchQueuesRequest.token", Bytes(kWatchToken)},
-    {"basalt.replica.v1.HandOverRequest.cursor", Bytes(4 * kKey)},  // A key of the store.
+    {"basalt.replica.v1.ExportRecordsRequest.cursor", Bytes(4 * kKey)},  // A key of the store.
     {"basalt.replica.v1.SlotOfEpoch.slot", kSlots},
     {"basalt.watch.v1.SlotPosition.slot", kSlots},
 };

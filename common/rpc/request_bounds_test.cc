@@ -38,17 +38,20 @@ TEST(RequestBoundsTest, WhatIsNoSlotIsRefusedWhereverASlotMayBe) {
     std::unique_ptr<google::protobuf::Message> request;
     std::string message;
   } rows[] = {
-      {Of<replica::v1::HandOverRequest>("slots { slot: 1023 } slots { slot: 1024 }"),
+      {Of<replica::v1::ExportRecordsRequest>("slots { slot: 1023 } slots { slot: 1024 }"),
        "slots[1].slot: is 1024; slots are 0 to 1023"},
       {Of<gateway::v1::WriteRequest>("owner { slot: 65975 }"), "owner.slot: is 65975; slots are 0 to 1023"},
       {Of<gateway::v1::GetRequest>("owner { slot: 65975 }"), "owner.slot: is 65975; slots are 0 to 1023"},
-      {Of<gateway::v1::AttachRequest>("hello { held { slots: 3 } held { slots: [4, 4294967295] } }"),
-       "hello.held[1].slots[1]: is 4294967295; slots are 0 to 1023"},
+      {Of<gateway::v1::AttachRequest>(
+           "hello { record_inventory { slots: 3 } record_inventory { slots: [4, 4294967295] } }"),
+       "hello.record_inventory[1].slots[1]: is 4294967295; slots are 0 to 1023"},
       {Of<gateway::v1::AttachRequest>("released { slots: 1024 }"), "released.slots[0]: is 1024; slots are 0 to 1023"},
-      {Of<gateway::v1::AttachRequest>("taken { slots: 1024 }"), "taken.slots[0]: is 1024; slots are 0 to 1023"},
-      {Of<gateway::v1::AttachRequest>("taken { lost: 1024 }"), "taken.lost[0]: is 1024; slots are 0 to 1023"},
-      {Of<gateway::v1::AttachRequest>("cleared { held { slots: 1024 } }"),
-       "cleared.held[0].slots[0]: is 1024; slots are 0 to 1023"},
+      {Of<gateway::v1::AttachRequest>("records_imported { slots: 1024 }"),
+       "records_imported.slots[0]: is 1024; slots are 0 to 1023"},
+      {Of<gateway::v1::AttachRequest>("records_imported { unavailable: 1024 }"),
+       "records_imported.unavailable[0]: is 1024; slots are 0 to 1023"},
+      {Of<gateway::v1::AttachRequest>("orphans_removed { inventory { slots: 1024 } }"),
+       "orphans_removed.inventory[0].slots[0]: is 1024; slots are 0 to 1023"},
       {Of<job::v1::ListPartRequest>("slots: 'abc'"), "slots: has 3 bytes; 128 have a bit for each slot"},
       {Of<queue::v1::ListPartRequest>("slots: 'abc'"), "slots: has 3 bytes; 128 have a bit for each slot"},
       {Of<podgroup::v1::ListPartRequest>("slots: 'abc'"), "slots: has 3 bytes; 128 have a bit for each slot"},
@@ -64,10 +67,10 @@ TEST(RequestBoundsTest, WhatIsNoSlotIsRefusedWhereverASlotMayBe) {
 
 TEST(RequestBoundsTest, EverySlotIsOne) {
   gateway::v1::AttachRequest hello;
-  replica::v1::HandOverRequest hand_over;
+  replica::v1::ExportRecordsRequest hand_over;
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
-    if (slot == 0) hello.mutable_hello()->add_held();
-    hello.mutable_hello()->mutable_held(0)->add_slots(slot);
+    if (slot == 0) hello.mutable_hello()->add_record_inventory();
+    hello.mutable_hello()->mutable_record_inventory(0)->add_slots(slot);
     hand_over.add_slots()->set_slot(slot);
   }
   EXPECT_THAT(CheckRequest(hello), testing::IsOk());
@@ -101,12 +104,12 @@ TEST(RequestBoundsTest, AFieldBeyondItsBoundIsNamedWithTheBound) {
       {hello([&](auto& h) { h.mutable_self()->set_replica(name); }), "hello.self.replica: has 254 bytes"},
       {hello([](auto& h) { h.set_token(std::string(254, 't')); }), "hello.token: has 254 bytes; it may have 253"},
       {hello([](auto& h) {
-         for (int i = 0; i < 1025; ++i) h.add_held();
+         for (int i = 0; i < 1025; ++i) h.add_record_inventory();
        }),
-       "hello.held: has 1025 entries; it may have 1024"},
+       "hello.record_inventory: has 1025 entries; it may have 1024"},
       {Of<gateway::v1::AttachRequest>("interest { watch: 'persistentvolumeclaims' name: '" + name + "' }"),
        "interest.name: has 254 bytes"},
-      {Of<replica::v1::HandOverRequest>("source { address: '" + name + ":12345' }"),
+      {Of<replica::v1::ExportRecordsRequest>("source { address: '" + name + ":12345' }"),
        "source.address: has 260 bytes; it may have 259"},
   };
   for (const auto& row : rows) {

@@ -20,13 +20,15 @@
 #include "common/obs/metrics.h"
 #include "common/reconcile/back_off.h"
 #include "common/rpc/peers.h"
+#include "common/rpc/protocols.h"
 #include "common/runtime/controller.h"
 
 namespace basalt::runtime {
 
 struct RuntimeOptions {
   std::string cluster = "default";
-  std::string version;
+  std::string version;                         // For people alone.
+  rpc::Protocols protocols = rpc::kProtocols;  // A gateway that speaks none of them refuses the replica.
   gateway::v1::ServiceKind service = gateway::v1::SERVICE_KIND_UNSPECIFIED;
   std::string replica;  // Stable name, for example jobsvc-0.
   std::string address;  // Where peers reach this process.

@@ -68,7 +68,7 @@ void Replica::Core::Start() {
       hand_over, loop_, random_, store_, peers_,
       Takeover::Callbacks{.taken = [this](int64_t in, std::vector<uint32_t> slots,
                                           std::vector<uint32_t> lost) { Taken(in, slots, lost); },
-                          .cleared = [this](const gateway::v1::Leftovers& leftovers) { Cleared(leftovers); },
+                          .cleared = [this](const gateway::v1::OrphanedRecords& leftovers) { Cleared(leftovers); },
                           .failed = [this](const absl::Status& why) { Fail(why); }});
   handover_ = std::make_unique<Handover>(hand_over, store_, *takeover_);
   Attach();
@@ -211,6 +211,7 @@ void Replica::Core::Attach() {
   gateway::v1::Hello& hello = *request.mutable_hello();
   hello.set_cluster(options_.cluster);
   hello.set_version(options_.version);
+  *hello.mutable_protocols() = rpc::RangeOf(options_.protocols);
   hello.set_slot_count(kSlotCount);
   *hello.mutable_self() = self_;
   hello.set_last_epoch(last_epoch_);
@@ -246,8 +247,8 @@ void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worke
       return SetAssignment(std::move(*item.mutable_assignment()), deliveries);
     case gateway::v1::Item::kGrant:
       return takeover_->Grant(item.grant());
-    case gateway::v1::Item::kLeftovers:
-      return takeover_->Import(item.leftovers(), [of = view()](uint32_t slot) {
+    case gateway::v1::Item::kOrphanedRecords:
+      return takeover_->Import(item.orphaned_records(), [of = view()](uint32_t slot) {
         return of != nullptr && slot < of->owned.size() && of->owned[slot];
       });
     case gateway::v1::Item::kBegin:

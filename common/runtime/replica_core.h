@@ -42,7 +42,8 @@ class Replica::Core final : public WorkerHost,
   void Leave(absl::AnyInvocable<void()> done);
 
   // ---- rpc::ReplicaHandler ----
-  void HandOver(replica::v1::HandOverRequest request, rpc::Done<replica::v1::HandOverResponse> done) override;
+  void ExportRecords(replica::v1::ExportRecordsRequest request,
+                     rpc::Done<replica::v1::ExportRecordsResponse> done) override;
   void Stop(absl::AnyInvocable<void()> done);
 
   // Everything at once: only where no other thread can be inside.
@@ -98,7 +99,7 @@ class Replica::Core final : public WorkerHost,
   static gateway::v1::AttachRequest LeaveRequest();
   absl::Status AddHeld(gateway::v1::Hello& hello) const;
   void Taken(int64_t epoch, const std::vector<uint32_t>& slots, const std::vector<uint32_t>& lost);
-  void Cleared(const gateway::v1::Leftovers& leftovers);
+  void Cleared(const gateway::v1::OrphanedRecords& leftovers);
   void FinishLeave();
   void Reattach(const absl::Status& status);
   void Route(gateway::v1::Item& item, std::vector<std::vector<Worker::Delivery>>& deliveries);

@@ -45,7 +45,8 @@ void Replica::Core::Leave(absl::AnyInvocable<void()> done) {
   });
 }
 
-void Replica::Core::HandOver(replica::v1::HandOverRequest request, rpc::Done<replica::v1::HandOverResponse> done) {
+void Replica::Core::ExportRecords(replica::v1::ExportRecordsRequest request,
+                                  rpc::Done<replica::v1::ExportRecordsResponse> done) {
   if (stopped_ || failed_ || handover_ == nullptr) {
     return done(MakeStatus(absl::StatusCode::kUnavailable, "this replica is not serving"));
   }
@@ -106,7 +107,7 @@ absl::Status Replica::Core::AddHeld(gateway::v1::Hello& hello) const {
   for (const auto& [slot, meta] : *stored) {
     const bool only_history = meta.epoch() == 0;
     const int64_t epoch = only_history ? meta.history_epoch() : meta.epoch();
-    if (epoch != 0) rpc::AddHeldSlot(slot, epoch, only_history, *hello.mutable_held());
+    if (epoch != 0) rpc::AddHeldSlot(slot, epoch, only_history, *hello.mutable_record_inventory());
   }
   return absl::OkStatus();
 }
@@ -114,16 +115,16 @@ absl::Status Replica::Core::AddHeld(gateway::v1::Hello& hello) const {
 void Replica::Core::Taken(int64_t epoch, const std::vector<uint32_t>& slots, const std::vector<uint32_t>& lost) {
   if (stream_ == nullptr) return;
   gateway::v1::AttachRequest request;
-  request.mutable_taken()->set_epoch(epoch);
-  for (const uint32_t slot : slots) request.mutable_taken()->add_slots(slot);
-  for (const uint32_t slot : lost) request.mutable_taken()->add_lost(slot);
+  request.mutable_records_imported()->set_epoch(epoch);
+  for (const uint32_t slot : slots) request.mutable_records_imported()->add_slots(slot);
+  for (const uint32_t slot : lost) request.mutable_records_imported()->add_unavailable(slot);
   stream_->Send(std::move(request));
 }
 
-void Replica::Core::Cleared(const gateway::v1::Leftovers& leftovers) {
+void Replica::Core::Cleared(const gateway::v1::OrphanedRecords& leftovers) {
   if (stream_ == nullptr) return;
   gateway::v1::AttachRequest request;
-  *request.mutable_cleared() = leftovers;
+  *request.mutable_orphans_removed() = leftovers;
   stream_->Send(std::move(request));
 }
 

@@ -121,7 +121,7 @@ TEST_F(ReplicaTest, ASlotOrEpochThatCannotBeReadIsDroppedAndTheRestIsHeld) {
   const gateway::v1::Hello& hello = gateway_.requests.front().hello();
   EXPECT_EQ(hello.last_epoch(), 7) << "the highest that it can tell of";
   std::vector<uint32_t> held;
-  rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t, bool) { held.push_back(slot); });
+  rpc::ForEachHeldSlot(hello.record_inventory(), [&](uint32_t slot, int64_t, bool) { held.push_back(slot); });
   EXPECT_EQ(held, std::vector<uint32_t>{other});
   for (const char* kind : {"slot", "epoch"}) {
     EXPECT_EQ(metrics_->GetCounter("basalt_store_damaged_records_total", "", {{"kind", kind}}).Value(), 1) << kind;

@@ -113,7 +113,7 @@ void Worker::Handle(gateway::v1::Item& item) {
       break;
     case gateway::v1::Item::kAssignment:  // These are the replica's own.
     case gateway::v1::Item::kGrant:
-    case gateway::v1::Item::kLeftovers:
+    case gateway::v1::Item::kOrphanedRecords:
     case gateway::v1::Item::ITEM_NOT_SET:
       break;
   }

@@ -18,6 +18,7 @@
 #include "common/http/direct_client.h"
 #include "common/http/target.h"
 #include "common/rpc/grpc/gateway/gateway_peer.h"
+#include "common/rpc/protocols.h"
 
 namespace basalt::gateway {
 namespace {
@@ -147,6 +148,7 @@ class ProcessTest : public ::testing::Test {
       v1::Hello& hello = *request.mutable_hello();
       hello.set_cluster(cluster);
       hello.set_version("1");
+      *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
       hello.set_slot_count(kSlotCount);
       *hello.mutable_self() = Self();
       hello.set_token(kToken);
@@ -274,6 +276,7 @@ TEST_F(ProcessTest, AStrangerReadsNothingAndTakesNobodysPlace) {
     v1::Hello& hello = *request.mutable_hello();
     hello.set_cluster("c");
     hello.set_version("1");
+    *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
     hello.set_slot_count(kSlotCount);
     *hello.mutable_self() = Self();
     hello.set_token("some other token, as long as that");

@@ -49,7 +49,7 @@ struct Departure {
   v1::Tombstone::Reason reason = v1::Tombstone::REASON_UNSPECIFIED;
   // Not reduced for the service; resource_version is that of the departure. Shared by all who are told.
   std::shared_ptr<const kube::v1::Object> last;
-  int64_t seen_version = 0;  // As Tombstone.seen_version.
+  int64_t seen_version = 0;  // As Tombstone.observed_version.
 };
 
 class CacheListener {

@@ -30,6 +30,7 @@
 #include "common/obs/log_limit.h"
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
+#include "common/rpc/protocols.h"
 #include "gateway/access/permissions.h"
 #include "gateway/kube/kube_access.h"
 #include "gateway/lead/assignment_store.h"
@@ -45,7 +46,8 @@ namespace basalt::gateway {
 struct HubOptions {
   std::string cluster;
   std::string replica = "gateway-0";
-  std::string version;
+  std::string version;                         // For people alone.
+  rpc::Protocols protocols = rpc::kProtocols;  // Replicas that speak none of them are refused.
   OwnershipOptions ownership;
   SessionOptions session;
   size_t tombstone_bytes = 16 << 20;  // For each replica, and for what nobody owns of each service.
@@ -97,6 +99,8 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   struct Replica {
     explicit Replica(size_t tombstone_bytes) : tombstones(tombstone_bytes) {}
     v1::Member member;
+    std::string version;
+    v1::ProtocolRange protocols;
     std::string token;  // Of that process; empty: it has not attached to this leader.
     Tombstones tombstones;
     Stream* stream = nullptr;
@@ -129,7 +133,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   absl::Status CheckRoom(v1::ServiceKind service) const;
   void Detach(Stream& stream);
   void Acknowledged(Session& session);
-  void Taken(const v1::Member& member, const v1::Taken& taken);
+  void Taken(const v1::Member& member, const v1::RecordsImported& taken);
   void CountLostRecords(v1::ServiceKind service, uint32_t slot);
   // Tells owners of what others still have of slots that have begun; `source`: only of what that one has.
   void SendLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source = "");

@@ -201,7 +201,7 @@ void Hub::NoteRecordsOfWriter(const v1::Owner& owner) {
 
 void Hub::SendLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source) {
   // By the names of receiver and source: in the same order in every run.
-  std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::Leftovers>> by_names;
+  std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::OrphanedRecords>> by_names;
   for (const uint32_t i : slots) {
     if (!IsOpen(service, i)) continue;
     Replica& owner = *slots_[service - 1][i].owner;
@@ -210,27 +210,27 @@ void Hub::SendLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& sl
       auto& [session, leftovers] = by_names[{owner.member.replica(), leftover.source.replica()}];
       session = SessionOf(owner);
       *leftovers.mutable_source() = leftover.source;
-      rpc::AddHeldSlot(i, leftover.epoch, /*only_history=*/false, *leftovers.mutable_held());
+      rpc::AddHeldSlot(i, leftover.epoch, /*only_history=*/false, *leftovers.mutable_inventory());
     }
   }
   for (auto& [names, what] : by_names) what.first->Send(std::move(what.second));
 }
 
-void Hub::Taken(const v1::Member& member, const v1::Taken& taken) {
+void Hub::Taken(const v1::Member& member, const v1::RecordsImported& taken) {
   const auto it = replicas_.find({member.service(), member.replica()});
   if (it == replicas_.end()) return;
-  if (taken.lost_size() > 0) {
-    for (const uint32_t slot : taken.lost()) CountLostRecords(member.service(), slot);
+  if (taken.unavailable_size() > 0) {
+    for (const uint32_t slot : taken.unavailable()) CountLostRecords(member.service(), slot);
     if (const std::optional<int64_t> others = losses_logged_.Take(loop_.Now())) {
       obs::LogWarning("records of slots are lost", {{"service", std::string(ServiceName(member.service()))},
                                                     {"replica", member.replica()},
-                                                    {"slots", fmt::to_string(taken.lost_size())},
+                                                    {"slots", fmt::to_string(taken.unavailable_size())},
                                                     {"others_since_the_last", fmt::to_string(*others)}});
     }
   }
   for (const uint32_t i : taken.slots()) {
     const Ownership::Slot& owned = ownership_->Get(member.service(), i);
-    const bool lost = std::find(taken.lost().begin(), taken.lost().end(), i) != taken.lost().end();
+    const bool lost = std::find(taken.unavailable().begin(), taken.unavailable().end(), i) != taken.unavailable().end();
     // Its source may have gone since, and come back: what was fetched is there. What could not be had is asked again.
     const bool expected = slots_[member.service() - 1][i].owner == it->second.get() &&
                           owned.state != SlotState::kOpen && (!lost || !owned.source.empty()) &&

@@ -116,14 +116,14 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
       hub_.ownership_->Release(session_->self(), request.released());
       hub_.ReconcileMembership();
       return absl::OkStatus();
-    case v1::AttachRequest::kTaken:
-      hub_.Taken(session_->self(), request.taken());
+    case v1::AttachRequest::kRecordsImported:
+      hub_.Taken(session_->self(), request.records_imported());
       return absl::OkStatus();
-    case v1::AttachRequest::kCleared:
-      if (request.cleared().source().service() != session_->self().service()) {
-        return Invalid("Leftovers.source is of another service");
+    case v1::AttachRequest::kOrphansRemoved:
+      if (request.orphans_removed().source().service() != session_->self().service()) {
+        return Invalid("OrphanedRecords.source is of another service");
       }
-      hub_.ownership_->Cleared(request.cleared());
+      hub_.ownership_->Cleared(request.orphans_removed());
       hub_.DismissLeavers();
       return absl::OkStatus();
     case v1::AttachRequest::kLeave:
@@ -145,7 +145,11 @@ std::unique_ptr<rpc::AttachSession> Hub::OnAttach(rpc::AttachSink& sink) {
 
 absl::Status Hub::CheckHello(const v1::Hello& hello) const {
   if (hello.cluster() != options_.cluster) return Mismatch("cluster", options_.cluster, hello.cluster());
-  if (hello.version() != options_.version) return Mismatch("version", options_.version, hello.version());
+  if (const std::string why = rpc::WhyRefused(options_.protocols, hello.protocols()); !why.empty()) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      fmt::format("{} (the gateway is of release {}, the replica of release '{}')", why,
+                                  options_.version, Excerpt(hello.version())));
+  }
   if (hello.slot_count() != kSlotCount) {
     return Mismatch("slot count", fmt::to_string(kSlotCount), fmt::to_string(hello.slot_count()));
   }
@@ -212,6 +216,8 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   auto& replica = replicas_[{self.service(), self.replica()}];
   if (!replica) replica = std::make_unique<Replica>(options_.tombstone_bytes);
   replica->member = self;
+  replica->version = hello.version();
+  replica->protocols = hello.protocols();
   replica->token = hello.token();
   replica->stream = &stream;
   stream.session_ = std::make_unique<Session>(
@@ -227,9 +233,9 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   if (ownership_->assignment().epoch() > 0) stream.session_->SetAssignment(ownership_->assignment());
   ReconcileMembership();
   AdvanceAll(self.service());
-  if (hello.held_size() > 0) {
+  if (hello.record_inventory_size() > 0) {
     std::vector<uint32_t> held;
-    rpc::ForEachHeldSlot(hello.held(), [&](uint32_t slot, int64_t, bool) { held.push_back(slot); });
+    rpc::ForEachHeldSlot(hello.record_inventory(), [&](uint32_t slot, int64_t, bool) { held.push_back(slot); });
     SendLeftovers(self.service(), held, self.replica());
   }
   if (stats_timer_ == kNoTimer) UpdateStats();

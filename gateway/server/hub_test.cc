@@ -87,18 +87,22 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
   } rows[] = {
       {[](auto& h) { h.set_cluster("d"); }, absl::StatusCode::kFailedPrecondition,
        "cluster differs: the gateway has 'c', the replica 'd'"},
-      {[](auto& h) { h.set_version("2"); }, absl::StatusCode::kFailedPrecondition,
-       "version differs: the gateway has '1', the replica '2'"},
+      {[](auto& h) {
+         *h.mutable_protocols() = rpc::RangeOf({2, 3});
+       },
+       absl::StatusCode::kFailedPrecondition, "(the gateway is of release 1, the replica of release '1')"},
+      {[](auto& h) { h.clear_protocols(); }, absl::StatusCode::kFailedPrecondition, "0 to 0 is no range"},
       {[](auto& h) { h.set_slot_count(64); }, absl::StatusCode::kFailedPrecondition,
        "slot count differs: the gateway has '1024', the replica '64'"},
       {[](auto& h) { h.set_last_epoch(int64_t{1} << 62); }, absl::StatusCode::kFailedPrecondition,
        "the last epoch cannot be: the gateway is in epoch 0, the replica reports 4611686018427387904"},
       {[](auto& h) { h.set_last_epoch(-1); }, absl::StatusCode::kFailedPrecondition,
        "the gateway is in epoch 0, the replica reports -1"},
-      {[](auto& h) { h.add_held()->set_epoch((int64_t{1} << 32) + 1); }, absl::StatusCode::kFailedPrecondition,
+      {[](auto& h) { h.add_record_inventory()->set_epoch((int64_t{1} << 32) + 1); },
+       absl::StatusCode::kFailedPrecondition,
        "the epoch of held slots cannot be: the gateway is in epoch 0, the replica reports 4294967297"},
-      {[](auto& h) { h.add_held()->add_slots(1024); }, absl::StatusCode::kInvalidArgument,
-       "hello.held[0].slots[0]: is 1024; slots are 0 to 1023"},
+      {[](auto& h) { h.add_record_inventory()->add_slots(1024); }, absl::StatusCode::kInvalidArgument,
+       "hello.record_inventory[0].slots[0]: is 1024; slots are 0 to 1023"},
       {[](auto& h) { h.mutable_self()->clear_service(); }, absl::StatusCode::kInvalidArgument, "Hello.self.service"},
       {[](auto& h) { h.mutable_self()->clear_replica(); }, absl::StatusCode::kInvalidArgument,
        "Hello.self.replica has to be a DNS name of 1 to 253 bytes"},
@@ -377,9 +381,9 @@ TEST_F(HubTest, WhatCouldNotBeHadIsNotGrantedAgainFromThere) {
   ASSERT_EQ(grants.size(), kSlotCount);
   for (const v1::SlotGrant& grant : grants) {
     v1::AttachRequest taken;
-    taken.mutable_taken()->set_epoch(grant.epoch());
-    taken.mutable_taken()->add_slots(grant.slot());
-    taken.mutable_taken()->add_lost(grant.slot());
+    taken.mutable_records_imported()->set_epoch(grant.epoch());
+    taken.mutable_records_imported()->add_slots(grant.slot());
+    taken.mutable_records_imported()->add_unavailable(grant.slot());
     b.Say(taken);
   }
   time.Advance(absl::Seconds(1));
@@ -738,7 +742,7 @@ TEST_F(HubLeadingTest, ANewLeaderGoesOnWithTheSavedSlotsAndTheirEpochs) {
   replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-0", "a")));
   v1::Hello hello = replicas.back()->Hello();
   hello.set_last_epoch(1);
-  v1::HeldSlots& held = *hello.add_held();
+  v1::RecordInventory& held = *hello.add_record_inventory();
   held.set_epoch(1);
   for (uint32_t i = 0; i < kSlotCount; ++i) held.add_slots(i);
   replicas.back()->SayHello(hello);

@@ -20,7 +20,7 @@ v1::Move::Stage StageOf(SlotState state) {
     case SlotState::kWaiting:
       return v1::Move::STAGE_WAITING;
     case SlotState::kHandingOver:
-      return v1::Move::STAGE_HANDING_OVER;
+      return v1::Move::STAGE_TRANSFERRING;
     case SlotState::kUnowned:
     case SlotState::kOpen:
       break;
@@ -52,6 +52,8 @@ v1::Topology Hub::MakeTopology() const {
   for (const auto& [key, replica] : replicas_) {
     v1::MemberStatus& status = *topology.add_members();
     *status.mutable_member() = replica->member;
+    status.set_version(replica->version);
+    *status.mutable_protocols() = replica->protocols;
     uint32_t owned = 0;
     uint32_t waiting = 0;
     for (uint32_t i = 0; i < kSlotCount; ++i) {

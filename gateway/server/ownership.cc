@@ -108,7 +108,7 @@ absl::Status Ownership::CheckEpochs(const v1::Hello& hello) const {
                                   what, saved, epoch));
   };
   BASALT_RETURN_IF_ERROR(check("the last epoch", hello.last_epoch()));
-  for (const v1::HeldSlots& held : hello.held()) {
+  for (const v1::RecordInventory& held : hello.record_inventory()) {
     BASALT_RETURN_IF_ERROR(check("the epoch of held slots", held.epoch()));
   }
   return absl::OkStatus();
@@ -116,10 +116,10 @@ absl::Status Ownership::CheckEpochs(const v1::Hello& hello) const {
 
 size_t Ownership::TakeHeld(const v1::Hello& hello, Replica& replica) const {
   const v1::Member& member = hello.self();
-  replica.held.assign(hello.held_size() > 0 ? kSlotCount : 0, 0);
+  replica.held.assign(hello.record_inventory_size() > 0 ? kSlotCount : 0, 0);
   replica.history = replica.held;
   size_t refused = 0;
-  for (const v1::HeldSlots& held : hello.held()) {
+  for (const v1::RecordInventory& held : hello.record_inventory()) {
     const PastMembers::Owners then = past_.OwnersAt(assignment_, member.service(), held.epoch());
     std::vector<int64_t>& epochs = held.only_history() ? replica.history : replica.held;
     for (const uint32_t slot : held.slots()) {

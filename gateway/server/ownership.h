@@ -115,7 +115,7 @@ class Ownership {
 
   // ---- records ----
   // Nothing is left of them at the source.
-  void Cleared(const v1::Leftovers& leftovers);
+  void Cleared(const v1::OrphanedRecords& leftovers);
   // Somebody had the slot before, whose service keeps records: there were some.
   bool HadRecords(v1::ServiceKind service, uint32_t slot) const;
   // Records of the slot, of whatever epoch.

@@ -19,12 +19,12 @@ void Ownership::NoteRecords(v1::ServiceKind service, uint32_t i) {
   it->second.history[i] = 0;
 }
 
-void Ownership::Cleared(const v1::Leftovers& leftovers) {
+void Ownership::Cleared(const v1::OrphanedRecords& leftovers) {
   const v1::Member& source = leftovers.source();
   const auto it = replicas_.find({source.service(), source.replica()});
   if (it == replicas_.end() || it->second.held.empty()) return;
   if (it->second.member.incarnation() != source.incarnation()) return;
-  rpc::ForEachHeldSlot(leftovers.held(), [&](uint32_t slot, int64_t epoch, bool) {
+  rpc::ForEachHeldSlot(leftovers.inventory(), [&](uint32_t slot, int64_t epoch, bool) {
     if (slot >= kSlotCount) return;
     for (std::vector<int64_t>* epochs : {&it->second.held, &it->second.history}) {
       if ((*epochs)[slot] == epoch) (*epochs)[slot] = 0;

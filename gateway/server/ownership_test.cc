@@ -27,7 +27,7 @@ v1::Hello Hello(const v1::Member& self, int64_t last_epoch = 0, int64_t held_epo
   hello.set_last_epoch(last_epoch);
   hello.set_keeps_records(true);
   if (held_epoch == 0) return hello;
-  v1::HeldSlots& held = *hello.add_held();
+  v1::RecordInventory& held = *hello.add_record_inventory();
   held.set_epoch(held_epoch);
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) held.add_slots(slot);
   return hello;
@@ -455,8 +455,8 @@ TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   ownership.Attach(Hello(Replica("r-0"), 5), "digest", now);  // Whose slots were whose until then is lost.
   Reconcile(ownership, now);
   v1::Hello old = Hello(Replica("r-1"), 5, 3);
-  old.mutable_held(0)->mutable_slots()->Truncate(2);  // 0 and 1 in full, of 2 the history.
-  v1::HeldSlots& history = *old.add_held();
+  old.mutable_record_inventory(0)->mutable_slots()->Truncate(2);  // 0 and 1 in full, of 2 the history.
+  v1::RecordInventory& history = *old.add_record_inventory();
   history.set_epoch(2);
   history.set_only_history(true);
   history.add_slots(2);
@@ -478,12 +478,12 @@ TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   EXPECT_TRUE(told(3).empty());
   EXPECT_TRUE(ownership.Holds(Replica("r-1"), 2));
 
-  v1::Leftovers cleared;
+  v1::OrphanedRecords cleared;
   *cleared.mutable_source() = Replica("r-1");
-  cleared.add_held()->set_epoch(3);
-  cleared.mutable_held(0)->add_slots(0);
-  cleared.mutable_held(0)->add_slots(2);
-  cleared.mutable_held(0)->add_slots(kSlotCount);
+  cleared.add_inventory()->set_epoch(3);
+  cleared.mutable_inventory(0)->add_slots(0);
+  cleared.mutable_inventory(0)->add_slots(2);
+  cleared.mutable_inventory(0)->add_slots(kSlotCount);
   ownership.Cleared(cleared);
   EXPECT_TRUE(told(0).empty());
   EXPECT_EQ(told(2), (Told{{"r-1", 2}})) << "of another epoch";

@@ -108,6 +108,7 @@ class FakeReplica : public rpc::AttachSink {
     v1::Hello hello;
     hello.set_cluster("c");
     hello.set_version("1");
+    *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
     hello.set_slot_count(kSlotCount);
     *hello.mutable_self() = self_;
     hello.set_keeps_records(true);

@@ -61,7 +61,7 @@ void Session::Grant(const v1::SlotGrant& grant) {
   Schedule();
 }
 
-void Session::Send(v1::Leftovers leftovers) {
+void Session::Send(v1::OrphanedRecords leftovers) {
   leftovers_.push_back(std::move(leftovers));
   Schedule();
 }
@@ -276,7 +276,7 @@ void Session::AddGrants(Batch& batch) {
 void Session::AddLeftovers(Batch& batch) {
   while (!leftovers_.empty() && HasRoom(batch, leftovers_.front().ByteSizeLong(), options_.max_items)) {
     v1::Item item;
-    *item.mutable_leftovers() = std::move(leftovers_.front());
+    *item.mutable_orphaned_records() = std::move(leftovers_.front());
     leftovers_.pop_front();
     batch.items.Add(std::move(item));
   }

@@ -75,7 +75,7 @@ class Session {
   // The slot's records are to be fetched first. Again: from another source.
   void Grant(const v1::SlotGrant& grant);
   // Of slots that have begun.
-  void Send(v1::Leftovers leftovers);
+  void Send(v1::OrphanedRecords leftovers);
   void OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch = 0);
   // Nothing of it is sent any more; it may be opened again. What its snapshot has not brought to the end is not taken
   // for recorded, whatever is acknowledged.
@@ -181,8 +181,8 @@ class Session {
   std::deque<Sent> sent_;
 
   std::optional<v1::Assignment> assignment_;
-  std::map<uint32_t, v1::SlotGrant> grants_;  // Not sent yet.
-  std::deque<v1::Leftovers> leftovers_;       // These neither: a few for each slot that begins.
+  std::map<uint32_t, v1::SlotGrant> grants_;   // Not sent yet.
+  std::deque<v1::OrphanedRecords> leftovers_;  // These neither: a few for each slot that begins.
   std::vector<uint32_t> acknowledged_begins_;
   std::vector<Slot> slots_;
   // Closed here, but the replica has not been told yet that the slot was another's: an assignment that took the slot

@@ -80,7 +80,7 @@ bool Tombstones::Fill(const TombstoneKey& key, const Cache& cache, v1::ServiceKi
   *out.mutable_last() = *entry.last;
   ReduceFor(service, *out.mutable_last());
   out.set_state_dropped(entry.state_dropped);
-  out.set_seen_version(entry.seen_version);
+  out.set_observed_version(entry.seen_version);
   return true;
 }
 

@@ -20,6 +20,7 @@
 #include "common/exec/sim_loop.h"
 #include "common/http/direct_client.h"
 #include "common/obs/log.h"
+#include "common/rpc/protocols.h"
 #include "gateway/server/gateway.h"
 #include "tests/bench/cluster.h"
 #include "tests/bench/pod_source.h"
@@ -39,6 +40,7 @@ class Sink final : public rpc::AttachSink {
     gateway::v1::AttachRequest request;
     gateway::v1::Hello& hello = *request.mutable_hello();
     hello.set_slot_count(kSlotCount);
+    *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
     hello.mutable_self()->set_service(gateway::v1::SERVICE_KIND_JOB);
     hello.mutable_self()->set_replica("jobsvc-0");
     hello.mutable_self()->set_incarnation("a");

@@ -23,6 +23,7 @@
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
 #include "basalt/replica/v1/replica.grpc.pb.h"
 #include "common/base/version.h"
+#include "common/rpc/protocols.h"
 #include "tests/security/suite_fixture.h"
 
 namespace basalt::security {
@@ -150,14 +151,14 @@ TEST_F(SlowRequestsTest, NobodyWaitsForALargeRequestToJobsvc) {
     phases.mutable_phases()->Resize(static_cast<int>(bytes / 2), kube::v1::JOB_PHASE_RUNNING);
     Attack(fmt::format("ListJobs, {} phases", phases.phases_size()), probe,
            CallOf<job::v1::ListJobsRequest, job::v1::ListJobsResponse>(*stranger, &Jobs::ListJobs, phases), kRefused);
-    replica::v1::HandOverRequest hand_over;
+    replica::v1::ExportRecordsRequest hand_over;
     hand_over.set_cluster("dev");
     *hand_over.mutable_source() = members_[gateway::v1::SERVICE_KIND_JOB];
-    hand_over.set_part(replica::v1::HandOverRequest::PART_CONTROL);
+    hand_over.set_part(replica::v1::ExportRecordsRequest::PART_CONTROL);
     for (size_t i = 0; i < bytes / 12; ++i) hand_over.add_slots()->set_slot(static_cast<uint32_t>(i % 1024));
-    Attack(fmt::format("HandOver, {} slots", hand_over.slots_size()), probe,
-           CallOf<replica::v1::HandOverRequest, replica::v1::HandOverResponse>(
-               *replicas, &replica::v1::ReplicaService::Stub::HandOver, hand_over),
+    Attack(fmt::format("ExportRecords, {} slots", hand_over.slots_size()), probe,
+           CallOf<replica::v1::ExportRecordsRequest, replica::v1::ExportRecordsResponse>(
+               *replicas, &replica::v1::ReplicaService::Stub::ExportRecords, hand_over),
            kRefused);
   }
   job::v1::ListJobsRequest most;
@@ -210,6 +211,7 @@ TEST_F(SlowRequestsTest, NobodyWaitsForALongNameAtTheGateway) {
   gateway::v1::AttachRequest hello;
   hello.mutable_hello()->set_cluster("dev");
   hello.mutable_hello()->set_version(std::string(Version()));
+  *hello.mutable_hello()->mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
   hello.mutable_hello()->set_slot_count(1024);
   hello.mutable_hello()->set_token("sixteen bytes of it");
   *hello.mutable_hello()->mutable_self() = members_[gateway::v1::SERVICE_KIND_JOB];

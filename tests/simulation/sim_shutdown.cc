@@ -95,7 +95,7 @@ void SimSuite::LookAtMoves(const std::string& name) {
     for (const gateway::v1::Move& move : topology->moves()) {
       if (move.from() != name && move.to() != name) continue;
       probes_.Hit("replica shut down while its slots moved");
-      if (move.stage() == gateway::v1::Move::STAGE_HANDING_OVER) probes_.Hit("replica shut down in a hand-over");
+      if (move.stage() == gateway::v1::Move::STAGE_TRANSFERRING) probes_.Hit("replica shut down in a hand-over");
     }
   });
 }

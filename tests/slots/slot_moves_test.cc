@@ -150,7 +150,7 @@ TEST_F(SlotMovesTest, ASourceOutOfReachDelaysItsSlotsOnlyAndNotForEver) {
   EXPECT_TRUE(At("jobsvc-1").open.empty());
   const gateway::v1::Topology topology = Topology();
   ASSERT_EQ(topology.moves_size(), 1);
-  EXPECT_EQ(topology.moves(0).stage(), gateway::v1::Move::STAGE_HANDING_OVER);
+  EXPECT_EQ(topology.moves(0).stage(), gateway::v1::Move::STAGE_TRANSFERRING);
   EXPECT_EQ(topology.moves(0).from(), "jobsvc-0");
   EXPECT_EQ(topology.moves(0).to(), "jobsvc-1");
   TouchAll();

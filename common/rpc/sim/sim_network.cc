@@ -95,14 +95,14 @@ std::unique_ptr<PeerDirectory> SimNetwork::Directory(const std::string& host) {
    public:
     ReplicaOf(std::weak_ptr<Core> core, Core::Endpoint self, std::string server)
         : core_(std::move(core)), self_(std::move(self)), server_(std::move(server)) {}
-    void HandOver(replica::v1::HandOverRequest request, absl::Duration timeout,
-                  Done<replica::v1::HandOverResponse> done) override {
+    void ExportRecords(replica::v1::ExportRecordsRequest request, absl::Duration timeout,
+                       Done<replica::v1::ExportRecordsResponse> done) override {
       const auto core = core_.lock();
       if (core == nullptr) return;
-      core->Start<replica::v1::HandOverRequest, replica::v1::HandOverResponse>(
+      core->Start<replica::v1::ExportRecordsRequest, replica::v1::ExportRecordsResponse>(
           self_, server_, std::move(request), timeout, std::move(done), [](Core::Host& to, auto message, auto answer) {
             if (to.replicas == nullptr) return false;
-            to.replicas->HandOver(std::move(message), std::move(answer));
+            to.replicas->ExportRecords(std::move(message), std::move(answer));
             return true;
           });
     }

@@ -261,7 +261,7 @@ void ObjectTracker::Tombstone(const gateway::v1::Tombstone& tombstone) {
     // Came and went between two batches, or while we were away. Of two objects of one name the one that was seen at the
     // higher version is the newer one, as they cannot have been there together.
     ObjectIdentity seen = identity;
-    seen.resource_version = tombstone.seen_version();
+    seen.resource_version = tombstone.observed_version();
     if (!Replace(tombstone.slot(), slot, watch, seen)) {
       // The name is held by a newer object: the end of the older one must not disturb its entry.
       Gone gone{.reason = deleted ? Gone::Reason::kDeleted : Gone::Reason::kLeft,

@@ -47,7 +47,7 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
   // `seen`: the version at which it was seen last, where only its absence told of its end; 0: that of its end.
   void Tomb(const std::string& uid, int64_t rv, bool left = false, const std::string& name = "", int64_t seen = 0) {
     gateway::v1::Tombstone tombstone;
-    tombstone.set_seen_version(seen != 0 ? seen : rv);
+    tombstone.set_observed_version(seen != 0 ? seen : rv);
     tombstone.set_slot(kSlot);
     tombstone.set_watch(kWatch);
     tombstone.set_routing_key("ns/job");

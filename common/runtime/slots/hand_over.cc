@@ -16,16 +16,16 @@
 
 namespace basalt::runtime {
 
-using replica::v1::HandOverRequest;
-using replica::v1::HandOverResponse;
+using replica::v1::ExportRecordsRequest;
+using replica::v1::ExportRecordsResponse;
 
 namespace {
 
-absl::Status CheckDistinct(const HandOverRequest& request) {
+absl::Status CheckDistinct(const ExportRecordsRequest& request) {
   SlotSet seen;
   for (const auto& asked : request.slots()) {
     if (seen.Contains(asked.slot())) {
-      return Invalid(fmt::format("HandOverRequest.slots names slot {} twice", asked.slot()));
+      return Invalid(fmt::format("ExportRecordsRequest.slots names slot {} twice", asked.slot()));
     }
     seen.Insert(asked.slot());
   }
@@ -37,13 +37,13 @@ absl::Status CheckDistinct(const HandOverRequest& request) {
 // One part of the slots that come from one source.
 struct Takeover::Fetch {
   std::shared_ptr<rpc::ReplicaPeer> peer;
-  HandOverRequest request;
+  ExportRecordsRequest request;
   Epochs left;      // Not complete yet.
   Epochs complete;  // The next part of them follows.
   absl::Time deadline;
   BackOff back_off;
 
-  bool IsControl() const { return request.part() == HandOverRequest::PART_CONTROL; }
+  bool IsControl() const { return request.part() == ExportRecordsRequest::PART_CONTROL; }
   bool Brings(const gateway::v1::Member& source, uint32_t slot, int64_t epoch) const {
     if (request.source().incarnation() != source.incarnation()) return false;
     for (const Epochs* slots : {&left, &complete}) {
@@ -73,7 +73,8 @@ void Takeover::Grant(const gateway::v1::SlotGrant& grant) {
   granted_[grant.slot()] = {grant.epoch(), grant.source(), grant.source_epoch()};
 }
 
-std::shared_ptr<Takeover::Fetch> Takeover::MakeFetch(const gateway::v1::Member& source, HandOverRequest::Part part) {
+std::shared_ptr<Takeover::Fetch> Takeover::MakeFetch(const gateway::v1::Member& source,
+                                                     ExportRecordsRequest::Part part) {
   auto fetch = std::make_shared<Fetch>();
   fetch->peer = peers_.Replicas(source);
   fetch->request.set_cluster(options_.cluster);
@@ -101,7 +102,7 @@ void Takeover::Start() {
     // What lies in the store of it is older, or what an earlier attempt has left.
     LeaveOnlyHistory(slot, *stored, batch);
     std::shared_ptr<Fetch>& fetch = fetches[wanted.source.SerializeAsString()];
-    if (fetch == nullptr) fetch = MakeFetch(wanted.source, HandOverRequest::PART_CONTROL);
+    if (fetch == nullptr) fetch = MakeFetch(wanted.source, ExportRecordsRequest::PART_CONTROL);
     fetch->Add(slot, wanted.source_epoch);
     fetch->left[slot] = wanted.epoch;
     under_way_[slot] = fetch;
@@ -113,9 +114,9 @@ void Takeover::Start() {
   for (const auto& [source, fetch] : fetches) Ask(fetch);
 }
 
-void Takeover::Import(const gateway::v1::Leftovers& leftovers, absl::FunctionRef<bool(uint32_t slot)> is_ours) {
-  const auto fetch = MakeFetch(leftovers.source(), HandOverRequest::PART_HISTORY);
-  rpc::ForEachHeldSlot(leftovers.held(), [&](uint32_t slot, int64_t epoch, bool) {
+void Takeover::Import(const gateway::v1::OrphanedRecords& leftovers, absl::FunctionRef<bool(uint32_t slot)> is_ours) {
+  const auto fetch = MakeFetch(leftovers.source(), ExportRecordsRequest::PART_HISTORY);
+  rpc::ForEachHeldSlot(leftovers.inventory(), [&](uint32_t slot, int64_t epoch, bool) {
     if (!is_ours(slot)) return;
     std::shared_ptr<Fetch>& known = imports_[{slot, leftovers.source().replica()}];
     if (known != nullptr && known->Brings(leftovers.source(), slot, epoch)) return;
@@ -164,10 +165,10 @@ absl::Duration Takeover::PatienceFor(const Fetch& fetch) const {
 }
 
 void Takeover::Ask(const std::shared_ptr<Fetch>& fetch) {
-  fetch->peer->HandOver(fetch->request, options_.call_timeout,
-                        [this, alive = alive_, fetch](absl::StatusOr<HandOverResponse> page) {
-                          if (*alive) OnPage(fetch, std::move(page));
-                        });
+  fetch->peer->ExportRecords(fetch->request, options_.call_timeout,
+                             [this, alive = alive_, fetch](absl::StatusOr<ExportRecordsResponse> page) {
+                               if (*alive) OnPage(fetch, std::move(page));
+                             });
 }
 
 void Takeover::AskLater(const std::shared_ptr<Fetch>& fetch, std::string_view why) {
@@ -183,7 +184,7 @@ void Takeover::AskLater(const std::shared_ptr<Fetch>& fetch, std::string_view wh
   });
 }
 
-void Takeover::OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<HandOverResponse> page) {
+void Takeover::OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<ExportRecordsResponse> page) {
   for (Epochs* slots : {&fetch->left, &fetch->complete}) {
     std::erase_if(*slots, [&](const auto& entry) { return !Wants(*fetch, entry.first); });
   }
@@ -201,8 +202,8 @@ void Takeover::OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<HandOv
   Ask(fetch);
 }
 
-bool Takeover::StorePage(Fetch& fetch, const HandOverResponse& page) {
-  const HandOverRequest::Part part = fetch.request.part();
+bool Takeover::StorePage(Fetch& fetch, const ExportRecordsResponse& page) {
+  const ExportRecordsRequest::Part part = fetch.request.part();
   const bool control = fetch.IsControl();
   kv::WriteBatch batch;
   for (const replica::v1::SlotRecord& record : page.records()) {
@@ -258,10 +259,10 @@ void Takeover::Report(const Epochs& taken, const Epochs& lost) {
 
 void Takeover::ReportCleared(const Fetch& fetch, const Epochs& cleared) {
   if (cleared.empty()) return;
-  gateway::v1::Leftovers leftovers;
+  gateway::v1::OrphanedRecords leftovers;
   *leftovers.mutable_source() = fetch.request.source();
   for (const auto& [slot, epoch] : cleared) {
-    rpc::AddHeldSlot(slot, epoch, /*only_history=*/false, *leftovers.mutable_held());
+    rpc::AddHeldSlot(slot, epoch, /*only_history=*/false, *leftovers.mutable_inventory());
   }
   callbacks_.cleared(leftovers);
 }
@@ -287,12 +288,12 @@ void Takeover::EndPages(const std::shared_ptr<Fetch>& fetch) {
   asked.Swap(fetch->request.mutable_slots());
   fetch->request.clear_cursor();
   const Epochs complete = std::exchange(fetch->complete, {});
-  if (fetch->request.part() == HandOverRequest::PART_DONE) {
+  if (fetch->request.part() == ExportRecordsRequest::PART_DONE) {
     Drop(*fetch, complete);
     ReportCleared(*fetch, complete);
   } else if (!complete.empty()) {
     // All of it is here: the source drops what it has.
-    const auto done = MakeFetch(fetch->request.source(), HandOverRequest::PART_DONE);
+    const auto done = MakeFetch(fetch->request.source(), ExportRecordsRequest::PART_DONE);
     for (const auto& [slot, epoch] : complete) {
       done->Add(slot, epoch);
       imports_[{slot, fetch->request.source().replica()}] = done;
@@ -317,7 +318,7 @@ void Handover::SetOwners(std::vector<gateway::v1::Member> members, std::vector<s
   owners_ = std::move(owners);
 }
 
-absl::Status Handover::CheckSource(const HandOverRequest& request) const {
+absl::Status Handover::CheckSource(const ExportRecordsRequest& request) const {
   const gateway::v1::Member& asked = request.source();
   if (request.cluster() == options_.cluster && asked.service() == options_.self.service() &&
       rpc::IsSame(asked, options_.self)) {
@@ -338,29 +339,29 @@ bool Handover::IsFreeFor(const gateway::v1::Member& asks, uint32_t slot) const {
   return !rpc::IsSame(owner, options_.self) && owner.service() == asks.service() && rpc::IsSame(owner, asks);
 }
 
-absl::StatusOr<HandOverResponse> Handover::Serve(const HandOverRequest& request) {
+absl::StatusOr<ExportRecordsResponse> Handover::Serve(const ExportRecordsRequest& request) {
   BASALT_RETURN_IF_ERROR(rpc::CheckRequest(request));
   BASALT_RETURN_IF_ERROR(CheckDistinct(request));
   BASALT_RETURN_IF_ERROR(CheckSource(request));
   switch (request.part()) {
-    case HandOverRequest::PART_CONTROL:
+    case ExportRecordsRequest::PART_CONTROL:
       return ReadPage(store_, request, [this](uint32_t slot) { return !IsBusy(slot); });
-    case HandOverRequest::PART_HISTORY:
+    case ExportRecordsRequest::PART_HISTORY:
       return ReadPage(store_, request, [&](uint32_t slot) {
         if (!IsFreeFor(request.owner(), slot)) return false;
         takeover_.EndImports(slot);
         return true;
       });
-    case HandOverRequest::PART_DONE:
+    case ExportRecordsRequest::PART_DONE:
       return Drop(request);
     default:
-      return Invalid("HandOverRequest.part is missing");
+      return Invalid("ExportRecordsRequest.part is missing");
   }
 }
 
-absl::StatusOr<HandOverResponse> Handover::Drop(const HandOverRequest& request) {
+absl::StatusOr<ExportRecordsResponse> Handover::Drop(const ExportRecordsRequest& request) {
   kv::WriteBatch batch;
-  HandOverResponse done;
+  ExportRecordsResponse done;
   for (const auto& slot : request.slots()) {
     if (!IsFreeFor(request.owner(), slot.slot())) {
       done.add_not_yet(slot.slot());

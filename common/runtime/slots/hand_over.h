@@ -41,7 +41,7 @@ class Takeover {
     // The slots may begin: their records are in the store under `epoch`, or, of `lost`, nothing is.
     std::function<void(int64_t epoch, std::vector<uint32_t> slots, std::vector<uint32_t> lost)> taken;
     // The source has nothing left of them.
-    std::function<void(const gateway::v1::Leftovers&)> cleared;
+    std::function<void(const gateway::v1::OrphanedRecords&)> cleared;
     std::function<void(const absl::Status&)> failed;  // The store.
   };
 
@@ -54,7 +54,7 @@ class Takeover {
   void Grant(const gateway::v1::SlotGrant& grant);
   void Start();
   // Of slots that have begun. What is under way already goes on.
-  void Import(const gateway::v1::Leftovers& leftovers, absl::FunctionRef<bool(uint32_t slot)> is_ours);
+  void Import(const gateway::v1::OrphanedRecords& leftovers, absl::FunctionRef<bool(uint32_t slot)> is_ours);
   // The slot begins: what an owner needs in order to act is not stored any more, nor dropped.
   void Forget(uint32_t slot);
   // What is here of the slot goes to another owner: no more of its history is fetched, and none dropped elsewhere.
@@ -74,12 +74,12 @@ class Takeover {
   using Epochs = std::map<uint32_t, int64_t>;
   using ImportKey = std::pair<uint32_t, std::string>;  // Slot, and the replica that has its history.
 
-  std::shared_ptr<Fetch> MakeFetch(const gateway::v1::Member& source, replica::v1::HandOverRequest::Part part);
+  std::shared_ptr<Fetch> MakeFetch(const gateway::v1::Member& source, replica::v1::ExportRecordsRequest::Part part);
   absl::Duration PatienceFor(const Fetch& fetch) const;
   void Ask(const std::shared_ptr<Fetch>& fetch);
   void AskLater(const std::shared_ptr<Fetch>& fetch, std::string_view why);
-  void OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<replica::v1::HandOverResponse> page);
-  bool StorePage(Fetch& fetch, const replica::v1::HandOverResponse& page);
+  void OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<replica::v1::ExportRecordsResponse> page);
+  bool StorePage(Fetch& fetch, const replica::v1::ExportRecordsResponse& page);
   void GiveUp(Fetch& fetch);
   // All pages have come: the next part of what is complete, and this one again of what is not.
   void EndPages(const std::shared_ptr<Fetch>& fetch);
@@ -115,14 +115,14 @@ class Handover {
   // Of the newest assignment: `owners[slot]` is an index into `members`; both are empty where there are no members.
   void SetOwners(std::vector<gateway::v1::Member> members, std::vector<size_t> owners);
 
-  // Statuses as ReplicaService.HandOver has them; those of the store are final for the process.
-  absl::StatusOr<replica::v1::HandOverResponse> Serve(const replica::v1::HandOverRequest& request);
+  // Statuses as ReplicaService.ExportRecords has them; those of the store are final for the process.
+  absl::StatusOr<replica::v1::ExportRecordsResponse> Serve(const replica::v1::ExportRecordsRequest& request);
 
  private:
-  absl::Status CheckSource(const replica::v1::HandOverRequest& request) const;
+  absl::Status CheckSource(const replica::v1::ExportRecordsRequest& request) const;
   // No worker here changes it, and another process has it, which is the one that asks.
   bool IsFreeFor(const gateway::v1::Member& asks, uint32_t slot) const;
-  absl::StatusOr<replica::v1::HandOverResponse> Drop(const replica::v1::HandOverRequest& request);
+  absl::StatusOr<replica::v1::ExportRecordsResponse> Drop(const replica::v1::ExportRecordsRequest& request);
 
   const HandOverOptions options_;
   kv::KvStore& store_;

@@ -19,7 +19,7 @@
 namespace basalt::runtime {
 namespace {
 
-using replica::v1::HandOverRequest;
+using replica::v1::ExportRecordsRequest;
 using ::testing::AllOf;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
@@ -39,11 +39,11 @@ gateway::v1::Member Self() {
 
 class HandoverTest : public ::testing::Test {
  protected:
-  static HandOverRequest Ask() {
-    HandOverRequest request;
+  static ExportRecordsRequest Ask() {
+    ExportRecordsRequest request;
     request.set_cluster("blue");
     *request.mutable_source() = Self();
-    request.set_part(HandOverRequest::PART_CONTROL);
+    request.set_part(ExportRecordsRequest::PART_CONTROL);
     return request;
   }
 
@@ -60,7 +60,7 @@ class HandoverTest : public ::testing::Test {
 TEST_F(HandoverTest, AnswersWhoMeansThisProcess) { EXPECT_THAT(handover_.Serve(Ask()), testing::IsOk()); }
 
 TEST_F(HandoverTest, NamesBothProcessesAndClustersToWhoMeansAnother) {
-  HandOverRequest cluster = Ask(), service = Ask(), replica = Ask(), incarnation = Ask();
+  ExportRecordsRequest cluster = Ask(), service = Ask(), replica = Ask(), incarnation = Ask();
   cluster.set_cluster("green");
   service.mutable_source()->set_service(gateway::v1::SERVICE_KIND_QUEUE);
   replica.mutable_source()->set_replica("jobsvc-1");
@@ -79,10 +79,10 @@ TEST_F(HandoverTest, NamesBothProcessesAndClustersToWhoMeansAnother) {
 }
 
 TEST_F(HandoverTest, RefusesWhatDoesNotSayWhichPart) {
-  HandOverRequest request = Ask();
+  ExportRecordsRequest request = Ask();
   request.clear_part();
   EXPECT_THAT(handover_.Serve(request),
-              testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("HandOverRequest.part")));
+              testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ExportRecordsRequest.part")));
 }
 
 // A key has two bytes for the slot: those of 65536 + n are those of n.
@@ -95,9 +95,10 @@ TEST_F(HandoverTest, RefusesWhatIsNoSlotAndKeepsTheRecordsOfLiveOnes) {
   for (const kv::Family family : {kv::Family::kRecords, kv::Family::kHistory}) batch.Put(family, key, "live");
   ASSERT_TRUE(store_->Write(batch).ok());
   handover_.SetBusy(kLive, 7);
-  for (const auto part : {HandOverRequest::PART_CONTROL, HandOverRequest::PART_HISTORY, HandOverRequest::PART_DONE}) {
+  for (const auto part :
+       {ExportRecordsRequest::PART_CONTROL, ExportRecordsRequest::PART_HISTORY, ExportRecordsRequest::PART_DONE}) {
     for (const uint32_t slot : {kSlotCount, 65536 + kLive, 0xffffffff}) {
-      HandOverRequest request = Ask();
+      ExportRecordsRequest request = Ask();
       request.set_part(part);
       request.add_slots()->set_slot(kLive);
       request.add_slots()->set_slot(slot);
@@ -114,7 +115,7 @@ TEST_F(HandoverTest, RefusesWhatIsNoSlotAndKeepsTheRecordsOfLiveOnes) {
 }
 
 TEST_F(HandoverTest, RefusesASlotThatIsNamedTwice) {
-  HandOverRequest request = Ask();
+  ExportRecordsRequest request = Ask();
   for (int i = 0; i < 2; ++i) request.add_slots()->set_slot(7);
   EXPECT_THAT(handover_.Serve(request),
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("slots names slot 7 twice")));
@@ -131,21 +132,21 @@ TEST_F(HandoverTest, DropsRecordsForTheProcessAloneThatTheAssignmentNames) {
   restarted.set_incarnation("before");
   other.set_replica("jobsvc-2");
   queuesvc.set_service(gateway::v1::SERVICE_KIND_QUEUE);
-  const auto serve = [&](const gateway::v1::Member& asks, HandOverRequest::Part part) {
-    HandOverRequest request = Ask();
+  const auto serve = [&](const gateway::v1::Member& asks, ExportRecordsRequest::Part part) {
+    ExportRecordsRequest request = Ask();
     *request.mutable_owner() = asks;
     request.set_part(part);
     request.add_slots()->set_slot(kSlot);
     request.mutable_slots(0)->set_epoch(7);
-    const absl::StatusOr<replica::v1::HandOverResponse> answer = handover_.Serve(request);
+    const absl::StatusOr<replica::v1::ExportRecordsResponse> answer = handover_.Serve(request);
     EXPECT_THAT(answer, testing::IsOk());
     return answer->not_yet_size() == 1 ? "not yet" : answer->complete_size() == 1 ? "complete" : "refused";
   };
-  EXPECT_STREQ(serve(owner, HandOverRequest::PART_DONE), "not yet") << "no assignment is known";
+  EXPECT_STREQ(serve(owner, ExportRecordsRequest::PART_DONE), "not yet") << "no assignment is known";
   handover_.SetOwners({Self()}, std::vector<size_t>(kSlotCount, 0));
-  EXPECT_STREQ(serve(Self(), HandOverRequest::PART_DONE), "not yet") << "nobody passes records to themselves";
+  EXPECT_STREQ(serve(Self(), ExportRecordsRequest::PART_DONE), "not yet") << "nobody passes records to themselves";
   handover_.SetOwners({Self(), owner}, std::vector<size_t>(kSlotCount, 1));
-  for (const auto part : {HandOverRequest::PART_HISTORY, HandOverRequest::PART_DONE}) {
+  for (const auto part : {ExportRecordsRequest::PART_HISTORY, ExportRecordsRequest::PART_DONE}) {
     for (const gateway::v1::Member& asks : {restarted, other, queuesvc, Self()}) {
       EXPECT_STREQ(serve(asks, part), "not yet") << asks.ShortDebugString();
     }
@@ -159,15 +160,16 @@ TEST_F(HandoverTest, DropsRecordsForTheProcessAloneThatTheAssignmentNames) {
 
 // Answers as it is told, one call after the other; then it is not there.
 struct ScriptedSource final : rpc::ReplicaPeer {
-  void HandOver(HandOverRequest request, absl::Duration, rpc::Done<replica::v1::HandOverResponse> done) override {
+  void ExportRecords(ExportRecordsRequest request, absl::Duration,
+                     rpc::Done<replica::v1::ExportRecordsResponse> done) override {
     requests.push_back(std::move(request));
     if (answers.empty()) return done(absl::UnavailableError("not there"));
-    absl::StatusOr<replica::v1::HandOverResponse> answer = std::move(answers.front());
+    absl::StatusOr<replica::v1::ExportRecordsResponse> answer = std::move(answers.front());
     answers.pop_front();
     done(std::move(answer));
   }
-  std::vector<HandOverRequest> requests;
-  std::deque<absl::StatusOr<replica::v1::HandOverResponse>> answers;
+  std::vector<ExportRecordsRequest> requests;
+  std::deque<absl::StatusOr<replica::v1::ExportRecordsResponse>> answers;
 };
 
 struct OneSource final : rpc::PeerDirectory {
@@ -184,20 +186,21 @@ class ImportTest : public ::testing::Test {
     leftovers_.mutable_source()->set_service(gateway::v1::SERVICE_KIND_JOB);
     leftovers_.mutable_source()->set_replica("jobsvc-1");
     leftovers_.mutable_source()->set_incarnation("theirs");
-    for (const uint32_t slot : kSlots) rpc::AddHeldSlot(slot, 7, /*only_history=*/false, *leftovers_.mutable_held());
+    for (const uint32_t slot : kSlots)
+      rpc::AddHeldSlot(slot, 7, /*only_history=*/false, *leftovers_.mutable_inventory());
   }
   void Import() {
     takeover_.Import(leftovers_, [](uint32_t) { return true; });
     time_.RunDueTasks();
   }
   // All of the first slot, and a cursor for the next page.
-  static replica::v1::HandOverResponse FirstPage() {
-    replica::v1::HandOverResponse page;
+  static replica::v1::ExportRecordsResponse FirstPage() {
+    replica::v1::ExportRecordsResponse page;
     page.add_complete(kSlots[0]);
     page.set_next_cursor("more");
     return page;
   }
-  static std::vector<uint32_t> SlotsOf(const HandOverRequest& request) {
+  static std::vector<uint32_t> SlotsOf(const ExportRecordsRequest& request) {
     std::vector<uint32_t> slots;
     for (const auto& asked : request.slots()) slots.push_back(asked.slot());
     return slots;
@@ -209,8 +212,9 @@ class ImportTest : public ::testing::Test {
   std::unique_ptr<kv::KvStore> store_ = kv::OpenMemKv(kv::MakeMemDisk());
   OneSource peers_;
   HandOverOptions options_{.cluster = "blue", .self = Self()};
-  Takeover takeover_{options_, loop_, random_, *store_, peers_, {.cleared = [](const gateway::v1::Leftovers&) {}}};
-  gateway::v1::Leftovers leftovers_;
+  Takeover takeover_{options_, loop_,  random_,
+                     *store_,  peers_, {.cleared = [](const gateway::v1::OrphanedRecords&) {}}};
+  gateway::v1::OrphanedRecords leftovers_;
 };
 
 TEST_F(ImportTest, WhatIsUnderWayIsNotAskedForTwice) {

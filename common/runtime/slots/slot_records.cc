@@ -13,8 +13,8 @@
 namespace basalt::runtime {
 namespace {
 
-using replica::v1::HandOverRequest;
-using replica::v1::HandOverResponse;
+using replica::v1::ExportRecordsRequest;
+using replica::v1::ExportRecordsResponse;
 
 constexpr std::string_view kMetaPrefix = "slot";
 constexpr std::array kControl = {kv::Family::kRecords, kv::Family::kPods, kv::Family::kAux};
@@ -49,10 +49,10 @@ bool HoldsHistory(const storage::v1::SlotMeta& meta, int64_t epoch) {
   return epoch != 0 && (meta.epoch() == epoch || (meta.epoch() == 0 && meta.history_epoch() == epoch));
 }
 
-bool IsOfPart(uint32_t family, HandOverRequest::Part part) {
+bool IsOfPart(uint32_t family, ExportRecordsRequest::Part part) {
   const auto is = [family](kv::Family other) { return static_cast<kv::Family>(family) == other; };
-  return part == HandOverRequest::PART_HISTORY ? std::any_of(kHistory.begin(), kHistory.end(), is)
-                                               : std::any_of(kControl.begin(), kControl.end(), is);
+  return part == ExportRecordsRequest::PART_HISTORY ? std::any_of(kHistory.begin(), kHistory.end(), is)
+                                                    : std::any_of(kControl.begin(), kControl.end(), is);
 }
 
 // Where a page ended: position among the slots asked for, family, and the last key that was told.
@@ -76,7 +76,7 @@ absl::StatusOr<Cursor> ParseCursor(std::string_view text) {
       return cursor;
     }
   }
-  return Invalid("HandOverRequest.cursor is none of a page before");
+  return Invalid("ExportRecordsRequest.cursor is none of a page before");
 }
 
 }  // namespace
@@ -142,12 +142,12 @@ bool DropSlotRecords(uint32_t slot, const storage::v1::SlotMeta& meta, int64_t e
   return true;
 }
 
-absl::StatusOr<HandOverResponse> ReadPage(const kv::KvStore& store, const HandOverRequest& request,
-                                          absl::FunctionRef<bool(uint32_t slot)> is_free, size_t bytes) {
+absl::StatusOr<ExportRecordsResponse> ReadPage(const kv::KvStore& store, const ExportRecordsRequest& request,
+                                               absl::FunctionRef<bool(uint32_t slot)> is_free, size_t bytes) {
   BASALT_ASSIGN_OR_RETURN(Cursor cursor, ParseCursor(request.cursor()));
-  const bool history = request.part() == HandOverRequest::PART_HISTORY;
+  const bool history = request.part() == ExportRecordsRequest::PART_HISTORY;
   const size_t families = history ? kHistory.size() : kControl.size();
-  HandOverResponse page;
+  ExportRecordsResponse page;
   size_t filled = 0;
   for (; cursor.slot < static_cast<size_t>(request.slots_size()); ++cursor.slot) {
     const auto& asked = request.slots(static_cast<int>(cursor.slot));
@@ -200,7 +200,7 @@ absl::StatusOr<uint32_t> SlotOfRecord(const replica::v1::SlotRecord& record) {
   return slot;
 }
 
-absl::Status PutRecord(const replica::v1::SlotRecord& record, HandOverRequest::Part part, uint32_t slot,
+absl::Status PutRecord(const replica::v1::SlotRecord& record, ExportRecordsRequest::Part part, uint32_t slot,
                        kv::WriteBatch& batch) {
   BASALT_ASSIGN_OR_RETURN(const uint32_t of, SlotOfRecord(record));
   if (of != slot || !IsOfPart(record.family(), part)) {

@@ -40,16 +40,16 @@ bool DropSlotRecords(uint32_t slot, const storage::v1::SlotMeta& meta, int64_t e
 
 inline constexpr size_t kPageBytes = 1 << 20;
 
-// One page of what HandOver asks for, of the slots that are free: nobody changes
+// One page of what ExportRecords asks for, of the slots that are free: nobody changes
 // them any more. Those that are not come later (not_yet). Those that the store
 // has no records of, or of another epoch, are refused. INVALID_ARGUMENT for a cursor that is none.
-absl::StatusOr<replica::v1::HandOverResponse> ReadPage(
-    const kv::KvStore& store, const replica::v1::HandOverRequest& request,
+absl::StatusOr<replica::v1::ExportRecordsResponse> ReadPage(
+    const kv::KvStore& store, const replica::v1::ExportRecordsRequest& request,
     absl::FunctionRef<bool(uint32_t slot)> is_free = [](uint32_t) { return true; }, size_t bytes = kPageBytes);
 
 // INVALID_ARGUMENT, and nothing is put, where the record is not one of a slot and part that were asked for.
-absl::Status PutRecord(const replica::v1::SlotRecord& record, replica::v1::HandOverRequest::Part part, uint32_t slot,
-                       kv::WriteBatch& batch);
+absl::Status PutRecord(const replica::v1::SlotRecord& record, replica::v1::ExportRecordsRequest::Part part,
+                       uint32_t slot, kv::WriteBatch& batch);
 // The slot that the record's key begins with; INVALID_ARGUMENT where there is none.
 absl::StatusOr<uint32_t> SlotOfRecord(const replica::v1::SlotRecord& record);
 

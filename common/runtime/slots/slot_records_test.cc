@@ -13,8 +13,8 @@
 namespace basalt::runtime {
 namespace {
 
-using replica::v1::HandOverRequest;
-using replica::v1::HandOverResponse;
+using replica::v1::ExportRecordsRequest;
+using replica::v1::ExportRecordsResponse;
 using ::testing::ElementsAre;
 
 std::string Key(uint32_t slot, const std::string& text) {
@@ -40,24 +40,24 @@ class SlotRecordsTest : public ::testing::Test {
     EXPECT_TRUE(store_->Write(batch).ok());
   }
   // All pages, each asked for with the cursor of the one before.
-  std::vector<HandOverResponse> Pages(
-      HandOverRequest request, size_t bytes,
+  std::vector<ExportRecordsResponse> Pages(
+      ExportRecordsRequest request, size_t bytes,
       absl::FunctionRef<bool(uint32_t)> is_free = [](uint32_t) { return true; }) {
-    std::vector<HandOverResponse> pages;
+    std::vector<ExportRecordsResponse> pages;
     do {
-      absl::StatusOr<HandOverResponse> page = ReadPage(*store_, request, is_free, bytes);
+      absl::StatusOr<ExportRecordsResponse> page = ReadPage(*store_, request, is_free, bytes);
       EXPECT_TRUE(page.ok()) << page.status();
       if (!page.ok()) return pages;
       // As it goes over the wire: keys are no text.
-      HandOverResponse told;
+      ExportRecordsResponse told;
       EXPECT_TRUE(told.ParseFromString(page->SerializeAsString()));
       request.set_cursor(told.next_cursor());
       pages.push_back(*std::move(page));
     } while (!request.cursor().empty() && pages.size() < 1000);
     return pages;
   }
-  HandOverRequest Ask(HandOverRequest::Part part, std::vector<std::pair<uint32_t, int64_t>> slots) {
-    HandOverRequest request;
+  ExportRecordsRequest Ask(ExportRecordsRequest::Part part, std::vector<std::pair<uint32_t, int64_t>> slots) {
+    ExportRecordsRequest request;
     request.set_part(part);
     for (const auto& [slot, epoch] : slots) {
       auto& asked = *request.add_slots();
@@ -72,10 +72,10 @@ class SlotRecordsTest : public ::testing::Test {
 
 TEST_F(SlotRecordsTest, EveryRecordComesOnceWhateverTheSizeOfAPage) {
   for (const size_t bytes : {1, 50, 100, 333, 1 << 20}) {
-    const auto pages = Pages(Ask(HandOverRequest::PART_CONTROL, {{3, 7}, {200, 7}}), bytes);
+    const auto pages = Pages(Ask(ExportRecordsRequest::PART_CONTROL, {{3, 7}, {200, 7}}), bytes);
     std::multiset<std::pair<uint32_t, std::string>> told;
     std::vector<uint32_t> complete;
-    for (const HandOverResponse& page : pages) {
+    for (const ExportRecordsResponse& page : pages) {
       for (const auto& record : page.records()) {
         told.emplace(record.family(), record.key());
         const uint32_t slot = *SlotOfRecord(record);
@@ -91,7 +91,7 @@ TEST_F(SlotRecordsTest, EveryRecordComesOnceWhateverTheSizeOfAPage) {
 }
 
 TEST_F(SlotRecordsTest, HistoryIsAPartOfItsOwn) {
-  const auto pages = Pages(Ask(HandOverRequest::PART_HISTORY, {{4, 7}}), 1 << 20);
+  const auto pages = Pages(Ask(ExportRecordsRequest::PART_HISTORY, {{4, 7}}), 1 << 20);
   ASSERT_EQ(pages.size(), 1u);
   EXPECT_EQ(pages[0].records_size(), 10);
   for (const auto& record : pages[0].records()) {
@@ -100,17 +100,17 @@ TEST_F(SlotRecordsTest, HistoryIsAPartOfItsOwn) {
 }
 
 TEST_F(SlotRecordsTest, RecordsOfAnotherEpochAreRefused) {
-  const auto pages = Pages(Ask(HandOverRequest::PART_CONTROL, {{3, 6}, {4, 7}, {9, 7}}), 1 << 20);
+  const auto pages = Pages(Ask(ExportRecordsRequest::PART_CONTROL, {{3, 6}, {4, 7}, {9, 7}}), 1 << 20);
   ASSERT_EQ(pages.size(), 1u);
   EXPECT_THAT(pages[0].refused(), ElementsAre(3, 9));
   EXPECT_THAT(pages[0].complete(), ElementsAre(4));
 }
 
 TEST_F(SlotRecordsTest, ASlotThatIsNotFreeComesLaterAndHoldsBackNoOther) {
-  const auto pages =
-      Pages(Ask(HandOverRequest::PART_CONTROL, {{3, 7}, {4, 7}, {5, 7}}), 50, [](uint32_t slot) { return slot != 4; });
+  const auto pages = Pages(Ask(ExportRecordsRequest::PART_CONTROL, {{3, 7}, {4, 7}, {5, 7}}), 50,
+                           [](uint32_t slot) { return slot != 4; });
   int records = 0;
-  for (const HandOverResponse& page : pages) {
+  for (const ExportRecordsResponse& page : pages) {
     for (const auto& record : page.records()) EXPECT_NE(*SlotOfRecord(record), 4u);
     records += page.records_size();
   }
@@ -119,8 +119,8 @@ TEST_F(SlotRecordsTest, ASlotThatIsNotFreeComesLaterAndHoldsBackNoOther) {
 }
 
 TEST_F(SlotRecordsTest, ASlotThatGoesInTheMidstOfItTakesNothingFromTheNext) {
-  HandOverRequest request = Ask(HandOverRequest::PART_CONTROL, {{3, 7}, {4, 7}});
-  absl::StatusOr<HandOverResponse> page = ReadPage(
+  ExportRecordsRequest request = Ask(ExportRecordsRequest::PART_CONTROL, {{3, 7}, {4, 7}});
+  absl::StatusOr<ExportRecordsResponse> page = ReadPage(
       *store_, request, [](uint32_t) { return true; }, 300);
   ASSERT_TRUE(page.ok());
   ASSERT_EQ(page->complete_size(), 0);
@@ -136,7 +136,7 @@ TEST_F(SlotRecordsTest, ASlotThatGoesInTheMidstOfItTakesNothingFromTheNext) {
 }
 
 TEST_F(SlotRecordsTest, ACursorThatIsNoneIsRefused) {
-  HandOverRequest request = Ask(HandOverRequest::PART_CONTROL, {{3, 7}});
+  ExportRecordsRequest request = Ask(ExportRecordsRequest::PART_CONTROL, {{3, 7}});
   for (const char* cursor : {"x", "1", "1 ", "1 x", "1 2"}) {
     request.set_cursor(cursor);
     EXPECT_EQ(ReadPage(*store_, request).status().code(), absl::StatusCode::kInvalidArgument) << cursor;
@@ -148,16 +148,16 @@ TEST_F(SlotRecordsTest, ARecordGoesOnlyWhereItWasAskedFor) {
   record.set_family(static_cast<uint32_t>(kv::Family::kPods));
   record.set_key(Key(3, "x"));
   kv::WriteBatch batch;
-  EXPECT_TRUE(PutRecord(record, HandOverRequest::PART_CONTROL, 3, batch).ok());
+  EXPECT_TRUE(PutRecord(record, ExportRecordsRequest::PART_CONTROL, 3, batch).ok());
   EXPECT_EQ(batch.size(), 1u);
-  EXPECT_FALSE(PutRecord(record, HandOverRequest::PART_CONTROL, 4, batch).ok()) << "another slot";
-  EXPECT_FALSE(PutRecord(record, HandOverRequest::PART_HISTORY, 3, batch).ok()) << "another part";
+  EXPECT_FALSE(PutRecord(record, ExportRecordsRequest::PART_CONTROL, 4, batch).ok()) << "another slot";
+  EXPECT_FALSE(PutRecord(record, ExportRecordsRequest::PART_HISTORY, 3, batch).ok()) << "another part";
   record.set_family(static_cast<uint32_t>(kv::Family::kMeta));
-  EXPECT_FALSE(PutRecord(record, HandOverRequest::PART_CONTROL, 3, batch).ok()) << "the store's own";
+  EXPECT_FALSE(PutRecord(record, ExportRecordsRequest::PART_CONTROL, 3, batch).ok()) << "the store's own";
   record.set_family(77);
-  EXPECT_FALSE(PutRecord(record, HandOverRequest::PART_CONTROL, 3, batch).ok());
+  EXPECT_FALSE(PutRecord(record, ExportRecordsRequest::PART_CONTROL, 3, batch).ok());
   record.set_key("");
-  EXPECT_FALSE(PutRecord(record, HandOverRequest::PART_CONTROL, 3, batch).ok());
+  EXPECT_FALSE(PutRecord(record, ExportRecordsRequest::PART_CONTROL, 3, batch).ok());
   EXPECT_EQ(batch.size(), 1u);
 }
 
@@ -206,14 +206,15 @@ TEST_F(SlotRecordsTest, WhereNewerRecordsAreOnTheirWayOlderHistoryIsToldAndDropp
   const storage::v1::SlotMeta meta = *ReadSlotMeta(*store_, 3);
   EXPECT_EQ(meta.epoch(), 0);
   EXPECT_EQ(meta.history_epoch(), 7) << "also after a second attempt";
-  EXPECT_THAT(ReadPage(*store_, Ask(HandOverRequest::PART_CONTROL, {{3, 7}}))->refused(), ElementsAre(3));
-  const absl::StatusOr<HandOverResponse> history = ReadPage(*store_, Ask(HandOverRequest::PART_HISTORY, {{3, 7}}));
+  EXPECT_THAT(ReadPage(*store_, Ask(ExportRecordsRequest::PART_CONTROL, {{3, 7}}))->refused(), ElementsAre(3));
+  const absl::StatusOr<ExportRecordsResponse> history =
+      ReadPage(*store_, Ask(ExportRecordsRequest::PART_HISTORY, {{3, 7}}));
   EXPECT_THAT(history->complete(), ElementsAre(3));
   EXPECT_EQ(history->records_size(), 10);
   batch = {};
   EXPECT_TRUE(DropSlotRecords(3, meta, 7, batch));
   ASSERT_TRUE(store_->Write(batch).ok());
-  EXPECT_THAT(ReadPage(*store_, Ask(HandOverRequest::PART_HISTORY, {{3, 7}}))->refused(), ElementsAre(3));
+  EXPECT_THAT(ReadPage(*store_, Ask(ExportRecordsRequest::PART_HISTORY, {{3, 7}}))->refused(), ElementsAre(3));
   EXPECT_TRUE(store_->Get(kv::Family::kRecords, Key(3, "new"))->has_value());
 }
 

@@ -16,10 +16,10 @@
 namespace basalt::runtime::testing {
 
 // What was last published of the objects of the slot that are not deleted, by key.
-inline std::map<std::string, storage::v1::ShownObject> RecordsOf(const kv::KvStore& store, uint32_t slot) {
-  std::map<std::string, storage::v1::ShownObject> records;
+inline std::map<std::string, storage::v1::PublishedObject> RecordsOf(const kv::KvStore& store, uint32_t slot) {
+  std::map<std::string, storage::v1::PublishedObject> records;
   kv::Damage damage;
-  const auto take = [&](const std::string& key, const storage::v1::ShownObject& record) {
+  const auto take = [&](const std::string& key, const storage::v1::PublishedObject& record) {
     if (!record.deleted()) records.emplace(key, record);
   };
   EXPECT_TRUE(ForEachShown(store, slot, take, damage).ok());
@@ -31,10 +31,10 @@ inline std::map<std::string, storage::v1::ShownObject> RecordsOf(const kv::KvSto
 template <typename Controller>
 void ExpectShownIsRecorded(Controller& controller, const kv::KvStore& store) {
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
-    std::map<std::string, storage::v1::ShownObject> records = RecordsOf(store, slot);
+    std::map<std::string, storage::v1::PublishedObject> records = RecordsOf(store, slot);
     controller.ForEachShown(slot, [&](const std::string& key, const Shown& shown, bool) {
       EXPECT_NE(shown.revision, 0) << key << " was never told";
-      const storage::v1::ShownObject record = records[key];
+      const storage::v1::PublishedObject record = records[key];
       records.erase(key);
       EXPECT_EQ(record.revision(), shown.revision) << key;
       EXPECT_EQ(record.state(), shown.state) << key;

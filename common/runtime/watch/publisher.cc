@@ -15,8 +15,8 @@ absl::Status Publisher::Open(const kv::KvStore& store, uint32_t slot, int64_t ep
 
 absl::Status Publisher::OpenOrBeginAnew(kv::KvStore& store, uint32_t slot, int64_t epoch, const VisitShown& visit,
                                         kv::Damage& damage) {
-  std::vector<std::pair<std::string, storage::v1::ShownObject>> shown;
-  const auto collect = [&](const std::string& key, const storage::v1::ShownObject& record) {
+  std::vector<std::pair<std::string, storage::v1::PublishedObject>> shown;
+  const auto collect = [&](const std::string& key, const storage::v1::PublishedObject& record) {
     shown.emplace_back(key, record);
   };
   BASALT_RETURN_IF_ERROR(Open(store, slot, epoch, collect, damage));
@@ -51,7 +51,7 @@ void Publisher::PublishIfChanged(uint32_t slot, const std::string& key, uint64_t
   if (log == logs_.end()) return;
   const bool is_owed = std::exchange(shown.is_owed, false);
   if (state == shown.state && shown.revision != 0 && !is_owed) return;
-  storage::v1::ShownObject published;
+  storage::v1::PublishedObject published;
   published.set_state(state);
   published.set_uid(identity.uid);
   published.set_resource_version(identity.resource_version);

@@ -30,7 +30,7 @@ struct Shown {
 // An object of a slot that is there, or that was there before the slot was opened and was not seen since: nobody knows
 // whether it is gone.
 using VisitObject = std::function<void(const std::string& key, Shown& shown, bool is_seen)>;
-inline Shown ShownOf(const storage::v1::ShownObject& record) { return {record.state(), record.revision()}; }
+inline Shown ShownOf(const storage::v1::PublishedObject& record) { return {record.state(), record.revision()}; }
 
 // What people see of an object has changed, and is recorded; or the slot is not ours any more.
 struct ShownChange {

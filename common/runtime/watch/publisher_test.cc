@@ -22,7 +22,7 @@ class PublisherTest : public ::testing::Test {
     publisher_->SetListener([this](const ShownChange& change) { told_.push_back(change); });
     shown_ = {};
     known_.Clear();
-    const auto load = [this](const std::string& key, const storage::v1::ShownObject& record) {
+    const auto load = [this](const std::string& key, const storage::v1::PublishedObject& record) {
       EXPECT_EQ(key, "n/a");
       shown_ = ShownOf(record);
       known_ = record;
@@ -54,7 +54,7 @@ class PublisherTest : public ::testing::Test {
   SeededRandom random_{1};
   std::unique_ptr<Publisher> publisher_;
   Shown shown_;
-  storage::v1::ShownObject known_;  // As it was stored when the process started.
+  storage::v1::PublishedObject known_;  // As it was stored when the process started.
   kv::WriteBatch batch_;
   std::vector<ShownChange> told_;
 };
@@ -124,7 +124,7 @@ TEST_F(PublisherTest, DamageCanBeginASlotAnewAtOnce) {
   for (const size_t damaged : {1U, 0U}) {
     publisher_ = std::make_unique<Publisher>(random_);
     kv::Damage damage;
-    const auto visit = [](const std::string& key, const storage::v1::ShownObject&) { ADD_FAILURE() << key; };
+    const auto visit = [](const std::string& key, const storage::v1::PublishedObject&) { ADD_FAILURE() << key; };
     ASSERT_TRUE(publisher_->OpenOrBeginAnew(*store_, kSlot, /*epoch=*/1, visit, damage).ok());
     EXPECT_EQ(damage.size(), damaged);
     EXPECT_FALSE(publisher_->LogOf(kSlot)->Knows(before));

@@ -14,7 +14,7 @@ namespace {
 
 // The kind by which damaged records are counted is the second part of the key.
 constexpr std::string_view kWatchRecord = "watch";
-constexpr std::string_view kShownRecord = "shown";
+constexpr std::string_view kShownRecord = "published";
 
 std::string TextKey(uint32_t slot, std::string_view kind) {
   std::string key;
@@ -38,7 +38,7 @@ absl::StatusOr<storage::v1::SlotWatch> ReadSlotWatch(const kv::KvStore& store, u
   return storage::v1::SlotWatch();
 }
 
-void Put(uint32_t slot, const std::string& key, const storage::v1::ShownObject& published,
+void Put(uint32_t slot, const std::string& key, const storage::v1::PublishedObject& published,
          const watch::RevisionLog& log, kv::WriteBatch& batch) {
   storage::v1::SlotWatch record;
   record.set_incarnation(log.state().incarnation);
@@ -63,7 +63,7 @@ absl::Status ForEachShown(const kv::KvStore& store, uint32_t slot, const VisitSh
   const auto take = [&](std::string_view stored, std::string_view value) {
     std::string_view rest = stored.substr(prefix.size());
     std::string key;
-    storage::v1::ShownObject shown;
+    storage::v1::PublishedObject shown;
     if (kv::TakeText(rest, key) && Parse(value, shown) && shown.revision() > 0) {
       visit(key, shown);
     } else {
@@ -78,7 +78,7 @@ absl::StatusOr<watch::RevisionLog> LoadRevisions(const kv::KvStore& store, uint3
                                                  const VisitShown& visit, kv::Damage& damage) {
   BASALT_ASSIGN_OR_RETURN(const storage::v1::SlotWatch record, ReadSlotWatch(store, slot, damage));
   std::vector<watch::RevisionLog::Deletion> deletions;
-  const auto load = [&](const std::string& key, const storage::v1::ShownObject& shown) {
+  const auto load = [&](const std::string& key, const storage::v1::PublishedObject& shown) {
     if (shown.deleted()) {
       deletions.push_back({shown.revision(), key, shown.uid()});
     } else {
@@ -89,7 +89,7 @@ absl::StatusOr<watch::RevisionLog> LoadRevisions(const kv::KvStore& store, uint3
   return watch::RevisionLog({record.incarnation(), record.revision(), record.forgotten()}, std::move(deletions), epoch);
 }
 
-int64_t RecordPublished(uint32_t slot, const std::string& key, storage::v1::ShownObject published,
+int64_t RecordPublished(uint32_t slot, const std::string& key, storage::v1::PublishedObject published,
                         watch::RevisionLog& log, Random& random, kv::WriteBatch& batch) {
   published.set_revision(log.Publish(key, random));
   Put(slot, key, published, log, batch);
@@ -100,7 +100,7 @@ void RecordDeleted(uint32_t slot, const std::string& key, const std::string& uid
                    Random& random, kv::WriteBatch& batch) {
   const watch::RevisionLog::Deleted deleted = log.Delete(key, uid, random);
   if (deleted.forgotten_key) batch.Delete(Family::kAux, ShownKey(slot, *deleted.forgotten_key));
-  storage::v1::ShownObject published;
+  storage::v1::PublishedObject published;
   published.set_revision(deleted.revision);
   published.set_deleted(true);
   published.set_uid(uid);

@@ -20,7 +20,7 @@ namespace basalt::runtime {
 std::string SlotWatchKey(uint32_t slot);
 std::string ShownKey(uint32_t slot, std::string_view key);
 
-using VisitShown = std::function<void(const std::string& key, const storage::v1::ShownObject& shown)>;
+using VisitShown = std::function<void(const std::string& key, const storage::v1::PublishedObject& shown)>;
 
 // Visits what was last published of each object, deleted ones too, in the order of the keys. A record that cannot be
 // read is put to `damage` and left out.
@@ -32,7 +32,7 @@ absl::StatusOr<watch::RevisionLog> LoadRevisions(const kv::KvStore& store, uint3
 
 // The object is published in another state than before; `published` says all of that but the revision, which is
 // returned.
-int64_t RecordPublished(uint32_t slot, const std::string& key, storage::v1::ShownObject published,
+int64_t RecordPublished(uint32_t slot, const std::string& key, storage::v1::PublishedObject published,
                         watch::RevisionLog& log, Random& random, kv::WriteBatch& batch);
 void RecordDeleted(uint32_t slot, const std::string& key, const std::string& uid, watch::RevisionLog& log,
                    Random& random, kv::WriteBatch& batch);

@@ -18,10 +18,10 @@ class WatchRecordsTest : public ::testing::Test {
  protected:
   struct Loaded {
     watch::RevisionLog log{{}, {}, 0};
-    std::map<std::string, storage::v1::ShownObject> published;  // By key.
+    std::map<std::string, storage::v1::PublishedObject> published;  // By key.
   };
   int64_t Publish(const std::string& key, uint64_t state) {
-    storage::v1::ShownObject shown;
+    storage::v1::PublishedObject shown;
     shown.set_state(state);
     return RecordPublished(kSlot, key, std::move(shown), log_, random_, batch_);
   }
@@ -33,7 +33,8 @@ class WatchRecordsTest : public ::testing::Test {
     Loaded loaded;
     auto log = LoadRevisions(
         *store_, kSlot, kEpoch,
-        [&](const std::string& key, const storage::v1::ShownObject& shown) { loaded.published[key] = shown; }, damage_);
+        [&](const std::string& key, const storage::v1::PublishedObject& shown) { loaded.published[key] = shown; },
+        damage_);
     EXPECT_TRUE(log.ok()) << log.status();
     if (log.ok()) loaded.log = *std::move(log);
     return loaded;
@@ -55,8 +56,8 @@ TEST_F(WatchRecordsTest, TheFormatOfWhatIsStoredStaysAsItIs) {
   const std::string slot("\x00\x05", 2);
   const std::string first = "\x80\x80\x80\x10";   // The varint of kFirst.
   const std::string second = "\x81\x80\x80\x10";  // The varint of the next one.
-  EXPECT_EQ(Stored(slot + "shown" + '\0' + "n/a" + '\0'), "\x08" + first + "\x11\x08\x07\x06\x05\x04\x03\x02\x01");
-  EXPECT_EQ(Stored(slot + "shown" + '\0' + "n/b" + '\0'), "\x08" + second + "\x18\x01\x22\x01u");
+  EXPECT_EQ(Stored(slot + "published" + '\0' + "n/a" + '\0'), "\x08" + first + "\x11\x08\x07\x06\x05\x04\x03\x02\x01");
+  EXPECT_EQ(Stored(slot + "published" + '\0' + "n/b" + '\0'), "\x08" + second + "\x18\x01\x22\x01u");
   std::string incarnation;
   for (int shift = 0; shift < 64; shift += 8) {
     incarnation += static_cast<char>((log_.position().incarnation >> shift) & 0xff);
@@ -90,7 +91,7 @@ TEST_F(WatchRecordsTest, WhatCannotBeReadIsLeftOutAndNamed) {
   EXPECT_EQ(Load().published.size(), 1u);
   ASSERT_EQ(damage_.size(), 2u);
   EXPECT_EQ(damage_[0].kind, "watch");
-  EXPECT_EQ(damage_[1].kind, "shown");
+  EXPECT_EQ(damage_[1].kind, "published");
   EXPECT_EQ(damage_[1].owner, "n/a");
 }
 

@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32
   BASALT_RETURN_IF_ERROR(ForEachDeadline(store, slot, load_deadline, &damage));
   BASALT_RETURN_IF_ERROR(ForEachEndedPod(store, slot, load_ended_pod, &damage));
   for (const kv::DamagedRecord& record : damage) incomplete.insert(record.owner);
-  const auto load_shown = [&](const std::string& job_key, const storage::v1::ShownObject& shown) {
+  const auto load_shown = [&](const std::string& job_key, const storage::v1::PublishedObject& shown) {
     if (JobEntry* const entry = Lookup(job_key); entry != nullptr) entry->shown = runtime::ShownOf(shown);
   };
   BASALT_RETURN_IF_ERROR(publisher_.Open(store, slot, context_.SlotEpoch(slot), load_shown, damage));

@@ -103,7 +103,7 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
       {"a deadline of another pod", Family::kAux, DeadlineKey(slot_, kKey, "j-t0-1"), other_pod.SerializeAsString(),
        "deadline"},
       {"an ended pod", Family::kAux, EndedPodKey(slot_, kKey, "uid"), "\xff", "ended"},
-      {"what was shown", Family::kAux, runtime::ShownKey(slot_, kKey), "\xff", "shown", false},
+      {"what was shown", Family::kAux, runtime::ShownKey(slot_, kKey), "\xff", "published", false},
       {"the watch", Family::kAux, runtime::SlotWatchKey(slot_), "\xff", "watch", false},
   };
   for (const auto& row : rows) {
@@ -150,7 +150,7 @@ TEST_F(DamagedRecordsTest, OneThatComesFromAnotherReplicaIsDroppedWhereTheSlotIs
   record.set_key(JobRecordKey(slot_, kKey));
   record.set_value("\xff");
   kv::WriteBatch batch;
-  ASSERT_TRUE(runtime::PutRecord(record, replica::v1::HandOverRequest::PART_CONTROL, slot_, batch).ok());
+  ASSERT_TRUE(runtime::PutRecord(record, replica::v1::ExportRecordsRequest::PART_CONTROL, slot_, batch).ok());
   ASSERT_TRUE(rig_.store().Write(batch).ok());
   const auto known = rig_.controller().OpenSlot(slot_);
   ASSERT_TRUE(known.ok()) << known.status();

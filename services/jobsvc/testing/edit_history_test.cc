@@ -272,7 +272,7 @@ TEST_F(EditHistoryTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNothing) {
     kv::Damage damage;
     const absl::Status read = runtime::ForEachShown(
         rig_.store(), SlotOf(kKey),
-        [&](const std::string&, const storage::v1::ShownObject& shown) { deleted = shown.deleted(); }, damage);
+        [&](const std::string&, const storage::v1::PublishedObject& shown) { deleted = shown.deleted(); }, damage);
     return read.ok() && deleted;
   };
   end();

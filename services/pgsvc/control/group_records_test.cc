@@ -267,8 +267,9 @@ TEST_F(GroupRecordsTest, TheNextOwnerOfTheSlotHasTheHistory) {
   runtime::PutSlotEpoch(slot, 7, owned);
   ASSERT_TRUE(process_.context.store().Write(owned).ok());
   Process next;
-  for (const auto part : {replica::v1::HandOverRequest::PART_CONTROL, replica::v1::HandOverRequest::PART_HISTORY}) {
-    replica::v1::HandOverRequest request;
+  for (const auto part :
+       {replica::v1::ExportRecordsRequest::PART_CONTROL, replica::v1::ExportRecordsRequest::PART_HISTORY}) {
+    replica::v1::ExportRecordsRequest request;
     request.set_part(part);
     replica::v1::SlotOfEpoch& asked = *request.add_slots();
     asked.set_slot(slot);

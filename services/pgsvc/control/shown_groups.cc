@@ -68,7 +68,7 @@ void PodGroupController::PublishState(const std::string& key, Group& group, kv::
 absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::LoadShown(uint32_t slot) {
   std::vector<runtime::KnownObject> known;
   kv::Damage damage;
-  const auto load = [&](const std::string& key, const storage::v1::ShownObject& record) {
+  const auto load = [&](const std::string& key, const storage::v1::PublishedObject& record) {
     if (const kube::GroupProfile profile = kube::ProfileOfShown(key); profile != kube::GroupProfile::kCompat) {
       NamespaceGroups& groups = profile == kube::GroupProfile::kKai ? kai_groups_ : rich_groups_;
       return groups.LoadShown(slot, key, record, known);

@@ -18,7 +18,7 @@ using storage::v1::QueueHistoryRecord;
 static_assert(int{QueueHistoryEntry::KIND_CREATED} == int{QueueHistoryRecord::KIND_CREATED});
 static_assert(int{QueueHistoryEntry::KIND_PARENT_SET} == int{QueueHistoryRecord::KIND_PARENT_SET});
 static_assert(int{QueueHistoryEntry::KIND_STATE_CHANGED} == int{QueueHistoryRecord::KIND_STATE_CHANGED});
-static_assert(int{QueueHistoryEntry::KIND_STATE_SEEN} == int{QueueHistoryRecord::KIND_STATE_SEEN});
+static_assert(int{QueueHistoryEntry::KIND_STATE_OBSERVED} == int{QueueHistoryRecord::KIND_STATE_OBSERVED});
 static_assert(int{QueueHistoryEntry::KIND_REFUSED} == int{QueueHistoryRecord::KIND_REFUSED});
 static_assert(int{QueueHistoryEntry::KIND_COMMAND_DONE} == int{QueueHistoryRecord::KIND_COMMAND_DONE});
 static_assert(int{QueueHistoryEntry::KIND_COMMAND_REFUSED} == int{QueueHistoryRecord::KIND_COMMAND_REFUSED});

@@ -22,7 +22,7 @@ bool IsClosed(const kube::v1::Queue& queue) { return queuesvc::IsClosed(ParseQue
 
 bool TellsOfState(const storage::v1::QueueHistoryRecord& entry, std::string_view state) {
   using Entry = storage::v1::QueueHistoryRecord;
-  return (entry.kind() == Entry::KIND_STATE_CHANGED || entry.kind() == Entry::KIND_STATE_SEEN) &&
+  return (entry.kind() == Entry::KIND_STATE_CHANGED || entry.kind() == Entry::KIND_STATE_OBSERVED) &&
          entry.to_state() == state;
 }
 

@@ -172,7 +172,7 @@ TEST_F(QueueRecordsTest, ALostDiskCostsHistoryAndNothingElse) {
   EXPECT_THAT(Uids(), ElementsAre("u"));
   EXPECT_THAT(History(), IsEmpty());
   Tell("Closed");
-  EXPECT_THAT(History(), ElementsAre("STATE_SEEN Open>Closed"));
+  EXPECT_THAT(History(), ElementsAre("STATE_OBSERVED Open>Closed"));
 }
 
 TEST_F(QueueRecordsTest, NothingIsWrittenWhereNothingWasDecided) {
@@ -198,7 +198,8 @@ TEST_F(QueueRecordsTest, WhatBecameOfAQueueThatIsClosed) {
   LoseGroup("g");
   Answer(Done());
   Tell("Closed");
-  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_SEEN Open>Closing", "STATE_CHANGED Closing>Closed"));
+  EXPECT_THAT(History(),
+              ElementsAre("STATE_CHANGED >Open", "STATE_OBSERVED Open>Closing", "STATE_CHANGED Closing>Closed"));
 }
 
 TEST_F(QueueRecordsTest, ACommandIsCarriedOutRecordedAndThenDeleted) {
@@ -222,7 +223,7 @@ TEST_F(QueueRecordsTest, ACommandIsCarriedOutRecordedAndThenDeleted) {
   EXPECT_EQ(context_->writes.front().request.delete_().uid(), "c") << "and the queue stays open";
   AcceptAll();
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_CHANGED Open>Closed", "COMMAND_DONE",
-                                     "STATE_SEEN Closed>Open"));
+                                     "STATE_OBSERVED Closed>Open"));
   controller_->OnGone(kQueue, {.uid = "c"});
   Pass();
   EXPECT_THAT(controller_->RecordOf(kQueue)->ended_commands(), IsEmpty()) << "the command is gone";
@@ -409,7 +410,7 @@ TEST_F(QueueRecordsTest, ARecordThatCannotBeReadIsDroppedAndTheQueueBeginsAnew) 
   Tell("Closed");
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open")) << "what was told stays";
   Tell("Open");
-  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_SEEN Closed>Open"));
+  EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_OBSERVED Closed>Open"));
   EXPECT_THAT(Uids(), ElementsAre("u"));
 }
 
@@ -438,7 +439,8 @@ TEST_F(QueueRecordsTest, OfTooManyEntriesTheOldestGo) {
     context_->Advance(absl::Milliseconds(1));
     Tell(i % 2 == 0 ? "Closed" : "Open");
   }
-  EXPECT_THAT(History(), ElementsAre("STATE_SEEN Closed>Open", "STATE_SEEN Open>Closed", "STATE_SEEN Closed>Open"));
+  EXPECT_THAT(History(),
+              ElementsAre("STATE_OBSERVED Closed>Open", "STATE_OBSERVED Open>Closed", "STATE_OBSERVED Closed>Open"));
 }
 
 TEST_F(QueueRecordsTest, TheHistoryOfWhatIsGoneIsDroppedInTime) {

@@ -51,7 +51,7 @@ void QueueController::PublishState(const std::string& name, QueueEntry& entry, k
 absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::LoadShown(uint32_t slot) {
   std::vector<runtime::KnownObject> known;
   kv::Damage damage;
-  const auto load = [&](const std::string& name, const storage::v1::ShownObject& record) {
+  const auto load = [&](const std::string& name, const storage::v1::PublishedObject& record) {
     if (SlotOf(name) != slot) return;
     QueueEntry& entry = entries_.FindOrMake(name);
     entry.shown = runtime::ShownOf(record);

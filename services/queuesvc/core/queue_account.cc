@@ -120,7 +120,7 @@ void QueueAccount::See(const kube::v1::Queue& queue) {
   if (is_meant) {
     Commit();
   } else {
-    Entry entry = MakeEntry(Entry::KIND_STATE_SEEN, "somebody else wrote it");
+    Entry entry = MakeEntry(Entry::KIND_STATE_OBSERVED, "somebody else wrote it");
     entry.set_to_state(queue.state());
     Add(std::move(entry));
     DropPending();

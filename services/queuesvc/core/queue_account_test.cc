@@ -115,7 +115,7 @@ TEST_F(QueueAccountTest, AStateThatWasNotMeantIsSomebodyElses) {
   record_.set_state("Closing");
   Look("Closing", kClosed);
   const QueueAccount seen = Look("Open", kNothing);
-  EXPECT_THAT(TextsOf(seen.entries()), ElementsAre("STATE_SEEN Closing>Open"));
+  EXPECT_THAT(TextsOf(seen.entries()), ElementsAre("STATE_OBSERVED Closing>Open"));
   EXPECT_EQ(seen.entries()[0].cause(), "somebody else wrote it");
   EXPECT_FALSE(record_.has_pending()) << "what was meant is over";
 }
@@ -215,7 +215,7 @@ TEST_F(QueueAccountTest, NumbersGrowAlsoWithinAMillisecondAndAfterTheRecordWasLo
   account.NoteCreated();
   queue_.set_state("Closed");
   account.See(queue_);
-  ASSERT_THAT(TextsOf(account.entries()), ElementsAre("CREATED", "STATE_SEEN >Closed"));
+  ASSERT_THAT(TextsOf(account.entries()), ElementsAre("CREATED", "STATE_OBSERVED >Closed"));
   EXPECT_EQ(account.entries()[0].sequence(), 5000);
   EXPECT_EQ(account.entries()[1].sequence(), 5001);
   storage::v1::QueueRecord anew;

@@ -62,7 +62,7 @@ std::optional<kube::Event> EventOf(const Entry& entry, const kube::v1::ObjectMet
       event.message = ChangeOf(entry);
       if (ParseQueueState(entry.to_state()) == QueueState::kClosing) event.message += KeptBy(entry.counts());
       return event;
-    case Entry::KIND_STATE_SEEN:
+    case Entry::KIND_STATE_OBSERVED:
       if (ParseQueueState(entry.to_state()) != QueueState::kInvalid) return std::nullopt;
       event.warning = true;
       event.reason = kSyncQueue;

@@ -54,13 +54,13 @@ TEST(QueueEventTest, ANewQueueThatIsClosedWithItsParentIsTold) {
 }
 
 TEST(QueueEventTest, AStateThatThereIsNotIsAWarning) {
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_SEEN, "Open", "Ajar", "somebody else wrote it")),
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_OBSERVED, "Open", "Ajar", "somebody else wrote it")),
             "Warning SyncQueue: 'Ajar' in status.state is no state of a queue: nothing is done until it is mended");
 }
 
 TEST(QueueEventTest, ANewQueueThatIsOpenedAndWhatOthersDoAreNotTold) {
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "", "Open", "a new queue is opened")), "");
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_SEEN, "Open", "Closed", "somebody else wrote it")), "");
+  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_OBSERVED, "Open", "Closed", "somebody else wrote it")), "");
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_CREATED, "", "", "")), "");
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_PARENT_SET, "", "", "")), "");
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_COMMAND_DONE, "Open", "Open", "")), "");

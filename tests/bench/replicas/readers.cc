@@ -17,6 +17,7 @@
 #include "common/base/slots.h"
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
+#include "common/rpc/protocols.h"
 
 namespace basalt::bench {
 namespace {
@@ -76,6 +77,7 @@ class Reader {
     gateway::v1::Hello& hello = *request.mutable_hello();
     hello.set_cluster("bench");
     hello.set_version(std::string(Version()));
+    *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
     hello.set_slot_count(kSlotCount);
     hello.mutable_self()->set_service(gateway::v1::SERVICE_KIND_JOB);
     hello.mutable_self()->set_replica(name);

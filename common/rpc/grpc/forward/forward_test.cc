@@ -16,8 +16,8 @@
 namespace basalt::rpc {
 namespace {
 
-using replica::v1::HandOverRequest;
-using replica::v1::HandOverResponse;
+using replica::v1::ExportRecordsRequest;
+using replica::v1::ExportRecordsResponse;
 using replica::v1::ReplicaService;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -54,7 +54,7 @@ class Assignment final : public Members {
 // Each request is about kSlot; of the cluster "all" it is gathered from everybody.
 class Node final : public ReplicaService::CallbackService {
  public:
-  using Local = std::function<void(HandOverRequest, Done<HandOverResponse>)>;
+  using Local = std::function<void(ExportRecordsRequest, Done<ExportRecordsResponse>)>;
 
   Node(Loop& loop, std::string name)
       : loop_(loop),
@@ -62,19 +62,19 @@ class Node final : public ReplicaService::CallbackService {
         assignment(name_),
         forwarder_(std::make_shared<Forwarder<ReplicaService>>(loop, assignment)) {
     loop_.Post([] {});
-    local = [this](const HandOverRequest&, Done<HandOverResponse> done) {
-      HandOverResponse response;
+    local = [this](const ExportRecordsRequest&, Done<ExportRecordsResponse> done) {
+      ExportRecordsResponse response;
       response.set_next_cursor(name_);
       done(std::move(response));
     };
   }
   ~Node() override { forwarder_->Stop(); }
 
-  grpc::ServerUnaryReactor* HandOver(grpc::CallbackServerContext* context, const HandOverRequest* request,
-                                     HandOverResponse* response) override {
-    return ServeUnary<HandOverRequest, HandOverResponse>(
+  grpc::ServerUnaryReactor* ExportRecords(grpc::CallbackServerContext* context, const ExportRecordsRequest* request,
+                                          ExportRecordsResponse* response) override {
+    return ServeUnary<ExportRecordsRequest, ExportRecordsResponse>(
         loop_, context, request, response,
-        [this, caller = CallerOf(*context)](HandOverRequest asked, Done<HandOverResponse> done) {
+        [this, caller = CallerOf(*context)](ExportRecordsRequest asked, Done<ExportRecordsResponse> done) {
           ++calls;
           last_caller = caller;
           if (on_call) on_call();
@@ -89,10 +89,10 @@ class Node final : public ReplicaService::CallbackService {
   Local local;
 
  private:
-  void Answer(const Caller& caller, HandOverRequest asked, Done<HandOverResponse> done) {
+  void Answer(const Caller& caller, ExportRecordsRequest asked, Done<ExportRecordsResponse> done) {
     const auto remote =
-        Remote<HandOverResponse>([](auto& stub, auto... arguments) { stub.async()->HandOver(arguments...); });
-    const auto here = [this](HandOverRequest request, Done<HandOverResponse> answered) {
+        Remote<ExportRecordsResponse>([](auto& stub, auto... arguments) { stub.async()->ExportRecords(arguments...); });
+    const auto here = [this](ExportRecordsRequest request, Done<ExportRecordsResponse> answered) {
       local(std::move(request), std::move(answered));
     };
     const bool question = asked.cursor().empty();
@@ -101,18 +101,18 @@ class Node final : public ReplicaService::CallbackService {
       return;
     }
     const auto make = [](const SlotSet&) {
-      HandOverRequest part;
+      ExportRecordsRequest part;
       part.set_cluster("part");
       return part;
     };
-    auto merge = [done = std::move(done)](absl::StatusOr<std::vector<HandOverResponse>> parts) mutable {
+    auto merge = [done = std::move(done)](absl::StatusOr<std::vector<ExportRecordsResponse>> parts) mutable {
       if (!parts.ok()) return done(parts.status());
-      HandOverResponse response;
+      ExportRecordsResponse response;
       response.set_next_cursor(std::to_string(parts->size()));
       done(std::move(response));
     };
-    forwarder_->Gather<HandOverRequest>(caller, make, Done<std::vector<HandOverResponse>>(std::move(merge)), here,
-                                        remote);
+    forwarder_->Gather<ExportRecordsRequest>(caller, make, Done<std::vector<ExportRecordsResponse>>(std::move(merge)),
+                                             here, remote);
   }
 
   Loop& loop_;
@@ -148,11 +148,11 @@ class ForwardTest : public ::testing::Test {
                                   absl::Duration limit = absl::Seconds(20)) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
-    HandOverRequest request;
+    ExportRecordsRequest request;
     request.set_cluster(name);
     request.set_cursor(cursor);
-    HandOverResponse response;
-    const grpc::Status status = stub_->HandOver(&context, request, &response);
+    ExportRecordsResponse response;
+    const grpc::Status status = stub_->ExportRecords(&context, request, &response);
     if (!status.ok()) return FromGrpc(status);
     return response.next_cursor();
   }
@@ -239,7 +239,7 @@ TEST_F(ForwardTest, WhatMayHaveBeenHandledIsAskedAgainOnlyIfItIsAQuestion) {
   const auto drop_once = [&] {
     nodes_[1]->calls = 0;
     RunOn(*loop_, [&] {
-      nodes_[1]->local = [&](HandOverRequest request, Done<HandOverResponse> done) {
+      nodes_[1]->local = [&](ExportRecordsRequest request, Done<ExportRecordsResponse> done) {
         if (nodes_[1]->calls > 1) answer(std::move(request), std::move(done));
       };
     });
@@ -256,7 +256,7 @@ TEST_F(ForwardTest, OtherAnswersOfTheOwnerAreTheAnswer) {
   Assign(0, {members_[1]});
   Assign(1, {members_[1]});
   RunOn(*loop_, [this] {
-    nodes_[1]->local = [](const HandOverRequest&, Done<HandOverResponse> done) {
+    nodes_[1]->local = [](const ExportRecordsRequest&, Done<ExportRecordsResponse> done) {
       done(MakeStatus(absl::StatusCode::kNotFound, "there is none"));
     };
   });

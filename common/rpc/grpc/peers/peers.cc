@@ -18,8 +18,8 @@ namespace basalt::rpc {
 namespace {
 
 using podgroup::v1::PodGroupService;
-using replica::v1::HandOverRequest;
-using replica::v1::HandOverResponse;
+using replica::v1::ExportRecordsRequest;
+using replica::v1::ExportRecordsResponse;
 using replica::v1::ReplicaService;
 
 // One stream for all calls to the member, opened with the first call and again with the first after it has ended.
@@ -72,9 +72,9 @@ class Replica final : public ReplicaPeer {
   Replica(Loop& loop, std::shared_ptr<CallSet> calls, const std::string& address)
       : loop_(loop), calls_(std::move(calls)), stub_(ReplicaService::NewStub(MakeChannel(address))) {}
 
-  void HandOver(HandOverRequest request, absl::Duration timeout, Done<HandOverResponse> done) override {
+  void ExportRecords(ExportRecordsRequest request, absl::Duration timeout, Done<ExportRecordsResponse> done) override {
     CallUnary(*calls_, loop_, std::move(request), timeout, std::move(done),
-              [&](auto... arguments) { stub_->async()->HandOver(arguments...); });
+              [&](auto... arguments) { stub_->async()->ExportRecords(arguments...); });
   }
 
  private:

@@ -67,9 +67,10 @@ TEST_F(GrpcTest, PodGroupsAreAskedForAtTheirMembersAddress) {
 
 TEST_F(GrpcTest, RecordsAreHandedOverBetweenReplicas) {
   struct Handler final : ReplicaHandler {
-    void HandOver(replica::v1::HandOverRequest request, Done<replica::v1::HandOverResponse> done) override {
+    void ExportRecords(replica::v1::ExportRecordsRequest request,
+                       Done<replica::v1::ExportRecordsResponse> done) override {
       if (request.slots_size() == 0) return done(absl::UnavailableError("not released yet"));
-      replica::v1::HandOverResponse response;
+      replica::v1::ExportRecordsResponse response;
       response.add_complete(request.slots(0).slot());
       done(std::move(response));
     }
@@ -81,16 +82,16 @@ TEST_F(GrpcTest, RecordsAreHandedOverBetweenReplicas) {
   auto directory = MakeGrpcPeerDirectory(*client_loop_);
   gateway::v1::Member member;
   member.set_address("127.0.0.1:" + std::to_string((*server)->port()));
-  const auto ask = [&](replica::v1::HandOverRequest request) {
-    std::promise<absl::StatusOr<replica::v1::HandOverResponse>> answer;
+  const auto ask = [&](replica::v1::ExportRecordsRequest request) {
+    std::promise<absl::StatusOr<replica::v1::ExportRecordsResponse>> answer;
     client_loop_->Post([&] {
-      directory->Replicas(member)->HandOver(std::move(request), kTimeout,
-                                            [&](auto got) { answer.set_value(std::move(got)); });
+      directory->Replicas(member)->ExportRecords(std::move(request), kTimeout,
+                                                 [&](auto got) { answer.set_value(std::move(got)); });
     });
     return answer.get_future().get();
   };
   EXPECT_EQ(ask({}).status().code(), absl::StatusCode::kUnavailable);
-  replica::v1::HandOverRequest request;
+  replica::v1::ExportRecordsRequest request;
   request.add_slots()->set_slot(7);
   const auto page = ask(request);
   ASSERT_TRUE(page.ok()) << page.status();

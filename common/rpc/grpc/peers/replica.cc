@@ -15,11 +15,12 @@ class ReplicaServer final : public replica::v1::ReplicaService::CallbackService 
     loop_.Post([] {});
   }
 
-  grpc::ServerUnaryReactor* HandOver(grpc::CallbackServerContext* context, const replica::v1::HandOverRequest* request,
-                                     replica::v1::HandOverResponse* response) override {
+  grpc::ServerUnaryReactor* ExportRecords(grpc::CallbackServerContext* context,
+                                          const replica::v1::ExportRecordsRequest* request,
+                                          replica::v1::ExportRecordsResponse* response) override {
     return ServeUnary(loop_, context, request, response,
-                      [this](replica::v1::HandOverRequest message, Done<replica::v1::HandOverResponse> done) {
-                        handler_.HandOver(std::move(message), std::move(done));
+                      [this](replica::v1::ExportRecordsRequest message, Done<replica::v1::ExportRecordsResponse> done) {
+                        handler_.ExportRecords(std::move(message), std::move(done));
                       });
   }
 

@@ -76,7 +76,7 @@ void PodRecords::Store(const JobEntry& entry, const PodChange& change, const kub
   record.set_index(change.place.index);
   record.set_restarts(change.after.restarts);
   record.set_exit_code(change.after.exit_code);
-  record.set_seen_ms(absl::ToUnixMillis(host.Now()));
+  record.set_observed_ms(absl::ToUnixMillis(host.Now()));
   if (pod != nullptr) {
     record.set_partition(pod->partition());
     record.set_creation_ms(pod->creation_ms());

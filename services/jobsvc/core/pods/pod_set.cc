@@ -250,7 +250,7 @@ void PodSet::Restore(std::string_view name, const storage::v1::PodRecord& record
   PodEntry& entry = other.entry;
   entry.uid = record.uid();
   entry.resource_version = record.resource_version();
-  entry.seen_ms = record.seen_ms();
+  entry.seen_ms = record.observed_ms();
   entry.version = record.version();
   entry.restarts = record.restarts();
   entry.exit_code = record.exit_code();

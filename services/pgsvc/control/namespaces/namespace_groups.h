@@ -87,7 +87,7 @@ class NamespaceGroups {
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const;
   void AddShownKeys(uint32_t slot, std::set<std::string>& keys) const;
   // A group that was shown, which may have gone since.
-  void LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::ShownObject& record,
+  void LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::PublishedObject& record,
                  std::vector<runtime::KnownObject>& known);
   // In the order of namespace and name, from that name on, until `visit` says that it is enough.
   using VisitGroup = std::function<bool(const std::string& key, const std::string& name)>;

@@ -76,7 +76,7 @@ void NamespaceGroups::AddShownKeys(uint32_t slot, std::set<std::string>& keys) c
   }
 }
 
-void NamespaceGroups::LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::ShownObject& record,
+void NamespaceGroups::LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::PublishedObject& record,
                                 std::vector<runtime::KnownObject>& known) {
   const auto [ns, name] = kube::SplitKey(shown_key);
   const std::string key = kube::NamespaceKey(ns, emitter_->profile());

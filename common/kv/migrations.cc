@@ -1,0 +1,46 @@
+#include "common/kv/migrations.h"
+
+#include <string>
+#include <string_view>
+
+#include "common/base/status_macros.h"
+
+namespace basalt::kv {
+namespace {
+
+// Of one batch.
+constexpr size_t kMostOperations = 20'000;
+
+// Records of all slots whose second part of the key is `from` get the same key with `to`.
+absl::Status RenameKind(Family family, std::string_view from, std::string_view to, KvStore& store) {
+  bool is_done = false;
+  while (!is_done) {
+    is_done = true;
+    WriteBatch batch;
+    const auto move = [&](std::string_view key, std::string_view value) {
+      std::string_view rest = key;
+      uint32_t slot = 0;
+      std::string kind;
+      if (!TakeSlot(rest, slot) || !TakeText(rest, kind) || kind != from) return true;
+      std::string renamed(key.substr(0, 2));
+      PutText(renamed, to);
+      renamed += rest;
+      batch.Put(family, renamed, value);
+      batch.Delete(family, key);
+      is_done = batch.size() < kMostOperations;
+      return is_done;
+    };
+    BASALT_RETURN_IF_ERROR(store.Scan(family, "", "", move));
+    if (!batch.empty()) BASALT_RETURN_IF_ERROR(store.Write(batch));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Migrate(uint32_t from, KvStore& store) {
+  if (from < 2) BASALT_RETURN_IF_ERROR(RenameKind(Family::kAux, "shown", "published", store));
+  return absl::OkStatus();
+}
+
+}  // namespace basalt::kv

@@ -1,0 +1,26 @@
+#include "common/rpc/protocols.h"
+
+#include <fmt/format.h>
+
+namespace basalt::rpc {
+
+gateway::v1::ProtocolRange RangeOf(const Protocols& protocols) {
+  gateway::v1::ProtocolRange range;
+  range.set_oldest(protocols.oldest);
+  range.set_newest(protocols.newest);
+  return range;
+}
+
+std::string WhyRefused(const Protocols& ours, const gateway::v1::ProtocolRange& theirs) {
+  if (theirs.oldest() == 0 || theirs.newest() < theirs.oldest()) {
+    return fmt::format("protocols: {} to {} is no range; its release is from before protocols were compared",
+                       theirs.oldest(), theirs.newest());
+  }
+  if (theirs.oldest() <= ours.newest && ours.oldest <= theirs.newest()) return {};
+  return fmt::format(
+      "protocols differ: this process speaks {} to {}, the other one {} to {}; upgrade one release at a "
+      "time",
+      ours.oldest, ours.newest, theirs.oldest(), theirs.newest());
+}
+
+}  // namespace basalt::rpc
