@@ -22,6 +22,7 @@ rule common/kube 'common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime|hist
 rule common/kv 'common/(http|rpc|watch|reconcile|runtime|history)/|grpc'
 rule common/history 'common/(time|exec|http|obs|kube|discovery|rpc|watch|reconcile|runtime)/|grpc|rocksdb/|(thread|mutex|condition_variable|shared_mutex|atomic)>'
 rule common/watch 'common/(time|exec|http|kv|obs|rpc|reconcile|runtime|history)/|grpc|rocksdb/'
+rule common/identity 'common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime|history)/|grpc|rocksdb/'
 rule common/discovery 'common/(http|kv|rpc|reconcile|runtime|history)/|grpc'
 for service in jobsvc pgsvc queuesvc; do
   rule "services/$service/core" "grpc|rocksdb/|common/(time|exec|http|kv|obs|rpc|watch|reconcile|runtime|history)/|.*\.grpc\.pb\.h|(thread|mutex|condition_variable|shared_mutex|atomic)>"
