@@ -67,6 +67,27 @@ CLI::App* AddCommand(CLI::App& group, const std::string& name, const std::string
   return command;
 }
 
+namespace {
+
+void AddTlsOptions(CLI::App& app, TlsOptions& tls) {
+  app.add_option("--tls-cert-file", tls.cert_file, "Certificate, in PEM, for a suite whose ports have TLS")
+      ->envname("BASALT_TLS_CERT_FILE");
+  app.add_option("--tls-key-file", tls.key_file, "Private key of --tls-cert-file")->envname("BASALT_TLS_KEY_FILE");
+  app.add_option("--tls-ca-file", tls.ca_file, "Authorities that sign the certificates of the suite")
+      ->envname("BASALT_TLS_CA_FILE");
+  app.add_option("--identity-mapping", tls.identity_mappings, "Identities of other issuers: PATH=ROLE, comma separated")
+      ->delimiter(',')
+      ->envname("BASALT_IDENTITY_MAPPING");
+  app.add_option("--trust-domain", tls.trust_domain, "Trust domain of the suite's identities")
+      ->capture_default_str()
+      ->envname("BASALT_TRUST_DOMAIN");
+  app.add_option("--cluster", tls.cluster, "Name of the cluster that the suite's identities state")
+      ->capture_default_str()
+      ->envname("BASALT_CLUSTER");
+}
+
+}  // namespace
+
 void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   app.set_version_flag("--version", std::string(Version()));
   app.require_subcommand(1);
@@ -83,6 +104,7 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
           [](const std::string& ns) { return ns.empty() ? "is empty; -A means all namespaces" : std::string(); }, ""))
       ->each([&options](const std::string&) { options.ns_given = true; });
   app.add_flag("-A,--all-namespaces", options.all_namespaces, "All namespaces");
+  AddTlsOptions(app, options.tls);
   AddJobCommands(app, options, exit_code);
   AddPodGroupCommands(app, options, exit_code);
   AddQueueCommands(app, options, exit_code);
@@ -94,6 +116,7 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
 int Main(int argc, const char* const* argv) {
   CLI::App app("basaltctl: submit, watch and understand batch jobs", "basaltctl");
   GlobalOptions options;
+  const UseOfTls use(options.tls);
   int exit_code = kExitDone;
   AddCommands(app, options, exit_code);
   if (argc > 1 && argv[1] == kCompleteCommand) {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/connect/channel.h"
 
 namespace CLI {
 class App;
@@ -32,6 +33,7 @@ struct GlobalOptions {
   std::string ns = "default";
   bool ns_given = false;
   bool all_namespaces = false;
+  TlsOptions tls;  // Environment: BASALT_TLS_CERT_FILE and so on.
 };
 
 // All commands and the options that stand everywhere; what is parsed goes to `options` and, by the command that runs,

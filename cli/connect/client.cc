@@ -7,10 +7,10 @@
 #include <chrono>
 
 #include "absl/time/clock.h"
+#include "cli/connect/channel.h"
 #include "cli/connect/gateways.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/rpc/grpc/library_log.h"
 #include "common/rpc/grpc/status_bridge.h"
 
 namespace basalt::cli {
@@ -24,26 +24,21 @@ struct Kind;
 template <>
 struct Kind<job::v1::JobService> {
   static constexpr gateway::v1::ServiceKind kKind = gateway::v1::SERVICE_KIND_JOB;
+  static constexpr identity::Role kRole = identity::Role::kJobsvc;
   static constexpr std::string_view kName = "jobsvc";
 };
 template <>
 struct Kind<podgroup::v1::PodGroupQueryService> {
   static constexpr gateway::v1::ServiceKind kKind = gateway::v1::SERVICE_KIND_POD_GROUP;
+  static constexpr identity::Role kRole = identity::Role::kPgsvc;
   static constexpr std::string_view kName = "pgsvc";
 };
 template <>
 struct Kind<queue::v1::QueueService> {
   static constexpr gateway::v1::ServiceKind kKind = gateway::v1::SERVICE_KIND_QUEUE;
+  static constexpr identity::Role kRole = identity::Role::kQueuesvc;
   static constexpr std::string_view kName = "queuesvc";
 };
-
-// A page of jobs with their templates may be larger than gRPC's own bound of 4 MiB.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
-  rpc::TakeOverGrpcLog();
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(256 << 20);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
 
 std::unique_ptr<grpc::ClientContext> MakeContext() {
   auto context = std::make_unique<grpc::ClientContext>();
@@ -63,7 +58,9 @@ absl::StatusOr<bool> Client<Service>::Next() {
   if (members.empty()) return false;
   const gateway::v1::Member& member = members[turn_++ % members.size()];
   asked_ = fmt::format("{} at {}", member.replica(), member.address());
-  stub_ = Service::NewStub(MakeChannel(member.address()));
+  BASALT_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
+                          MakeChannel(member.address(), Kind<Service>::kRole));
+  stub_ = Service::NewStub(channel);
   return true;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_split.h"
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "cli/connect/channel.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/discovery/gateway_names.h"
@@ -22,7 +23,11 @@ namespace {
 constexpr std::chrono::seconds kDeadline(5);
 
 grpc::Status Ask(const std::string& address, const TopologyQuestion& question, gateway::v1::Topology& topology) {
-  auto stub = gateway::v1::GatewayService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = MakeChannel(address, identity::Role::kGateway);
+  if (!channel.ok()) {
+    return {grpc::StatusCode::INVALID_ARGUMENT, std::string(ToStd(channel.status().message()))};
+  }
+  auto stub = gateway::v1::GatewayService::NewStub(*channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
   gateway::v1::GetTopologyRequest request;

@@ -37,7 +37,7 @@ std::string_view StageText(Move::Stage stage) {
     case Move::STAGE_DRAINING:
       return "draining";
     case Move::STAGE_TRANSFERRING:
-      return "handing over";
+      return "transferring";
     case Move::STAGE_WAITING:
       return "waiting";
     default:
@@ -69,14 +69,19 @@ std::string HeadLine(const gateway::v1::Topology& topology) {
 // The address is dropped where the table would be wider than the terminal: the other columns change.
 std::string FormatMembers(const gateway::v1::Topology& topology, size_t width) {
   constexpr ptrdiff_t kAddress = 2;
-  Row header = {"SERVICE", "REPLICA", "ADDRESS", "STATE", "SLOTS", "WAITING", "UNACKED", "LAG", "DIRTY", "RELEASE"};
+  Row header = {"SERVICE", "REPLICA", "ADDRESS", "STATE", "SLOTS", "WAITING", "UNACKED", "LAG", "DIRTY"};
+  const bool are_mixed = std::any_of(topology.members().begin(), topology.members().end(), [&](const auto& member) {
+    return !member.version().empty() && member.version() != topology.version();
+  });
+  if (are_mixed) header.push_back("RELEASE");
   std::vector<Row> rows;
   for (const gateway::v1::MemberStatus& member : topology.members()) {
     rows.push_back({std::string(ServiceText(member.member().service())), member.member().replica(),
                     OrDash(member.member().address()), std::string(StateText(member)), std::to_string(member.slots()),
                     std::to_string(member.waiting_slots()),
                     std::to_string(member.sent_sequence() - member.acknowledged_sequence()), Short(member.lag_ms()),
-                    std::to_string(member.dirty_keys()), OrDash(member.version())});
+                    std::to_string(member.dirty_keys())});
+    if (are_mixed) rows.back().push_back(OrDash(member.version()));
   }
   std::string table = FormatTable(header, rows);
   if (width == 0 || TableWidth(table) <= width) return table;

@@ -68,7 +68,7 @@ TEST(TopologyViewTest, ShowsMembersMovesAndWatches) {
             "queuesvc   queuesvc-0   -            away       1024    0         0         61s     0\n"
             "\n"
             "MOVING     FROM       TO           STAGE          SLOTS   FOR\n"
-            "jobsvc     jobsvc-1   jobsvc-0     handing over   400     1s\n"
+            "jobsvc     jobsvc-1   jobsvc-0     transferring   400     1s\n"
             "queuesvc   -          queuesvc-0   waiting        3       20ms\n"
             "\n"
             "WATCH      STATE   VERSION   OBJECTS\n"
@@ -84,6 +84,15 @@ TEST(TopologyViewTest, WhereItIsNarrowTheAddressGoesAndNoLineIsLonger) {
   EXPECT_THAT(FormatTopology(topology, 100), HasSubstr("10.0.0.1:1"));
   EXPECT_THAT(FormatTopology(topology, 80), Not(HasSubstr("10.0.0.1:1")));
   EXPECT_THAT(FormatTopology(topology, 80), HasSubstr("DIRTY\n")) << "what changes is still there";
+}
+
+TEST(TopologyViewTest, ReleasesAreShownWhileTheyDiffer) {
+  gateway::v1::Topology topology = Parse(R"pb(version: "0.2.0"
+                                              members { version: "0.2.0" }
+                                              members {})pb");
+  EXPECT_THAT(FormatTopology(topology, 0), Not(HasSubstr("RELEASE")));
+  topology.mutable_members(0)->set_version("0.1.0");
+  EXPECT_THAT(FormatTopology(topology, 0), AllOf(HasSubstr("DIRTY   RELEASE\n"), HasSubstr("0       0.1.0\n")));
 }
 
 TEST(TopologyViewTest, AStandbyNamesTheLeader) {

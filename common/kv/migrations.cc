@@ -1,5 +1,6 @@
 #include "common/kv/migrations.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ constexpr size_t kMostOperations = 20'000;
 
 // Records of all slots whose second part of the key is `from` get the same key with `to`.
 absl::Status RenameKind(Family family, std::string_view from, std::string_view to, KvStore& store) {
+  std::string next;  // "published" stands before "shown" in each slot: no renamed key is met again.
   bool is_done = false;
   while (!is_done) {
     is_done = true;
@@ -28,18 +30,31 @@ absl::Status RenameKind(Family family, std::string_view from, std::string_view t
       batch.Put(family, renamed, value);
       batch.Delete(family, key);
       is_done = batch.size() < kMostOperations;
+      if (!is_done) next = key;
       return is_done;
     };
-    BASALT_RETURN_IF_ERROR(store.Scan(family, "", "", move));
+    BASALT_RETURN_IF_ERROR(store.Scan(family, next, "", move));
     if (!batch.empty()) BASALT_RETURN_IF_ERROR(store.Write(batch));
   }
   return absl::OkStatus();
 }
 
+absl::Status RenameKey(Family family, std::string_view from, std::string_view to, KvStore& store) {
+  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> value, store.Get(family, from));
+  if (!value.has_value()) return absl::OkStatus();
+  WriteBatch batch;
+  batch.Put(family, std::string(to), *value);
+  batch.Delete(family, std::string(from));
+  return store.Write(batch);
+}
+
 }  // namespace
 
 absl::Status Migrate(uint32_t from, KvStore& store) {
-  if (from < 2) BASALT_RETURN_IF_ERROR(RenameKind(Family::kAux, "shown", "published", store));
+  if (from < 2) {
+    BASALT_RETURN_IF_ERROR(RenameKind(Family::kAux, "shown", "published", store));
+    BASALT_RETURN_IF_ERROR(RenameKey(Family::kMeta, "!token", "!name_secret", store));
+  }
   return absl::OkStatus();
 }
 

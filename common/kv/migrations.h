@@ -9,10 +9,11 @@
 
 namespace basalt::kv {
 
-// 2: the records of a watch have the key "published", which was "shown".
+// 2: the records of a watch have the key "published", which was "shown", and the name secret of a replica
+// "!name_secret", which was "!token".
 inline constexpr uint32_t kSchemaVersion = 2;
-// Programs of this schema and later read what this program writes. It stays one release behind kSchemaVersion, so that
-// a release can be taken back.
+// Programs of this schema and later read what this program writes. No release had schema 1; from schema 3 on this stays
+// one release behind kSchemaVersion, so that a release can be taken back.
 inline constexpr uint32_t kReadableFrom = 2;
 
 // Brings the records from schema `from` to kSchemaVersion, in batches of a bounded size. A process that is killed in

@@ -42,11 +42,14 @@ TEST(MigrationsTest, RecordsOfAWatchAreRenamedFromTheFirstSchemaAndTheOthersStay
     batch.Put(Family::kAux, KeyOf(3, kind, "ns/a"), kind);
     wanted[KeyOf(3, kind, "ns/a")] = kind;
   }
+  batch.Put(Family::kMeta, "!token", "secret");
   ASSERT_TRUE(store->Write(batch).ok());
   ASSERT_TRUE(Migrate(1, *store).ok());
   EXPECT_EQ(Auxiliary(*store), wanted);
   ASSERT_TRUE(Migrate(1, *store).ok());
   EXPECT_EQ(Auxiliary(*store), wanted) << "a process that was killed before it had recorded the schema begins again";
+  EXPECT_EQ(*store->Get(Family::kMeta, "!name_secret"), "secret");
+  EXPECT_EQ(*store->Get(Family::kMeta, "!token"), std::nullopt);
 }
 
 }  // namespace

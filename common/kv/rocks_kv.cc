@@ -214,26 +214,30 @@ struct Opened {
   bool rebuildable = false;
 };
 
-// A store of an older schema is migrated; one of a newer schema is used as it is, where it says that this program may.
+// A store of an older schema is migrated; one of a newer schema is taken back, where it states that this program may.
 absl::Status CheckSchema(const std::string& path, storage::v1::StoreIdentity stored, KvStore& store) {
   const uint32_t there = stored.schema_version();
   if (there == kSchemaVersion) return absl::OkStatus();
-  if (there > kSchemaVersion) {
-    if (stored.readable_from() != 0 && stored.readable_from() <= kSchemaVersion) return absl::OkStatus();
+  const bool is_readable = stored.readable_from() != 0 && stored.readable_from() <= kSchemaVersion;
+  if (there > kSchemaVersion && !is_readable) {
+    const std::string readers =
+        stored.readable_from() == 0
+            ? ""
+            : fmt::format(", which programs of schema {} and later read", stored.readable_from());
     return MakeStatus(
         absl::StatusCode::kFailedPrecondition,
-        fmt::format("the store in {} was written by a newer program: its schema is {}, which programs of "
-                    "schema {} and later read, and the schema of this program is {}. Start the newer "
-                    "program again, or one of schema {}; {}",
-                    path, there, stored.readable_from(), kSchemaVersion, stored.readable_from(), kRebuildHint));
+        fmt::format("the store in {} was written by a newer program: its schema is {}{}, and the schema of "
+                    "this program is {}. Start the newer program again; {}",
+                    path, there, readers, kSchemaVersion, kRebuildHint));
   }
-  BASALT_RETURN_IF_ERROR(Migrate(there, store));
+  // This program writes records of its own schema from here on: the newer one migrates them when it comes back.
+  if (there < kSchemaVersion) BASALT_RETURN_IF_ERROR(Migrate(there, store));
   stored.set_schema_version(kSchemaVersion);
   stored.set_readable_from(kReadableFrom);
   WriteBatch batch;
   batch.Put(Family::kMeta, std::string(kIdentityKey), stored.SerializeAsString());
   BASALT_RETURN_IF_ERROR(store.Write(batch));
-  obs::LogInfo("store migrated",
+  obs::LogInfo(there < kSchemaVersion ? "store migrated" : "store of a newer schema taken back",
                {{"path", path}, {"from_schema", fmt::to_string(there)}, {"to_schema", fmt::to_string(kSchemaVersion)}});
   return absl::OkStatus();
 }
@@ -320,7 +324,11 @@ Opened OpenOnce(const OpenOptions& options) {
             false};
   }
   auto store = std::make_unique<RocksKv>(std::unique_ptr<rocksdb::DB>(db), std::move(handles), options.sync);
-  if (absl::Status status = CheckIdentity(*store, options); !status.ok()) return {nullptr, std::move(status), true};
+  if (absl::Status status = CheckIdentity(*store, options); !status.ok()) {
+    // A store whose disk is full or fails is none to be moved aside.
+    const bool is_another = absl::IsFailedPrecondition(status) || absl::IsDataLoss(status);
+    return {nullptr, std::move(status), is_another};
+  }
   return {std::move(store), absl::OkStatus(), false};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Slots by the epoch of what is held of them, as Hello and Leftovers carry them.
+// Slots by the epoch of what is held of them, as Hello and OrphanedRecords carry them.
 #include <algorithm>
 #include <cstdint>
 

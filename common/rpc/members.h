@@ -2,6 +2,7 @@
 
 // Who the replicas of one service are, for those who ask them for what they own.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 
 namespace basalt::rpc {
 
+class Credentials;
+
 // Thread-safe.
 class Members {
  public:
@@ -17,6 +20,8 @@ class Members {
   virtual gateway::v1::Member self() const = 0;
   // As of the newest assignment; none before the first one.
   virtual std::vector<gateway::v1::Member> all() const = 0;
+  // With which the others are called; null: without TLS.
+  virtual std::shared_ptr<const Credentials> credentials() const { return nullptr; }
 };
 
 // Index of the owner of each slot; empty where there are no members.

@@ -93,6 +93,8 @@ class AttachSink {
   virtual void Send(std::string batch) = 0;
   // Ends the stream. No call on the session follows but OnClosed.
   virtual void Close(const absl::Status& status) = 0;
+  // The client has a certificate of the very name that its Hello states.
+  virtual bool is_name_proven() const { return false; }
 };
 
 // The gateway's side of one stream. Destroyed by the transport after OnClosed.

@@ -12,9 +12,9 @@ gateway::v1::ProtocolRange RangeOf(const Protocols& protocols) {
 }
 
 std::string WhyRefused(const Protocols& ours, const gateway::v1::ProtocolRange& theirs) {
-  if (theirs.oldest() == 0 || theirs.newest() < theirs.oldest()) {
-    return fmt::format("protocols: {} to {} is no range; its release is from before protocols were compared",
-                       theirs.oldest(), theirs.newest());
+  if (theirs.oldest() == 0) return "protocols differ: the other process states none";
+  if (theirs.newest() < theirs.oldest()) {
+    return fmt::format("protocols differ: {} to {} of the other process is no range", theirs.oldest(), theirs.newest());
   }
   if (theirs.oldest() <= ours.newest && ours.oldest <= theirs.newest()) return {};
   return fmt::format(

@@ -18,8 +18,8 @@ TEST(ProtocolsTest, ProcessesWithAProtocolInCommonWorkTogether) {
                         {{1, 9}, {4, 5}, ""},
                         {{2, 3}, {4, 4}, "this process speaks 2 to 3, the other one 4 to 4"},
                         {{4, 4}, {2, 3}, "upgrade one release at a time"},
-                        {{1, 1}, {0, 0}, "0 to 0 is no range"},
-                        {{1, 9}, {5, 4}, "5 to 4 is no range"}};
+                        {{1, 1}, {0, 0}, "the other process states none"},
+                        {{1, 9}, {5, 4}, "5 to 4 of the other process is no range"}};
   for (const Case& test : cases) {
     const std::string why = WhyRefused(test.ours, RangeOf(test.theirs));
     EXPECT_THAT(why, ::testing::HasSubstr(test.why));

@@ -102,7 +102,8 @@ TEST(RequestBoundsTest, AFieldBeyondItsBoundIsNamedWithTheBound) {
       {job([](auto& r) { r.mutable_phases()->Resize(1025, kube::v1::JOB_PHASE_RUNNING); }),
        "phases: has 1025 entries; it may have 1024"},
       {hello([&](auto& h) { h.mutable_self()->set_replica(name); }), "hello.self.replica: has 254 bytes"},
-      {hello([](auto& h) { h.set_token(std::string(254, 't')); }), "hello.token: has 254 bytes; it may have 253"},
+      {hello([](auto& h) { h.set_name_secret(std::string(254, 't')); }),
+       "hello.name_secret: has 254 bytes; it may have 253"},
       {hello([](auto& h) {
          for (int i = 0; i < 1025; ++i) h.add_record_inventory();
        }),

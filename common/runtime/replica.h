@@ -32,9 +32,9 @@ struct RuntimeOptions {
   gateway::v1::ServiceKind service = gateway::v1::SERVICE_KIND_UNSPECIFIED;
   std::string replica;  // Stable name, for example jobsvc-0.
   std::string address;  // Where peers reach this process.
-  // What the replica proves itself by to the gateway (gateway.v1.Hello.token, with its bounds), unless its store has
-  // one from before. Nobody can guess it.
-  std::string token;
+  // What the replica proves itself by to the gateway (gateway.v1.Hello.name_secret, with its bounds), unless its store
+  // has one from before. Nobody can guess it.
+  std::string name_secret;
   absl::Duration write_timeout = absl::Seconds(10);
   BackOffPolicy reattach{.first = absl::Milliseconds(100), .most = absl::Seconds(1)};
   BackOffPolicy resend{.first = absl::Milliseconds(50), .most = absl::Seconds(2)};

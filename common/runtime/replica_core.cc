@@ -16,6 +16,10 @@ namespace {
 constexpr std::string_view kGatewayTarget = "gateway";
 constexpr std::string_view kSlotsTarget = "slots";
 
+absl::Status NoSession() {
+  return MakeStatus(absl::StatusCode::kUnavailable, "no gateway has begun a session with this replica");
+}
+
 }  // namespace
 
 Replica::Core::Core(RuntimeOptions options, Loop& loop, Random& random, kv::KvStore& store, rpc::GatewayPeer& gateway,
@@ -62,7 +66,7 @@ void Replica::Core::MakeWorkers(const std::vector<Loop*>& loops, Random& random,
 void Replica::Core::Start() {
   if (stopped_) return;
   if (const absl::Status loaded = LoadOwnRecords(); !loaded.ok()) return Fail(loaded);
-  if (const absl::Status loaded = LoadToken(); !loaded.ok()) return Fail(loaded);
+  if (const absl::Status loaded = LoadNameSecret(); !loaded.ok()) return Fail(loaded);
   const HandOverOptions hand_over{.cluster = options_.cluster, .self = self_};
   takeover_ = std::make_unique<Takeover>(
       hand_over, loop_, random_, store_, peers_,
@@ -146,6 +150,7 @@ void Replica::Core::SendWrite(Loop& loop, gateway::v1::WriteRequest request, abs
   loop_.Post(
       [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
         if (core->stopped_ || core->failed_) return;
+        if (core->token_.empty()) return core->OnLoop(loop, std::move(done))(NoSession());
         request.mutable_owner()->set_token(core->token_);
         core->gateway_.Write(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
       });
@@ -156,6 +161,7 @@ void Replica::Core::SendGet(Loop& loop, gateway::v1::GetRequest request, absl::D
   loop_.Post(
       [core = shared_from_this(), &loop, request = std::move(request), timeout, done = std::move(done)]() mutable {
         if (core->stopped_ || core->failed_) return;
+        if (core->token_.empty()) return core->OnLoop(loop, std::move(done))(NoSession());
         request.mutable_owner()->set_token(core->token_);
         core->gateway_.Get(std::move(request), timeout, core->OnLoop(loop, std::move(done)));
       });
@@ -216,7 +222,7 @@ void Replica::Core::Attach() {
   *hello.mutable_self() = self_;
   hello.set_last_epoch(last_epoch_);
   hello.set_keeps_records(options_.keeps_records);
-  hello.set_token(token_);
+  hello.set_name_secret(name_secret_);
   takeover_->ForgetGrants();
   if (const absl::Status status = AddHeld(hello); !status.ok()) return Fail(status);
   stream_->Send(std::move(request));
@@ -231,6 +237,7 @@ void Replica::Core::Reattach(const absl::Status& status) {
     FinishLeave();
     return;
   }
+  token_.clear();
   if (health_ != nullptr) health_->SetNotReady(kGatewayTarget, status.ToString());
   const absl::Duration wait = back_off_.Next(random_);
   obs::LogWarning("gateway stream ended", {{"status", status.ToString()}, {"again_in", absl::FormatDuration(wait)}});
@@ -245,6 +252,9 @@ void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worke
   switch (item.item_case()) {
     case gateway::v1::Item::kAssignment:
       return SetAssignment(std::move(*item.mutable_assignment()), deliveries);
+    case gateway::v1::Item::kSessionStart:
+      token_ = item.session_start().token();
+      return;
     case gateway::v1::Item::kGrant:
       return takeover_->Grant(item.grant());
     case gateway::v1::Item::kOrphanedRecords:

@@ -22,7 +22,7 @@ namespace basalt::runtime {
 // Of kv::Family::kMeta: the highest epoch ever seen.
 inline constexpr std::string_view kEpochKey = "!epoch";
 // Of kv::Family::kMeta: what the replica proves its name by, over restarts.
-inline constexpr std::string_view kTokenKey = "!token";
+inline constexpr std::string_view kNameSecretKey = "!name_secret";
 
 std::vector<gateway::v1::Member> MembersOf(const gateway::v1::Assignment& assignment, gateway::v1::ServiceKind service);
 // nullopt: there are no members.
@@ -95,7 +95,7 @@ class Replica::Core final : public WorkerHost,
   // begins as on an empty disk.
   absl::Status LoadOwnRecords();
   // That of the process before, on the same disk; else the one that the process was given.
-  absl::Status LoadToken();
+  absl::Status LoadNameSecret();
   static gateway::v1::AttachRequest LeaveRequest();
   absl::Status AddHeld(gateway::v1::Hello& hello) const;
   void Taken(int64_t epoch, const std::vector<uint32_t>& slots, const std::vector<uint32_t>& lost);
@@ -140,7 +140,8 @@ class Replica::Core final : public WorkerHost,
   int64_t received_ = 0;
   int64_t acknowledged_ = 0;
   int64_t last_epoch_ = 0;
-  std::string token_;
+  std::string name_secret_;
+  std::string token_;  // Of the session; empty: no gateway has begun one.
   size_t owned_ = 0;
   SharedObjects shared_;
   std::map<InterestKey, std::set<size_t>> interests_;

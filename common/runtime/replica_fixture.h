@@ -52,6 +52,7 @@ class ScriptedGateway final : public rpc::GatewayPeer {
   void Send(std::vector<gateway::v1::Item> items, int64_t api_time_ms = 0) {
     gateway::v1::AttachBatch batch;
     batch.set_sequence(++sequence_);
+    if (sequence_ == 1) batch.add_items()->mutable_session_start()->set_token(token);
     batch.set_api_time_ms(api_time_ms);
     for (gateway::v1::Item& item : items) *batch.add_items() = std::move(item);
     observer_->OnBatch(std::move(batch));
@@ -69,6 +70,7 @@ class ScriptedGateway final : public rpc::GatewayPeer {
     return ack;
   }
 
+  std::string token = "the token of the session";  // Of the sessions that begin from now on.
   int attaches = 0;
   std::vector<AttachRequest> requests;
   std::vector<SentWrite> writes;
@@ -174,7 +176,7 @@ class ReplicaTest : public ::testing::Test {
     options.version = "1";
     options.service = gateway::v1::SERVICE_KIND_JOB;
     options.replica = "jobsvc-0";
-    options.token = token_;
+    options.name_secret = name_secret_;
     options.on_failure = [this](const absl::Status& why) { failure_ = why; };
     replica_ = std::make_unique<Replica>(options, loop_, std::move(worker_loops), random_, store_, gateway_, peers_,
                                          metrics_.get(), &health_, [this](Context& context) {
@@ -278,7 +280,7 @@ class ReplicaTest : public ::testing::Test {
   }
 
   const uint32_t slot_ = SlotOf(kKey);
-  std::string token_ = "the token of the test";
+  std::string name_secret_ = "the name secret of the test";
   SimTime time_;
   SimLoop loop_;
   EndingLoop ending_loop_;

@@ -88,15 +88,15 @@ absl::Status Replica::Core::LoadOwnRecords() {
   return DropDamaged(store_, damage, metrics_);
 }
 
-absl::Status Replica::Core::LoadToken() {
-  BASALT_ASSIGN_OR_RETURN(std::optional<std::string> stored, store_.Get(kv::Family::kMeta, kTokenKey));
+absl::Status Replica::Core::LoadNameSecret() {
+  BASALT_ASSIGN_OR_RETURN(std::optional<std::string> stored, store_.Get(kv::Family::kMeta, kNameSecretKey));
   if (stored.has_value() && !stored->empty()) {
-    token_ = *std::move(stored);
+    name_secret_ = *std::move(stored);
     return absl::OkStatus();
   }
-  token_ = options_.token;
+  name_secret_ = options_.name_secret;
   kv::WriteBatch batch;
-  batch.Put(kv::Family::kMeta, kTokenKey, token_);
+  batch.Put(kv::Family::kMeta, kNameSecretKey, name_secret_);
   return store_.Write(batch);
 }
 

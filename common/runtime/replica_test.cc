@@ -30,12 +30,12 @@ TEST_F(ReplicaTest, SaysWhoItIsAndComesBackAsTheSameProcess) {
   EXPECT_EQ(gateway_.requests.back().hello().last_epoch(), 7);
 }
 
-TEST_F(ReplicaTest, TheTokenOfItsStoreOutlivesTheProcess) {
-  EXPECT_EQ(gateway_.requests[0].hello().token(), "the token of the test");
-  token_ = "a token of another life";
+TEST_F(ReplicaTest, TheNameSecretOfItsStoreOutlivesTheProcess) {
+  EXPECT_EQ(gateway_.requests[0].hello().name_secret(), "the name secret of the test");
+  name_secret_ = "a secret of another life";
   gateway_.requests.clear();
   MakeReplica({&loop_, &loop_});
-  EXPECT_EQ(gateway_.requests[0].hello().token(), "the token of the test");
+  EXPECT_EQ(gateway_.requests[0].hello().name_secret(), "the name secret of the test");
 }
 
 TEST_F(ReplicaTest, BacksOffWhileNobodyAnswers) {

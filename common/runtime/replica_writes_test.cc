@@ -23,6 +23,24 @@ TEST_F(ReplicaTest, AWriteCarriesItsOwnerAndItsAnswerIsSeenBeforeItsEnd) {
   EXPECT_EQ(Take(), Trace{}) << "the watch is behind the answer";
 }
 
+TEST_F(ReplicaTest, AWriteCarriesTheTokenOfTheSessionAndWaitsForTheNextOne) {
+  SendReadySlot();
+  WriteForCaller();
+  ASSERT_EQ(gateway_.writes.size(), 1U);
+  EXPECT_EQ(gateway_.writes[0].request.owner().token(), "the token of the session");
+  gateway_.Close(absl::UnavailableError("the gateway is gone"));
+  time_.RunDueTasks();
+  gateway_.token = "the next token";
+  Answer(absl::UnauthenticatedError("the token is not that of replica 'jobsvc-0'"));
+  EXPECT_EQ(gateway_.writes.size(), 1U) << "no session has begun";
+  EXPECT_TRUE(outcomes_.empty());
+  time_.Advance(absl::Seconds(1));
+  gateway_.Send({Assignment(1), Begin(), State("a", 10), End()});
+  time_.Advance(absl::Seconds(1));
+  ASSERT_EQ(gateway_.writes.size(), 2U);
+  EXPECT_EQ(gateway_.writes[1].request.owner().token(), "the next token");
+}
+
 TEST_F(ReplicaTest, ADeletionThatIsDoneEndsTheObjectBeforeTheWriteEnds) {
   SendReadySlot();
   Write();

@@ -114,6 +114,7 @@ void Worker::Handle(gateway::v1::Item& item) {
     case gateway::v1::Item::kAssignment:  // These are the replica's own.
     case gateway::v1::Item::kGrant:
     case gateway::v1::Item::kOrphanedRecords:
+    case gateway::v1::Item::kSessionStart:
     case gateway::v1::Item::ITEM_NOT_SET:
       break;
   }

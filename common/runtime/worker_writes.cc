@@ -23,6 +23,7 @@ constexpr size_t kTooLarge = 48 << 20;
 SendResult Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request) {
   switch (code) {
     case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kUnauthenticated:  // The token of an earlier session: the next one has the present token.
       return SendResult::kNotSent;
     case absl::StatusCode::kResourceExhausted:  // No room for it there, for the moment.
       return request.ByteSizeLong() > kTooLarge ? SendResult::kRefused : SendResult::kNotSent;
@@ -32,7 +33,6 @@ SendResult Classify(absl::StatusCode code, const gateway::v1::WriteRequest& requ
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kUnimplemented:
     case absl::StatusCode::kOutOfRange:
       return SendResult::kRefused;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the servers of the suite may listen. Their ports know no identities and no encryption yet: whoever reaches one
-// may ask and say anything. So they serve this machine alone unless --insecure_listen_beyond_loopback says otherwise.
+// Where the servers of the suite may listen. Whoever reaches a port without TLS may ask and say anything. So such ports
+// serve this machine alone unless --insecure_listen_beyond_loopback says otherwise.
 #include <string_view>
 
 #include "absl/status/status.h"

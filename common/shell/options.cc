@@ -9,12 +9,14 @@
 #include "common/base/version.h"
 #include "common/kube/name_rules.h"
 #include "common/obs/log.h"
+#include "common/rpc/grpc/call_guard.h"
 #include "common/shell/help.h"
 #include "common/shell/listen.h"
 #include "common/shell/log_level.h"
 #include "common/shell/port_flags.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
+#include "common/shell/tls_flags.h"
 
 ABSL_FLAG(std::vector<std::string>, gateway, {"127.0.0.1:7700"},
           "the gateways, comma separated: host:port, or dns:///name:port for every address that the name has");
@@ -27,7 +29,8 @@ ABSL_FLAG(std::string, data_dir, "",
           "folder in which the store gets a folder of its own, and may be the root of a volume; needed");
 ABSL_FLAG(bool, rebuild, false, "move a corrupt or foreign store aside and start afresh from Kubernetes");
 ABSL_FLAG(bool, kv_sync, false, "flush every write to the disk: survives power loss, at a tenth of the speed");
-ABSL_FLAG(std::string, replica, "", "stable name of this replica; empty: the service's name and -0");
+ABSL_FLAG(std::string, replica, "",
+          "stable name of this replica; empty: the name in its certificate, without TLS the service's name and -0");
 ABSL_FLAG(std::string, cluster, "default", "name of the cluster; peers of another one are refused");
 ABSL_FLAG(int, workers, 1,
           "workers, each with its own thread if several; a slot belongs to worker slot modulo workers");
@@ -78,15 +81,22 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
       options.replica.empty() || kube::IsDnsSubdomain(options.replica)
           ? absl::OkStatus()
           : absl::InvalidArgumentError("--replica has to be a DNS name of 1 to 253 bytes, as the name of a pod is");
-  const absl::Status listen = CheckListen("listen", options.listen);
+  const absl::StatusOr<std::shared_ptr<const rpc::Credentials>> credentials =
+      CredentialsFromFlags(options.cluster, rpc::RoleOf(kind), options.replica);
+  // Whoever reaches a port with TLS has to say who they are.
+  const bool is_secure = credentials.ok() && *credentials != nullptr;
+  const absl::Status listen = is_secure ? CheckListen("listen", options.listen, /*beyond_loopback=*/true)
+                                        : CheckListen("listen", options.listen);
   const absl::Status metrics_listen =
       options.metrics_listen.empty() ? absl::OkStatus() : CheckListen("metrics_listen", options.metrics_listen);
-  for (const absl::Status& status : {grpc_bounds.status(), metrics_bounds.status(), replica, listen, metrics_listen}) {
+  for (const absl::Status& status :
+       {grpc_bounds.status(), metrics_bounds.status(), replica, credentials.status(), listen, metrics_listen}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }
   options.grpc_bounds = *grpc_bounds;
+  options.credentials = *credentials;
   options.metrics_bounds = *metrics_bounds;
   options.data_dir = absl::GetFlag(FLAGS_data_dir);
   options.rebuild = absl::GetFlag(FLAGS_rebuild);

@@ -1,6 +1,8 @@
 #pragma once
 
 // The members of a replica's own service, for those who ask them (common/rpc/members.h).
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/rpc/members.h"
@@ -10,12 +12,16 @@ namespace basalt::shell {
 
 class ReplicaMembers final : public rpc::Members {
  public:
-  explicit ReplicaMembers(const runtime::Replica& replica) : replica_(replica) {}
+  explicit ReplicaMembers(const runtime::Replica& replica,
+                          std::shared_ptr<const rpc::Credentials> credentials = nullptr)
+      : replica_(replica), credentials_(std::move(credentials)) {}
   gateway::v1::Member self() const override { return replica_.self(); }
   std::vector<gateway::v1::Member> all() const override { return replica_.Members(replica_.self().service()); }
+  std::shared_ptr<const rpc::Credentials> credentials() const override { return credentials_; }
 
  private:
   const runtime::Replica& replica_;
+  const std::shared_ptr<const rpc::Credentials> credentials_;
 };
 
 }  // namespace basalt::shell

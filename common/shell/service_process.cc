@@ -14,11 +14,14 @@
 #include "common/discovery/gateway_names.h"
 #include "common/discovery/resolver.h"
 #include "common/obs/log.h"
+#include "common/rpc/grpc/call_guard.h"
+#include "common/rpc/grpc/certificate_watch.h"
 #include "common/rpc/grpc/gateway/gateway_peer.h"
 #include "common/rpc/grpc/peers/peers.h"
 #include "common/rpc/grpc/peers/replica.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/http_status.h"
+#include "common/shell/replica_members.h"
 
 namespace basalt::shell {
 namespace {
@@ -52,6 +55,7 @@ class Process final : public ServiceProcess {
     }
     if (server_ != nullptr) server_->Drain(kDrain);
     server_.reset();
+    certificate_watch_.reset();
     status_.reset();
     // What is posted still runs before the loops end; then nothing refers to the replica any more.
     worker_loops_.clear();
@@ -82,24 +86,32 @@ class Process final : public ServiceProcess {
         workers.push_back(worker_loops_.back().get());
       }
     }
-    gateway_ = rpc::MakeGrpcGatewayPeer(*main_loop_, std::move(gateways), discovery::MakeSystemResolver(*main_loop_));
-    peers_ = rpc::MakeGrpcPeerDirectory(*main_loop_);
+    gateway_ = rpc::MakeGrpcGatewayPeer(*main_loop_, std::move(gateways), discovery::MakeSystemResolver(*main_loop_),
+                                        options_.credentials);
+    peers_ = rpc::MakeGrpcPeerDirectory(*main_loop_, options_.credentials);
     const ServiceParts parts = make_parts(*metrics_, health_);
     runtime::RuntimeOptions runtime_options;
     runtime_options.cluster = options_.cluster;
     runtime_options.version = std::string(Version());
     runtime_options.service = options_.kind;
     runtime_options.replica = options_.replica;
-    runtime_options.token = MakeUuid(random_);
+    runtime_options.name_secret = MakeUuid(random_);
     runtime_options.keeps_records = parts.keeps_records;
     runtime_options.on_failure = [this](const absl::Status& why) { Fail(why); };
     replica_ = std::make_unique<runtime::Replica>(runtime_options, *main_loop_, workers, random_, *store_, *gateway_,
                                                   *peers_, metrics_.get(), &health_, parts.make_controller);
-    std::vector<std::unique_ptr<rpc::GrpcService>> services = parts.make_services(*replica_, *api_loop_);
-    services.push_back(rpc::MakeReplicaService(*main_loop_, replica_->hand_over()));
-    BASALT_ASSIGN_OR_RETURN(
-        server_,
-        rpc::GrpcServer::Start({.address = options_.listen, .bounds = options_.grpc_bounds}, std::move(services)));
+    const std::shared_ptr<rpc::CallGuard> guard = rpc::MakeCallGuard(options_.credentials, metrics_.get());
+    // Before the port is open: nobody who is denied comes in.
+    BASALT_ASSIGN_OR_RETURN(certificate_watch_, rpc::CertificateWatch::Start(*main_loop_, options_.credentials.get(),
+                                                                             guard, *metrics_, health_));
+    std::vector<std::unique_ptr<rpc::GrpcService>> services =
+        parts.make_services(*replica_, *api_loop_, std::make_unique<ReplicaMembers>(*replica_, options_.credentials));
+    services.push_back(rpc::MakeReplicaService(*main_loop_, replica_->hand_over(), guard));
+    BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options_.listen,
+                                                             .bounds = options_.grpc_bounds,
+                                                             .credentials = options_.credentials,
+                                                             .guard = guard},
+                                                            std::move(services)));
     if (!options_.metrics_listen.empty()) {
       BASALT_ASSIGN_OR_RETURN(const uint16_t port, PortOf(options_.metrics_listen));
       rpc::HttpStatusOptions http;
@@ -160,6 +172,7 @@ class Process final : public ServiceProcess {
   std::unique_ptr<rpc::PeerDirectory> peers_;
   std::unique_ptr<runtime::Replica> replica_;
   std::unique_ptr<rpc::GrpcServer> server_;
+  std::unique_ptr<rpc::CertificateWatch> certificate_watch_;
   std::unique_ptr<http::PageServer> status_;
   mutable Mutex mutex_;
   absl::Status failure_ BASALT_GUARDED_BY(mutex_);

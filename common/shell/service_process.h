@@ -14,6 +14,7 @@
 #include "common/obs/metrics.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/grpc/service.h"
+#include "common/rpc/members.h"
 #include "common/runtime/replica.h"
 
 namespace basalt::shell {
@@ -27,7 +28,8 @@ struct ServiceOptions {
   std::string listen = "127.0.0.1:0";
   std::string advertise;  // Where peers reach it; empty: host of `listen` with the real port.
   rpc::GrpcBounds grpc_bounds;
-  std::string metrics_listen = "127.0.0.1:0";  // Plain HTTP; empty: none.
+  std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of the port and of all channels; null: without TLS.
+  std::string metrics_listen = "127.0.0.1:0";                     // Plain HTTP; empty: none.
   http::PageServerBounds metrics_bounds;
   std::string data_dir;  // The store is in a folder below it.
   bool rebuild = false;
@@ -40,8 +42,10 @@ struct ServiceParts {
   bool keeps_records = true;  // Of its slots: they travel with them.
   // Metrics and health of the process, for controllers.
   std::function<std::unique_ptr<runtime::Controller>(runtime::Context&)> make_controller;
-  // The gRPC services; their handlers run on `api_loop`, which outlives the server.
-  std::function<std::vector<std::unique_ptr<rpc::GrpcService>>(runtime::Replica& replica, Loop& api_loop)>
+  // The gRPC services; their handlers run on `api_loop`, which outlives the server. `members`: the replicas of the
+  // service, and how they are called.
+  std::function<std::vector<std::unique_ptr<rpc::GrpcService>>(runtime::Replica& replica, Loop& api_loop,
+                                                               std::unique_ptr<rpc::Members> members)>
       make_services;
 };
 using MakeParts = std::function<ServiceParts(obs::Metrics& metrics, obs::Health& health)>;

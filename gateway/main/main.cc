@@ -25,6 +25,7 @@
 #include "common/shell/log_level.h"
 #include "common/shell/port_flags.h"
 #include "common/shell/signals.h"
+#include "common/shell/tls_flags.h"
 #include "gateway/main/members.h"
 #include "gateway/main/process.h"
 
@@ -39,7 +40,10 @@ ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file onc
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0", "address of /metrics, /readyz, /healthz, /version; empty: none");
 ABSL_FLAG(std::string, metrics_port_file, "", "the port of --metrics_listen is written to this file");
 ABSL_FLAG(std::string, cluster, "default", "name of the cluster; replicas of another one are refused");
-ABSL_FLAG(std::string, replica, "gateway-0", "name of this gateway; no two may have the same: that of the pod");
+ABSL_FLAG(
+    std::string, replica, "",
+    "name of this gateway; no two may have the same: that of the pod; empty: the name in its certificate, without "
+    "TLS gateway-0");
 ABSL_FLAG(std::string, lease_name, "basalt-gateway",
           "Lease by which gateways settle who leads; what they assign is saved in the ConfigMap of that name with "
           "'-assignment'. A single gateway needs both, too: without them a new start would remember no epoch");
@@ -133,7 +137,6 @@ absl::StatusOr<LeadOptions> LeadFromFlags() {
   }
   SystemRandom random;
   lead.incarnation = MakeUuid(random);
-  lead.replica = absl::GetFlag(FLAGS_replica);
   lead.version = std::string(Version());
   return lead;
 }
@@ -155,7 +158,6 @@ ProcessOptions OptionsFromFlags() {
   options.gateway.writer.rate = {absl::GetFlag(FLAGS_kube_qps), absl::GetFlag(FLAGS_kube_burst)};
   HubOptions& hub = options.gateway.hub;
   hub.cluster = absl::GetFlag(FLAGS_cluster);
-  hub.replica = absl::GetFlag(FLAGS_replica);
   hub.version = std::string(Version());
   hub.ownership.grace = absl::GetFlag(FLAGS_grace);
   hub.ownership.formation = absl::GetFlag(FLAGS_formation);
@@ -193,7 +195,16 @@ absl::Status Serve() {
   const absl::StatusOr<http::PageServerBounds> metrics_bounds = shell::PageServerBoundsFromFlags();
   if (!metrics_bounds.ok()) return metrics_bounds.status();
   options.metrics_bounds = *metrics_bounds;
-  BASALT_RETURN_IF_ERROR(shell::CheckListen("listen", options.listen));
+  std::string replica = absl::GetFlag(FLAGS_replica);
+  BASALT_ASSIGN_OR_RETURN(options.credentials,
+                          shell::CredentialsFromFlags(absl::GetFlag(FLAGS_cluster), identity::Role::kGateway, replica));
+  if (replica.empty()) replica = "gateway-0";
+  options.gateway.hub.replica = replica;
+  options.gateway.lead->replica = replica;
+  // Whoever reaches a port with TLS has to say who they are.
+  BASALT_RETURN_IF_ERROR(options.credentials != nullptr
+                             ? shell::CheckListen("listen", options.listen, /*beyond_loopback=*/true)
+                             : shell::CheckListen("listen", options.listen));
   if (!options.metrics_listen.empty()) {
     BASALT_RETURN_IF_ERROR(shell::CheckListen("metrics_listen", options.metrics_listen));
   }

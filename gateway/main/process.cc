@@ -9,6 +9,8 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/exec/run_on.h"
+#include "common/rpc/grpc/call_guard.h"
+#include "common/rpc/grpc/certificate_watch.h"
 #include "common/rpc/grpc/gateway/gateway_service.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/http_status.h"
@@ -31,6 +33,7 @@ class RunningProcess : public Process {
       server_->Drain(drain_);
       server_.reset();
     }
+    certificate_watch_.reset();
     GiveLeadBack();
     status_.reset();
     RunOn(*loop_, [this] {
@@ -59,11 +62,17 @@ class RunningProcess : public Process {
                .process = "gateway",
                .version = version}));
     }
+    const std::shared_ptr<rpc::CallGuard> guard = rpc::MakeCallGuard(options.credentials, metrics_.get());
+    // Before the port is open: nobody who is denied comes in.
+    BASALT_ASSIGN_OR_RETURN(certificate_watch_,
+                            rpc::CertificateWatch::Start(*loop_, options.credentials.get(), guard, *metrics_, health_));
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
-    services.push_back(rpc::MakeGatewayService(*loop_, *gateway_));
+    services.push_back(rpc::MakeGatewayService(*loop_, *gateway_, guard));
     BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen,
                                                              .max_request_bytes = rpc::kMostWriteBatchBytes,
-                                                             .bounds = options.grpc_bounds},
+                                                             .bounds = options.grpc_bounds,
+                                                             .credentials = options.credentials,
+                                                             .guard = guard},
                                                             std::move(services)));
     started_ = true;
     const std::string address = options.advertise.empty()
@@ -108,6 +117,7 @@ class RunningProcess : public Process {
   std::unique_ptr<Gateway> gateway_;
   std::unique_ptr<http::PageServer> status_;
   std::unique_ptr<rpc::GrpcServer> server_;
+  std::unique_ptr<rpc::CertificateWatch> certificate_watch_;
   bool started_ = false;
   bool serving_ = false;
   TimerId health_timer_ = kNoTimer;

@@ -21,6 +21,7 @@ struct ProcessOptions {
   std::string advertise;                       // Where others reach it; empty: host of `listen` with the real port.
   std::string metrics_listen = "127.0.0.1:0";  // HTTP: /metrics, /readyz, /healthz, /version. Empty = none.
   rpc::GrpcBounds grpc_bounds;
+  std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of the gRPC port; null: without TLS.
   http::PageServerBounds metrics_bounds;
   absl::Duration drain = absl::Seconds(2);
   GatewayOptions gateway;

@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kToken[] = "a token that nobody else knows";
+constexpr char kNameSecret[] = "a secret that nobody else knows";
 constexpr absl::Duration kBehind = absl::Hours(9);
 
 std::string HoursAgo() { return http::FormatDate(absl::Now() - kBehind); }
@@ -151,7 +151,7 @@ class ProcessTest : public ::testing::Test {
       *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
       hello.set_slot_count(kSlotCount);
       *hello.mutable_self() = Self();
-      hello.set_token(kToken);
+      hello.set_name_secret(kNameSecret);
       stream_->Send(std::move(request));
     });
   }
@@ -169,12 +169,13 @@ class ProcessTest : public ::testing::Test {
     });
     return answer.get_future().get();
   }
-  // The epoch of the slots, once all have begun.
+  // The epoch of the slots, once all have begun; token_ is that of the session then.
   int64_t WaitForSlots() {
     int64_t epoch = 0;
     EXPECT_TRUE(heard_.WaitFor([&](const std::vector<v1::Item>& items) {
       int ends = 0;
       for (const v1::Item& item : items) {
+        if (item.has_session_start()) token_ = item.session_start().token();
         if (item.has_begin()) epoch = item.begin().epoch();
         ends += item.has_end() ? 1 : 0;
       }
@@ -203,6 +204,7 @@ class ProcessTest : public ::testing::Test {
   std::unique_ptr<Process> process_;
   std::unique_ptr<Loop> loop_ = MakeThreadLoop("replica");
   Heard heard_;
+  std::string token_;
   std::unique_ptr<rpc::GatewayPeer> peer_;
   std::unique_ptr<rpc::AttachStream> stream_;
 };
@@ -216,7 +218,7 @@ TEST_F(ProcessTest, AReplicaGetsItsSlotsAndSeesItsOwnWrite) {
       << "the API server's clock, not ours";
 
   v1::WriteRequest write;
-  *write.mutable_owner() = OwnerIn(epoch, kToken);
+  *write.mutable_owner() = OwnerIn(epoch, token_);
   write.mutable_resource()->set_version("v1");
   write.mutable_resource()->set_plural("pods");
   write.set_namespace_("ns");
@@ -261,9 +263,9 @@ TEST_F(ProcessTest, AStrangerReadsNothingAndTakesNobodysPlace) {
   const int64_t epoch = WaitForSlots();
   EXPECT_EQ(Get("", epoch, "ns", "j-ssh").code(), absl::StatusCode::kUnauthenticated);
   EXPECT_EQ(Get("some other token, as long as that", epoch, "ns", "j-ssh").code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_EQ(Get(kToken, epoch, "kube-system", "token").code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(Get(token_, epoch, "kube-system", "token").code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(api_.secrets_read, 0);
-  EXPECT_TRUE(Get(kToken, epoch, "ns", "j-ssh").ok());
+  EXPECT_TRUE(Get(token_, epoch, "ns", "j-ssh").ok());
   EXPECT_EQ(api_.secrets_read, 1);
 
   // Of the same name and incarnation, which GetTopology tells everybody.
@@ -279,12 +281,12 @@ TEST_F(ProcessTest, AStrangerReadsNothingAndTakesNobodysPlace) {
     *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
     hello.set_slot_count(kSlotCount);
     *hello.mutable_self() = Self();
-    hello.set_token("some other token, as long as that");
+    hello.set_name_secret("some other secret, as long as that");
     stream->Send(std::move(request));
   });
   EXPECT_EQ(thief.WaitForClose().code(), absl::StatusCode::kUnauthenticated);
   RunOn(*loop_, [&] { stream.reset(); });
-  EXPECT_TRUE(Get(kToken, epoch, "ns", "j-ssh").ok()) << "the replica goes on";
+  EXPECT_TRUE(Get(token_, epoch, "ns", "j-ssh").ok()) << "the replica goes on";
 }
 
 TEST_F(ProcessTest, AReplicaOfAnotherClusterIsToldSo) {

@@ -65,7 +65,7 @@ Gateway::Gateway(Loop& loop, http::Client& client, Random& random, obs::Metrics&
                                .cure = differs.empty() ? "" : "start those that are missing, or correct --members"});
   };
   AssignmentStore& store = lead_ ? lead_->assignments() : *alone_;
-  hub_ = std::make_unique<Hub>(loop, *access_, store, metrics, ids, std::move(options.hub));
+  hub_ = std::make_unique<Hub>(loop, random, *access_, store, metrics, ids, std::move(options.hub));
   follower_ = std::make_unique<Follower>(*hub_);
   const Watch::Shared shared{loop, client, random, access_->clock(), metrics, readiness_, *unreadable_, hub_->cache()};
   for (size_t i = 0; i < watches.size(); ++i) {

@@ -19,9 +19,10 @@ void TellSession(Session& session, const InterestKey& key, std::shared_ptr<const
 
 }  // namespace
 
-Hub::Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
+Hub::Hub(Loop& loop, Random& random, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
          const std::vector<std::string>& watches, HubOptions options)
     : loop_(loop),
+      random_(random),
       kube_(kube),
       store_(store),
       metrics_(metrics),

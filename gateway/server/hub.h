@@ -6,9 +6,10 @@
 // Another live process under the same name: refused with ALREADY_EXISTS while the one that is attached acknowledges;
 // once its oldest batch has waited for the grace period it is taken for dead, its stream is closed with ABORTED and the
 // newer one is let in. A second stream of the same incarnation replaces the first at once: the client has given it up.
-// A name is its replica's for as long as it is a member's, over restarts of both sides: each stream, write and read
-// proves that it is the replica's by the token, since names and incarnations are no secret. A process whose stream has
-// broken is answered for as long as its slots wait for it.
+// A name is its replica's for as long as it is a member's, over restarts of both sides. Names and incarnations are no
+// secret: a stream proves the name by the name secret or by a certificate, and is given a token, by which each write
+// and read proves that it is that process's. A process whose stream has broken is answered for as long as its slots
+// wait for it.
 //
 // A slot is opened for its owner when no write of an earlier owner or incarnation for it is under way (correctness 4),
 // and the newest records of it are with the owner (ownership.h: FindSource; Session::Grant).
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "basalt/storage/v1/storage.pb.h"
+#include "common/base/random.h"
 #include "common/exec/loop.h"
 #include "common/kube/namespace_rules.h"
 #include "common/obs/log_limit.h"
@@ -69,7 +71,7 @@ struct HubOptions {
 class Hub : public rpc::GatewayHandler, public CacheListener {
  public:
   // All references outlive the hub; every stream ends (OnClosed) before it.
-  Hub(Loop& loop, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
+  Hub(Loop& loop, Random& random, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
       const std::vector<std::string>& watches, HubOptions options);
   ~Hub() override;
 
@@ -101,7 +103,8 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
     v1::Member member;
     std::string version;
     v1::ProtocolRange protocols;
-    std::string token;  // Of that process; empty: it has not attached to this leader.
+    std::string name_secret;  // As its process states it.
+    std::string token;        // Of that process, drawn here; empty: it has not attached to this leader.
     Tombstones tombstones;
     Stream* stream = nullptr;
   };
@@ -129,7 +132,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   void NoteRecordsOfWriter(const v1::Owner& owner);
   absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
   absl::Status CheckHello(const v1::Hello& hello) const;
-  absl::Status TakeName(const v1::Hello& hello);
+  absl::Status TakeName(const rpc::AttachSink& sink, const v1::Hello& hello);
   absl::Status CheckRoom(v1::ServiceKind service) const;
   void Detach(Stream& stream);
   void Acknowledged(Session& session);
@@ -159,6 +162,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   Session* SessionOf(Replica& replica) const;
 
   Loop& loop_;
+  Random& random_;
   KubeAccess& kube_;
   AssignmentStore& store_;
   HubMetrics metrics_;

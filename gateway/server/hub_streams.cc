@@ -20,13 +20,14 @@
 namespace basalt::gateway {
 namespace {
 
-constexpr size_t kShortestToken = 16;
-constexpr size_t kLongestToken = 64;
+constexpr size_t kShortestSecret = 16;
+constexpr size_t kLongestSecret = 64;
 
-std::string DigestOf(std::string_view token) {
+std::string DigestOf(std::string_view secret) {
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned size = 0;
-  EVP_Digest(token.data(), token.size(), reinterpret_cast<unsigned char*>(digest.data()), &size, EVP_sha256(), nullptr);
+  EVP_Digest(secret.data(), secret.size(), reinterpret_cast<unsigned char*>(digest.data()), &size, EVP_sha256(),
+             nullptr);
   digest.resize(size);
   return digest;
 }
@@ -154,9 +155,9 @@ absl::Status Hub::CheckHello(const v1::Hello& hello) const {
     return Mismatch("slot count", fmt::to_string(kSlotCount), fmt::to_string(hello.slot_count()));
   }
   BASALT_RETURN_IF_ERROR(CheckMember(hello.self()));
-  if (hello.token().size() < kShortestToken || hello.token().size() > kLongestToken) {
-    return Invalid(fmt::format("Hello.token has {} bytes, and needs {} to {} that nobody can guess",
-                               hello.token().size(), kShortestToken, kLongestToken));
+  if (hello.name_secret().size() < kShortestSecret || hello.name_secret().size() > kLongestSecret) {
+    return Invalid(fmt::format("Hello.name_secret has {} bytes, and needs {} to {} that nobody can guess",
+                               hello.name_secret().size(), kShortestSecret, kLongestSecret));
   }
   return absl::OkStatus();
 }
@@ -169,15 +170,16 @@ absl::Status Hub::CheckRoom(v1::ServiceKind service) const {
                     fmt::format("{} has {} replicas already, and may have no more", ServiceName(service), count));
 }
 
-absl::Status Hub::TakeName(const v1::Hello& hello) {
+absl::Status Hub::TakeName(const rpc::AttachSink& sink, const v1::Hello& hello) {
   const v1::Member& member = hello.self();
   const auto it = replicas_.find({member.service(), member.replica()});
   Stream* const old = it == replicas_.end() ? nullptr : it->second->stream;
   const bool taken_for_dead = old != nullptr && old->session_->Lag() >= options_.ownership.grace;
-  if (!taken_for_dead && ownership_->HasOtherToken(member, DigestOf(hello.token()))) {
+  const bool is_proven = sink.is_name_proven() || !ownership_->HasOtherSecret(member, DigestOf(hello.name_secret()));
+  if (!taken_for_dead && !is_proven) {
     return MakeStatus(absl::StatusCode::kUnauthenticated,
-                      fmt::format("replica '{}' has another token. Where its disk was lost, and the token with it, the "
-                                  "name is free once nobody has been attached by it for {}",
+                      fmt::format("replica '{}' has another name secret. Where its disk was lost, and the secret with "
+                                  "it, the name is free once nobody has been attached by it for {}",
                                   member.replica(), absl::FormatDuration(options_.ownership.grace)));
   }
   if (it == replicas_.end()) return CheckRoom(member.service());
@@ -201,11 +203,11 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
     if (!status.ok()) reason = "epoch";
   }
   if (status.ok()) {
-    status = TakeName(hello);
+    status = TakeName(sink, hello);
     if (absl::IsResourceExhausted(status)) {
       reason = "too_many";
     } else if (!status.ok()) {
-      reason = absl::IsUnauthenticated(status) ? "token" : "name";
+      reason = absl::IsUnauthenticated(status) ? "secret" : "name";
     }
   }
   if (!status.ok()) {
@@ -215,18 +217,23 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   const v1::Member& self = hello.self();
   auto& replica = replicas_[{self.service(), self.replica()}];
   if (!replica) replica = std::make_unique<Replica>(options_.tombstone_bytes);
+  // What this very process has sent before may still arrive, with the token that it has.
+  const bool is_same_process =
+      replica->member.incarnation() == self.incarnation() && IsSameToken(replica->name_secret, hello.name_secret());
+  if (replica->token.empty() || !is_same_process) replica->token = MakeUuid(random_);
+  replica->name_secret = hello.name_secret();
   replica->member = self;
   replica->version = hello.version();
   replica->protocols = hello.protocols();
-  replica->token = hello.token();
   replica->stream = &stream;
   stream.session_ = std::make_unique<Session>(
       loop_, cache_, self, replica->tombstones, sink, [this] { return kube_.ApiTimeMs(); }, options_.session);
+  stream.session_->SetToken(replica->token);
   obs::LogInfo("replica attached", {{"service", std::string(ServiceName(self.service()))},
                                     {"replica", self.replica()},
                                     {"incarnation", self.incarnation()},
                                     {"address", self.address()}});
-  if (const size_t refused = ownership_->Attach(hello, DigestOf(hello.token()), loop_.Now()); refused > 0) {
+  if (const size_t refused = ownership_->Attach(hello, DigestOf(hello.name_secret()), loop_.Now()); refused > 0) {
     obs::LogWarning("records that a replica holds are not believed: their slots were not its own in that epoch",
                     {{"replica", self.replica()}, {"slots", fmt::to_string(refused)}});
   }

@@ -70,7 +70,9 @@ class HubTest : public ::testing::Test {
   FakeKubeAccess kube;
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
   MemoryAssignmentStore store{loop};
+  SeededRandom random{1};
   Hub hub{loop,
+          random,
           kube,
           store,
           *metrics,
@@ -91,7 +93,8 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
          *h.mutable_protocols() = rpc::RangeOf({2, 3});
        },
        absl::StatusCode::kFailedPrecondition, "(the gateway is of release 1, the replica of release '1')"},
-      {[](auto& h) { h.clear_protocols(); }, absl::StatusCode::kFailedPrecondition, "0 to 0 is no range"},
+      {[](auto& h) { h.clear_protocols(); }, absl::StatusCode::kFailedPrecondition,
+       "protocols differ: the other process states none"},
       {[](auto& h) { h.set_slot_count(64); }, absl::StatusCode::kFailedPrecondition,
        "slot count differs: the gateway has '1024', the replica '64'"},
       {[](auto& h) { h.set_last_epoch(int64_t{1} << 62); }, absl::StatusCode::kFailedPrecondition,
@@ -120,10 +123,11 @@ TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
        "Hello.self.address has to be printable"},
       {[](auto& h) { h.set_cluster(std::string(1000, 'c')); }, absl::StatusCode::kInvalidArgument,
        "hello.cluster: has 1000 bytes; it may have 253"},
-      {[](auto& h) { h.clear_token(); }, absl::StatusCode::kInvalidArgument, "Hello.token has 0 bytes"},
-      {[](auto& h) { h.set_token("123456789012345"); }, absl::StatusCode::kInvalidArgument, "Hello.token has 15 bytes"},
-      {[](auto& h) { h.set_token(std::string(65, 't')); }, absl::StatusCode::kInvalidArgument,
-       "Hello.token has 65 bytes"},
+      {[](auto& h) { h.clear_name_secret(); }, absl::StatusCode::kInvalidArgument, "Hello.name_secret has 0 bytes"},
+      {[](auto& h) { h.set_name_secret("123456789012345"); }, absl::StatusCode::kInvalidArgument,
+       "Hello.name_secret has 15 bytes"},
+      {[](auto& h) { h.set_name_secret(std::string(65, 't')); }, absl::StatusCode::kInvalidArgument,
+       "Hello.name_secret has 65 bytes"},
   };
   for (const auto& row : rows) {
     FakeReplica replica(time, loop, hub, MemberOf(kJob, "r-0"));
@@ -211,25 +215,47 @@ TEST_F(HubTest, ANameIsItsReplicasAlsoWhileItIsAway) {
   const auto thief = [&] {
     replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-0", "theirs")));
     v1::Hello hello = replicas.back()->Hello();
-    hello.set_token("a token that was guessed");
+    hello.set_name_secret("a secret that was guessed");
     replicas.back()->SayHello(hello);
     return replicas.back()->closed.value_or(absl::OkStatus());
   };
   EXPECT_EQ(thief().code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_FALSE(Attach("r-0", "two").closed.has_value()) << "it has started anew, with the token on its disk";
+  EXPECT_FALSE(Attach("r-0", "two").closed.has_value()) << "it has started anew, with the secret on its disk";
   time.Advance(absl::Seconds(1));
   replicas.clear();
   time.Advance(absl::Seconds(6));
   EXPECT_TRUE(thief().ok()) << "nobody has the name any more: the disk may have been lost";
 }
 
+TEST_F(HubTest, WhoseCertificateStatesTheNameNeedsNoSecretOfBefore) {
+  Attach("r-0", "one").Close(absl::OkStatus());
+  time.RunDueTasks();
+  FakeReplica again(time, loop, hub, MemberOf(kJob, "r-0", "two"));
+  again.is_certified = true;
+  v1::Hello hello = again.Hello();
+  hello.set_name_secret("its disk was lost: a new secret");
+  again.SayHello(hello);
+  EXPECT_FALSE(again.closed.has_value());
+}
+
+TEST_F(HubTest, AProcessHasATokenThatTheGatewayHasDrawn) {
+  FakeReplica& a = Attach("r-0", "one");
+  const std::string token = a.token;
+  EXPECT_EQ(token.size(), 36u);
+  time.Advance(absl::Seconds(1));
+  EXPECT_EQ(Attach("r-0", "one").token, token) << "what the process has sent may still arrive";
+  EXPECT_NE(Attach("r-1", "one").token, token);
+  replicas.clear();
+  EXPECT_NE(Attach("r-0", "two").token, token);
+}
+
 // Everybody can learn names, incarnations and epochs from GetTopology.
-TEST_F(HubTest, WhoKnowsAllOfAReplicaButItsTokenTakesNothingFromIt) {
+TEST_F(HubTest, WhoKnowsAllOfAReplicaButItsSecretsTakesNothingFromIt) {
   FakeReplica& a = Attach("r-0");
   time.Advance(absl::Seconds(1));
   FakeReplica thief(time, loop, hub, MemberOf(kJob, "r-0"));
   v1::Hello hello = thief.Hello();
-  hello.set_token("a token that was guessed");
+  hello.set_name_secret("a secret that was guessed");
   thief.SayHello(hello);
   ASSERT_TRUE(thief.closed.has_value());
   EXPECT_EQ(thief.closed->code(), absl::StatusCode::kUnauthenticated);
@@ -241,7 +267,7 @@ TEST_F(HubTest, WhoKnowsAllOfAReplicaButItsTokenTakesNothingFromIt) {
   *get.mutable_resource() = write.resource();
   get.set_namespace_("ns");
   get.set_name("j");
-  for (const std::string token : {"", "a token that was guessed", "the secret token of b"}) {
+  for (const std::string& token : std::vector<std::string>{"", "a token that was guessed", Attach("r-1").token}) {
     write.mutable_owner()->set_token(token);
     get.mutable_owner()->set_token(token);
     EXPECT_EQ(Refused(write).status().code(), absl::StatusCode::kUnauthenticated) << token;
@@ -251,7 +277,7 @@ TEST_F(HubTest, WhoKnowsAllOfAReplicaButItsTokenTakesNothingFromIt) {
   EXPECT_TRUE(kube.gets.empty());
   EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="get",reason="token",service="job"} 3)"));
   EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="write",reason="token",service="job"} 3)"));
-  EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="attach",reason="token",service="job"} 1)"));
+  EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="attach",reason="secret",service="job"} 1)"));
 }
 
 TEST_F(HubTest, AReplicaThatIsAttachedReadsAndWritesWhatItsServiceNeedsOfItsSlotsAlone) {
@@ -631,7 +657,9 @@ class HubLeadingTest : public ::testing::Test {
   FakeKubeAccess kube;
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
   ScriptedStore store;
+  SeededRandom random{1};
   Hub hub{loop,
+          random,
           kube,
           store,
           *metrics,
@@ -681,7 +709,7 @@ TEST_F(HubLeadingTest, WhoIsMissingOfThoseExpectedIsSaidOnceForEachChange) {
   options.ownership.expected = {{v1::SERVICE_KIND_JOB, 2}, {v1::SERVICE_KIND_POD_GROUP, 1}};
   options.on_members = [&](const std::string& differs) { told.push_back(differs); };
   MemoryAssignmentStore memory(loop);
-  Hub counted(loop, kube, memory, *metrics, {"jobs.batch.volcano.sh"}, options);
+  Hub counted(loop, random, kube, memory, *metrics, {"jobs.batch.volcano.sh"}, options);
   counted.cache().Replace(0, {}, 10);
   counted.Lead({});
   std::vector<std::unique_ptr<FakeReplica>> attached;

@@ -81,7 +81,9 @@ class InterestsTest : public ::testing::Test {
   FakeKubeAccess kube;
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
   MemoryAssignmentStore store{loop};
+  SeededRandom random{1};
   Hub hub{loop,
+          random,
           kube,
           store,
           *metrics,

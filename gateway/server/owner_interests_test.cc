@@ -95,7 +95,8 @@ class OwnerInterestsTest : public ::testing::Test {
   FakeKubeAccess kube;
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
   MemoryAssignmentStore store{loop};
-  Hub hub{loop, kube, store, *metrics, {"jobs.batch.volcano.sh"}, {.cluster = "c", .version = "1"}};
+  SeededRandom random{1};
+  Hub hub{loop, random, kube, store, *metrics, {"jobs.batch.volcano.sh"}, {.cluster = "c", .version = "1"}};
   std::vector<std::unique_ptr<FakeReplica>> replicas;
 };
 

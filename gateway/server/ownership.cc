@@ -67,7 +67,7 @@ void Ownership::Restore(const storage::v1::AssignmentRecord& saved, absl::Time n
   for (const auto& member : saved.members()) {
     Replica& replica = replicas_[{member.service(), member.replica()}];
     replica.member = MemberOf(member);
-    replica.token_digest = member.token_digest();
+    replica.name_secret_digest = member.name_secret_digest();
     replica.active = replica.awaited = true;
     replica.since = now;
   }
@@ -133,7 +133,7 @@ size_t Ownership::TakeHeld(const v1::Hello& hello, Replica& replica) const {
   return refused;
 }
 
-size_t Ownership::Attach(const v1::Hello& hello, std::string_view token_digest, absl::Time now) {
+size_t Ownership::Attach(const v1::Hello& hello, std::string_view name_secret_digest, absl::Time now) {
   const v1::Member& member = hello.self();
   highest_seen_ = std::max(highest_seen_, hello.last_epoch());
   Replica& replica = replicas_[{member.service(), member.replica()}];
@@ -143,7 +143,7 @@ size_t Ownership::Attach(const v1::Hello& hello, std::string_view token_digest, 
   replica.awaited = false;
   replica.keeps_records = hello.keeps_records();
   replica.since = now;
-  replica.token_digest = token_digest;
+  replica.name_secret_digest = name_secret_digest;
   const size_t refused = TakeHeld(hello, replica);
   std::vector<Slot>& slots = slots_[member.service() - 1];
   for (uint32_t i = 0; i < kSlotCount; ++i) {
@@ -157,9 +157,10 @@ size_t Ownership::Attach(const v1::Hello& hello, std::string_view token_digest, 
   return refused;
 }
 
-bool Ownership::HasOtherToken(const v1::Member& member, std::string_view token_digest) const {
+bool Ownership::HasOtherSecret(const v1::Member& member, std::string_view name_secret_digest) const {
   const auto it = replicas_.find({member.service(), member.replica()});
-  return it != replicas_.end() && !it->second.token_digest.empty() && it->second.token_digest != token_digest;
+  return it != replicas_.end() && !it->second.name_secret_digest.empty() &&
+         it->second.name_secret_digest != name_secret_digest;
 }
 
 void Ownership::Detach(const v1::Member& member, absl::Time now) {
@@ -204,7 +205,7 @@ std::optional<storage::v1::AssignmentRecord> Ownership::Propose(absl::Time now) 
     saved.set_replica(member.replica());
     saved.set_incarnation(member.incarnation());
     saved.set_address(member.address());
-    saved.set_token_digest(replicas_.at({member.service(), member.replica()}).token_digest);
+    saved.set_name_secret_digest(replicas_.at({member.service(), member.replica()}).name_secret_digest);
   }
   PastMembers past = past_;
   past.Add(assignment_, record);

@@ -90,11 +90,11 @@ class Ownership {
   absl::Status CheckEpochs(const v1::Hello& hello) const;
   static constexpr int64_t kMostEpochsAhead = int64_t{1} << 20;
 
-  // A stream is open. Requires: no other stream of that replica is; CheckEpochs, and not HasOtherToken. The answer: of
+  // A stream is open. Requires: no other stream of that replica is; CheckEpochs, and not HasOtherSecret. The answer: of
   // how many slots the replica holds records of an ownership that was not its own; those are not believed.
-  size_t Attach(const v1::Hello& hello, std::string_view token_digest, absl::Time now);
-  // The name is a member's, or that of one that is attached, who has another token.
-  bool HasOtherToken(const v1::Member& member, std::string_view token_digest) const;
+  size_t Attach(const v1::Hello& hello, std::string_view name_secret_digest, absl::Time now);
+  // The name is a member's, or that of one that is attached, with another name secret.
+  bool HasOtherSecret(const v1::Member& member, std::string_view name_secret_digest) const;
   void Detach(const v1::Member& member, absl::Time now);
   void Release(const v1::Member& member, const v1::Released& released);
   // It is no member any more, unless nobody else is there.
@@ -158,11 +158,11 @@ class Ownership {
     bool active = false;
     bool leaving = false;
     bool keeps_records = false;
-    bool awaited = false;          // Saved as a member by the last leader, and not seen since.
-    std::string token_digest;      // Empty: not known.
-    absl::Time since;              // Attached or detached.
-    std::vector<int64_t> held;     // By slot: epoch of the records that it has; empty = of none.
-    std::vector<int64_t> history;  // The same, where it has nothing else.
+    bool awaited = false;            // Saved as a member by the last leader, and not seen since.
+    std::string name_secret_digest;  // Empty: not known.
+    absl::Time since;                // Attached or detached.
+    std::vector<int64_t> held;       // By slot: epoch of the records that it has; empty = of none.
+    std::vector<int64_t> history;    // The same, where it has nothing else.
     int64_t HistoryOf(uint32_t slot) const { return held.empty() ? 0 : held[slot] != 0 ? held[slot] : history[slot]; }
   };
   using Key = std::pair<int, std::string>;

@@ -544,17 +544,17 @@ TEST_F(OwnershipTest, AnEpochThatWasNeverSavedIsBelievedOfMembersAlone) {
   EXPECT_EQ(after.CheckEpochs(Hello(Replica("r-1"), 0, 2)).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(OwnershipTest, ANameIsItsTokensAlsoForTheNextLeader) {
+TEST_F(OwnershipTest, ANameIsItsSecretsAlsoForTheNextLeader) {
   Ownership before({.formation = absl::ZeroDuration()});
   Attach(before, Replica("r-0"), 0, now);
   Reconcile(before, now);
   Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
-  EXPECT_TRUE(after.HasOtherToken(Replica("r-0"), "another"));
-  EXPECT_FALSE(after.HasOtherToken(Replica("r-0"), "digest"));
-  EXPECT_FALSE(after.HasOtherToken(Replica("r-1"), "another"));
+  EXPECT_TRUE(after.HasOtherSecret(Replica("r-0"), "another"));
+  EXPECT_FALSE(after.HasOtherSecret(Replica("r-0"), "digest"));
+  EXPECT_FALSE(after.HasOtherSecret(Replica("r-1"), "another"));
   Reconcile(after, now + absl::Seconds(5));
-  EXPECT_FALSE(after.HasOtherToken(Replica("r-0"), "another")) << "it is no member any more";
+  EXPECT_FALSE(after.HasOtherSecret(Replica("r-0"), "another")) << "it is no member any more";
 }
 
 TEST_F(OwnershipTest, AnOwnerThatCanBeNobodyIsInvalid) {

@@ -112,7 +112,7 @@ class FakeReplica : public rpc::AttachSink {
     hello.set_slot_count(kSlotCount);
     *hello.mutable_self() = self_;
     hello.set_keeps_records(true);
-    hello.set_token(token());
+    hello.set_name_secret(fmt::format("the name secret of {}", self_.replica()));
     return hello;
   }
   void SayHello() { SayHello(Hello()); }
@@ -134,6 +134,7 @@ class FakeReplica : public rpc::AttachSink {
       if (item.has_begin()) epochs[item.begin().slot()] = item.begin().epoch();
       if (item.has_end()) ++ends;
       if (item.has_assignment()) assignment = item.assignment();
+      if (item.has_session_start()) token = item.session_start().token();
       if (item.has_grant()) grants.push_back(item.grant());
     }
     const int64_t sequence = batch.sequence();
@@ -146,6 +147,7 @@ class FakeReplica : public rpc::AttachSink {
       session_->OnRequest(std::move(request));
     });
   }
+  bool is_name_proven() const override { return is_certified; }
   void Close(const absl::Status& status) override {
     if (closed) return;
     closed = status;
@@ -156,20 +158,22 @@ class FakeReplica : public rpc::AttachSink {
     });
   }
 
-  // Without what only counts: begins and ends, progress.
+  // Without what only counts: the start of the session, begins and ends, progress.
   std::string TakeText() {
     std::string text;
     for (const std::string& item : items) {
-      if (item.starts_with("begin") || item.starts_with("end") || item.starts_with("progress")) continue;
+      if (item.starts_with("begin") || item.starts_with("end") || item.starts_with("progress") ||
+          item.starts_with("session")) {
+        continue;
+      }
       text += (text.empty() ? "" : " | ") + item;
     }
     items.clear();
     return text;
   }
-  std::string token() const { return fmt::format("the secret token of {}", self_.replica()); }
   v1::Owner OwnerFor(uint32_t slot) const {
     v1::Owner owner;
-    owner.set_token(token());
+    owner.set_token(token);
     *owner.mutable_member() = self_;
     owner.set_slot(slot);
     const auto it = epochs.find(slot);
@@ -177,6 +181,8 @@ class FakeReplica : public rpc::AttachSink {
     return owner;
   }
 
+  std::string token;          // Of the session.
+  bool is_certified = false;  // The name, by a certificate.
   bool acknowledges = true;
   std::vector<std::string> items;
   std::map<uint32_t, int64_t> epochs;

@@ -51,6 +51,11 @@ void Session::StartStates() {
   Schedule();
 }
 
+void Session::SetToken(std::string token) {
+  token_ = std::move(token);
+  Schedule();
+}
+
 void Session::SetAssignment(const v1::Assignment& assignment) {
   assignment_ = assignment;
   Schedule();
@@ -185,8 +190,9 @@ void Session::Schedule() {
 
 bool Session::Gathers() {
   // What is not a matter of single objects goes at once, and what cannot be acknowledged is not waited for.
-  const bool at_once = !started_ || assignment_.has_value() || !grants_.empty() || !leftovers_.empty() ||
-                       !interests_.empty() || !to_open_.empty() || InCourse() || marks_.HeldBack();
+  const bool at_once = !started_ || token_.has_value() || assignment_.has_value() || !grants_.empty() ||
+                       !leftovers_.empty() || !interests_.empty() || !to_open_.empty() || InCourse() ||
+                       marks_.HeldBack();
   const int64_t waiting = backlog_.size() + (progress_.has_value() ? 1 : 0);
   const bool enough =
       sequence_ - acknowledged_ < options_.eager || waiting == 0 || waiting >= static_cast<int64_t>(options_.max_items);
@@ -243,6 +249,11 @@ Session::Batch Session::Build() {
   Batch batch{.items = BatchEncoder(std::min(last_bytes_ + last_bytes_ / 8, options_.max_bytes)),
               .tombstones = {},
               .begun = {}};
+  if (token_.has_value()) {
+    v1::Item item;
+    item.mutable_session_start()->set_token(*std::exchange(token_, std::nullopt));
+    batch.items.Add(std::move(item));
+  }
   if (assignment_.has_value()) {
     v1::Item item;
     *item.mutable_assignment() = *std::exchange(assignment_, std::nullopt);

@@ -70,6 +70,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // The token of the session is the first item of the stream. Requires: nothing was sent.
+  void SetToken(std::string token);
   // ---- what the replica owns ----
   void SetAssignment(const v1::Assignment& assignment);
   // The slot's records are to be fetched first. Again: from another source.
@@ -180,6 +182,7 @@ class Session {
   int64_t acknowledged_ = 0;
   std::deque<Sent> sent_;
 
+  std::optional<std::string> token_;  // To be sent.
   std::optional<v1::Assignment> assignment_;
   std::map<uint32_t, v1::SlotGrant> grants_;   // Not sent yet.
   std::deque<v1::OrphanedRecords> leftovers_;  // These neither: a few for each slot that begins.

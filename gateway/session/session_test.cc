@@ -34,6 +34,17 @@ TEST(SessionTest, NothingOfASlotComesBeforeEveryWatchIsResolved) {
                                       kSlot));
 }
 
+TEST(SessionTest, TheTokenOfTheSessionIsTheFirstItem) {
+  Bench bench;
+  bench.ListAll(10);
+  bench.Attach();
+  v1::Assignment assignment;
+  assignment.set_epoch(4);
+  bench.session->SetAssignment(assignment);
+  bench.session->SetToken("drawn");
+  EXPECT_THAT(bench.Text(), ::testing::StartsWith("session drawn | assignment 4"));
+}
+
 TEST(SessionTest, ALiveChangeIsSentOnceWithItsNewestState) {
   Bench bench;
   bench.ListAll(10);

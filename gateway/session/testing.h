@@ -32,6 +32,8 @@ inline std::string TextOf(const v1::Item& item) {
   switch (item.item_case()) {
     case v1::Item::kAssignment:
       return fmt::format("assignment {}", item.assignment().epoch());
+    case v1::Item::kSessionStart:
+      return fmt::format("session {}", item.session_start().token());
     case v1::Item::kBegin:
       return fmt::format("begin {} epoch {}", item.begin().slot(), item.begin().epoch());
     case v1::Item::kGrant:

@@ -44,7 +44,7 @@ class Sink final : public rpc::AttachSink {
     hello.mutable_self()->set_service(gateway::v1::SERVICE_KIND_JOB);
     hello.mutable_self()->set_replica("jobsvc-0");
     hello.mutable_self()->set_incarnation("a");
-    hello.set_token("for measurements only");
+    hello.set_name_secret("for measurements only");
     session_->OnRequest(std::move(request));
   }
   ~Sink() override { session_->OnClosed(); }

@@ -60,6 +60,7 @@ class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
   gateway::v1::Item& Add() {
     if (batch_.sequence() == 0) {
       batch_.set_sequence(++sequence_);
+      if (sequence_ == 1) batch_.add_items()->mutable_session_start()->set_token("for measurements only");
       batch_.set_api_time_ms(1'750'000'000'000);
     }
     return *batch_.add_items();
@@ -114,7 +115,7 @@ class Bench {
     runtime::RuntimeOptions options;
     options.service = gateway::v1::SERVICE_KIND_JOB;
     options.replica = "jobsvc-0";
-    options.token = "for measurements only";
+    options.name_secret = "for measurements only";
     options.on_failure = [](const absl::Status& why) { fmt::print(stderr, "failed: {}\n", why.ToString()); };
     replica_ = std::make_unique<runtime::Replica>(options, loop_, std::vector<Loop*>{&loop_}, random_, *store_, peer_,
                                                   peer_, nullptr, nullptr, [this](runtime::Context& context) {

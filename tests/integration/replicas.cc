@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "cli/connect/channel.h"
 #include "cli/connect/client.h"
 #include "cli/connect/gateways.h"
 #include "common/base/random.h"
 #include "common/base/slots.h"
 #include "common/base/version.h"
 #include "common/http/curl/curl_client.h"
+#include "common/identity/rights.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "services/jobsvc/main/parts.h"
 #include "services/pgsvc/main/parts.h"
@@ -21,8 +23,10 @@
 namespace basalt::integration {
 namespace {
 
-std::shared_ptr<grpc::Channel> ChannelTo(const shell::ServiceProcess& process) {
-  return grpc::CreateChannel(fmt::format("127.0.0.1:{}", process.port()), grpc::InsecureChannelCredentials());
+std::shared_ptr<grpc::Channel> ChannelTo(const shell::ServiceProcess& process, const rpc::Credentials& credentials,
+                                         identity::Role role) {
+  return grpc::CreateChannel(fmt::format("127.0.0.1:{}", process.port()),
+                             credentials.ForChannel(identity::Only({role})));
 }
 
 void SetDeadline(grpc::ClientContext& context, absl::Duration limit = absl::Seconds(20)) {
@@ -41,6 +45,8 @@ bool Eventually(const std::function<bool()>& condition, absl::Duration limit) {
 }
 
 Replicas::Replicas(const Options& options) {
+  const rpc::TlsFiles files = authority_.FilesOf(identity::Role::kOperator, "topology");
+  tls_ = {.cert_file = files.certificate, .key_file = files.key, .ca_file = files.authorities, .cluster = "test"};
   dev::EmbeddedKubeOptions kube;
   kube.crds = {BASALT_SOURCE_DIR "/deploy/crds"};
   kube.nodes = 2;
@@ -87,6 +93,7 @@ std::unique_ptr<gateway::Process> Replicas::StartGateway(size_t replica, const O
   process.gateway.hub.cluster = "test";
   process.gateway.hub.version = std::string(Version());
   process.gateway.hub.replica = fmt::format("gateway-{}", replica);
+  process.credentials = authority_.CredentialsOf(identity::Role::kGateway, process.gateway.hub.replica);
   process.gateway.hub.ownership.grace = options.grace;
   process.gateway.hub.ownership.formation = absl::Seconds(1);
   process.gateway.lead = gateway::LeadOptions{};
@@ -116,6 +123,7 @@ std::unique_ptr<shell::ServiceProcess> Replicas::Start(const std::string& name, 
   options.kind = kind;
   options.replica = fmt::format("{}-{}", name, replica);
   options.cluster = "test";
+  options.credentials = authority_.CredentialsOf(rpc::RoleOf(kind), options.replica);
   options.gateways = gateway_addresses_;
   options.data_dir = dir_ / options.replica;
   options.workers = 2;
@@ -130,7 +138,8 @@ std::unique_ptr<shell::ServiceProcess> Replicas::Start(const std::string& name, 
 void Replicas::StartJobsvc(size_t replica) {
   Jobsvc& service = jobs_[replica];
   service.process = Start("jobsvc", gateway::v1::SERVICE_KIND_JOB, replica, jobsvc::MakeParts);
-  if (service.process != nullptr) service.stub = job::v1::JobService::NewStub(ChannelTo(*service.process));
+  if (service.process != nullptr)
+    service.stub = job::v1::JobService::NewStub(ChannelTo(*service.process, *operator_, identity::Role::kJobsvc));
 }
 
 void Replicas::LeaveJobsvc(size_t replica) {
@@ -144,7 +153,8 @@ void Replicas::StartPgsvc(size_t replica) {
   Pgsvc& service = pgsvcs_[replica];
   service.process = Start("pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP, replica, pgsvc::MakeParts);
   if (service.process == nullptr) return;
-  service.stub = podgroup::v1::PodGroupQueryService::NewStub(ChannelTo(*service.process));
+  service.stub =
+      podgroup::v1::PodGroupQueryService::NewStub(ChannelTo(*service.process, *operator_, identity::Role::kPgsvc));
 }
 
 void Replicas::LeavePgsvc(size_t replica) {
@@ -155,7 +165,8 @@ void Replicas::LeavePgsvc(size_t replica) {
 void Replicas::StartQueuesvc(size_t replica) {
   Queuesvc& service = queuesvcs_[replica];
   service.process = Start("queuesvc", gateway::v1::SERVICE_KIND_QUEUE, replica, queuesvc::MakeParts);
-  if (service.process != nullptr) service.stub = queue::v1::QueueService::NewStub(ChannelTo(*service.process));
+  if (service.process != nullptr)
+    service.stub = queue::v1::QueueService::NewStub(ChannelTo(*service.process, *operator_, identity::Role::kQueuesvc));
 }
 
 void Replicas::LeaveQueuesvc(size_t replica) {

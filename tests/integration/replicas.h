@@ -1,6 +1,7 @@
 #pragma once
 
-// Three replicas each of jobsvc, pgsvc and queuesvc behind two gateways, in this process. Used by one thread.
+// Three replicas each of jobsvc, pgsvc and queuesvc behind two gateways, in this process, with mutual TLS on every
+// port. Used by one thread.
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
@@ -15,6 +16,8 @@
 #include "basalt/job/v1/job.grpc.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
 #include "basalt/queue/v1/queue.grpc.pb.h"
+#include "cli/connect/channel.h"
+#include "common/rpc/grpc/test_authority.h"
 #include "common/shell/service_process.h"
 #include "common/testing/temp_dir.h"
 #include "dev/embedded_kube.h"
@@ -76,6 +79,11 @@ class Replicas {
   std::unique_ptr<gateway::Process> StartGateway(size_t replica, const Options& options);
 
   const testing::TempDir dir_;
+  const rpc::TestAuthority authority_{dir_ / "certificates", "test"};
+  cli::TlsOptions tls_;
+  const cli::UseOfTls use_{tls_};
+  // Of whoever asks: the tests, and cli/connect.
+  const std::shared_ptr<const rpc::Credentials> operator_ = authority_.CredentialsOf(identity::Role::kOperator, "test");
   std::unique_ptr<dev::EmbeddedKube> kube_;
   std::unique_ptr<gateway::Process> gateways_[2];
   std::vector<std::string> gateway_addresses_;

@@ -213,7 +213,7 @@ TEST_F(SlowRequestsTest, NobodyWaitsForALongNameAtTheGateway) {
   hello.mutable_hello()->set_version(std::string(Version()));
   *hello.mutable_hello()->mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
   hello.mutable_hello()->set_slot_count(1024);
-  hello.mutable_hello()->set_token("sixteen bytes of it");
+  hello.mutable_hello()->set_name_secret("sixteen bytes of it");
   *hello.mutable_hello()->mutable_self() = members_[gateway::v1::SERVICE_KIND_JOB];
   hello.mutable_hello()->mutable_self()->set_replica(std::string(20 << 20, 'r'));
   const Call attach = [&] {

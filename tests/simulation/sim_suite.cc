@@ -211,7 +211,7 @@ void SimSuite::StartService(const std::string& name, Host& host) {
   options.replica = name;
   options.address = name;
   options.keeps_records = true;
-  options.token = fmt::format("token of {} in its life {}", name, ++host.lives);
+  options.name_secret = fmt::format("name secret of {} in its life {}", name, ++host.lives);
   process.replica = std::make_unique<runtime::Replica>(
       options, process.loop, std::vector<Loop*>{&process.loop}, process.random, *process.store, *process.gateway,
       *process.peers, process.metrics.get(), &process.health,
@@ -297,10 +297,11 @@ void SimSuite::ReadDenied(const obs::Metrics& metrics) {
   std::istringstream lines(metrics.Text());
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("basalt_gateway_refusals_total{")) continue;
-    for (const char* reason : {"token", "key", "kind", "object", "body", "hello"}) {
+    // Not "token": a write may arrive in a later session than that in which it was sent, and is sent again.
+    for (const char* reason : {"secret", "key", "kind", "object", "body", "hello"}) {
       if (line.find(fmt::format("reason=\"{}\"", reason)) == std::string::npos) continue;
-      // A replica that has lost its disk has lost its token, too, and waits for the grace period under a new one.
-      if (std::string_view(reason) == "token" && has_lost_disk_) continue;
+      // A replica that has lost its disk has lost its name secret, too, and waits for the grace period under a new one.
+      if (std::string_view(reason) == "secret" && has_lost_disk_) continue;
       denied_.push_back(line);
     }
   }

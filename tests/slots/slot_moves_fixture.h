@@ -133,7 +133,7 @@ class SlotMovesTest : public ::testing::Test {
     options.service = kJob;
     options.replica = name;
     options.address = name;
-    options.token = fmt::format("token number {} of {}", seed_, name);
+    options.name_secret = fmt::format("name secret number {} of {}", seed_, name);
     host->replica = std::make_unique<runtime::Replica>(
         options, host->loop, std::vector<Loop*>{&host->loop}, host->random, *host->store, *host->gateway, *host->peers,
         nullptr, nullptr, [&host](runtime::Context& context) {
@@ -240,6 +240,7 @@ class SlotMovesTest : public ::testing::Test {
   gateway::MemoryAssignmentStore assignments_{gateway_loop_};
   gateway::Hub hub_{
       gateway_loop_,
+      random_,
       kube_,
       assignments_,
       *metrics_,

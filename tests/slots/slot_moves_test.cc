@@ -211,16 +211,19 @@ TEST_F(SlotMovesTest, AnOwnerThatWasAsleepAcrossTheMoveCannotWrite) {
   for (const std::string& candidate : keys_) {
     if (asleep.counts.contains(candidate)) key = candidate;
   }
-  network_.Partition("jobsvc-0", "gateway");
-  time_.Advance(absl::Milliseconds(5600));
-  EXPECT_EQ(At("jobsvc-1").open.size(), kSlotCount);
-  // It does not know: what it sends arrives later.
-  network_.HealAll();
+  SimLoop& loop = hosts_.at("jobsvc-0")->loop;
+  loop.Pause();
   gateway::v1::WriteRequest write;
   write.mutable_resource()->set_plural("jobs");
   write.set_name(key);
   write.mutable_patch()->set_type(gateway::v1::Patch::TYPE_MERGE);
   asleep.context().Write(key, write, [](auto) {});
+  network_.Partition("jobsvc-0", "gateway");
+  time_.Advance(absl::Milliseconds(5600));
+  EXPECT_EQ(At("jobsvc-1").open.size(), kSlotCount);
+  // It sends the write before it hears that its stream has ended.
+  network_.HealAll();
+  loop.Resume();
   time_.Advance(absl::Seconds(2));
   EXPECT_TRUE(kube_.writes.empty());
   EXPECT_GE(metrics_->GetCounter("basalt_gateway_writes_fenced_total", "").Value(), 1);

@@ -1,10 +1,12 @@
 #include "common/rpc/grpc/calls.h"
 
+#include "common/rpc/grpc/credentials.h"
 #include "common/rpc/grpc/library_log.h"
 
 namespace basalt::rpc {
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, uint32_t servers,
+                                           const std::shared_ptr<const Credentials>& credentials) {
   TakeOverGrpcLog();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(64 << 20);
@@ -18,7 +20,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // Who resends what is decided by rule, above.
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  const std::shared_ptr<const Credentials> used = credentials != nullptr ? credentials : Credentials::Insecure();
+  return grpc::CreateCustomChannel(address, used->ForChannel(servers), arguments);
 }
 
 }  // namespace basalt::rpc

@@ -16,7 +16,11 @@
 
 namespace basalt::rpc {
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+class Credentials;
+
+// To a server of one of these roles (a mask of identity::Only). `credentials`: null: without TLS, to anybody.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, uint32_t servers = 0,
+                                           const std::shared_ptr<const Credentials>& credentials = nullptr);
 
 // The calls under way of one peer. Its owner ends them all before the loop may go.
 //

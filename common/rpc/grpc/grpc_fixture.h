@@ -59,7 +59,9 @@ struct FakeGateway final : GatewayHandler {
       EXPECT_TRUE(gateway.loop.IsCurrent());
       if (sent < kBatches) SendNext();
     }
-    void OnClosed() override { gateway.closed.set_value(); }
+    void OnClosed() override {
+      if (!std::exchange(gateway.told_closed, true)) gateway.closed.set_value();
+    }
     void SendNext() {
       AttachBatch batch;
       batch.set_sequence(++sent);
@@ -96,7 +98,8 @@ struct FakeGateway final : GatewayHandler {
   absl::Status topology;
   int64_t acknowledged = 0;
   int sessions = 0;
-  std::promise<void> closed;
+  std::promise<void> closed;  // Of the first stream.
+  bool told_closed = false;
   std::vector<Done<WriteResponse>> held;
 };
 

@@ -13,6 +13,9 @@ namespace basalt::rpc {
 namespace {
 
 constexpr size_t kMostLogged = 500;
+// A server compares the host that a client dialled (SNI) with the names in its own certificate, and goes on where none
+// fits: members are known by their identities (credentials.h).
+constexpr std::string_view kHostComparison = "No match found for server name";
 
 obs::Level LevelOf(gpr_log_severity severity) {
   switch (severity) {
@@ -28,6 +31,7 @@ obs::Level LevelOf(gpr_log_severity severity) {
 
 void Log(gpr_log_func_args* line) {
   const std::string_view said = line->message;
+  if (said.starts_with(kHostComparison)) return;
   const std::string_view file = line->file;
   obs::Log(LevelOf(line->severity), "gRPC's library says",
            {{"said", absl::CEscape(ToAbsl(said.substr(0, kMostLogged)))},

@@ -12,7 +12,9 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/rpc/grpc/credentials.h"
 #include "common/rpc/grpc/library_log.h"
+#include "common/rpc/grpc/open_streams.h"
 #include "fmt/format.h"
 
 namespace basalt::rpc {
@@ -85,7 +87,15 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (options.bounds.shows_itself) BASALT_RETURN_IF_ERROR(LoadPluginsOnce());
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(options.address, grpc::InsecureServerCredentials(), &port);
+  const std::shared_ptr<const Credentials> credentials =
+      options.credentials != nullptr ? options.credentials : Credentials::Insecure();
+  builder.AddListeningPort(options.address, credentials->ForServer(options.guard), &port);
+  if (options.guard != nullptr) {
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+    interceptors.push_back(
+        OpenStreams::MakeInterceptors(std::shared_ptr<OpenStreams>(options.guard, &options.guard->streams())));
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  }
   builder.SetMaxReceiveMessageSize(options.max_request_bytes);
   builder.SetMaxSendMessageSize(options.max_answer_bytes);
   SetBounds(options.bounds, builder);

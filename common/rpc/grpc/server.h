@@ -11,6 +11,9 @@
 
 namespace basalt::rpc {
 
+class CallGuard;
+class Credentials;
+
 // What its clients may take, whoever they are. Streams that are open, such as Attach and Watch, are never idle.
 struct GrpcBounds {
   int max_streams = 1000;  // Calls and streams of one connection; more of them wait in the client.
@@ -30,6 +33,8 @@ struct GrpcServerOptions {
   int max_request_bytes = 4 << 20;
   int max_answer_bytes = 64 << 20;
   GrpcBounds bounds;
+  std::shared_ptr<const Credentials> credentials = nullptr;  // Null: without TLS.
+  std::shared_ptr<const CallGuard> guard = nullptr;          // MakeCallGuard of the credentials.
 };
 
 class GrpcServer {

@@ -8,7 +8,6 @@
 #include "common/exec/loop.h"
 #include "common/runtime/typed_replica.h"
 #include "common/runtime/watch/watch_part.h"
-#include "common/shell/replica_members.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/job_service.h"
 #include "services/jobsvc/api/job_watch.h"
@@ -61,10 +60,11 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOpti
   parts.make_controller = [hub, options, job_metrics](runtime::Context& context) {
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);
   };
-  parts.make_services = [hub, namespaces, defaults = options.defaults](runtime::Replica& replica, Loop& api_loop) {
+  parts.make_services = [hub, namespaces, defaults = options.defaults](runtime::Replica& replica, Loop& api_loop,
+                                                                       std::unique_ptr<rpc::Members> members) {
     return MakeJobServices(
         api_loop, {.workers = std::make_unique<runtime::TypedReplica<JobController, OwningController>>(replica),
-                   .members = std::make_unique<shell::ReplicaMembers>(replica),
+                   .members = std::move(members),
                    .hub = hub,
                    .defaults = defaults,
                    .namespaces = namespaces});

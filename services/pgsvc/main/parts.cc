@@ -7,7 +7,6 @@
 #include "common/rpc/grpc/peers/podgroup.h"
 #include "common/runtime/typed_replica.h"
 #include "common/runtime/watch/watch_part.h"
-#include "common/shell/replica_members.h"
 #include "services/pgsvc/api/pod_group_query_service.h"
 #include "services/pgsvc/api/pod_group_watch.h"
 #include "services/pgsvc/control/pod_group_controller.h"
@@ -44,11 +43,12 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const GroupingOptions& 
     runtime::PublishChanges<WatchedPodGroups>(*controller, *hub);
     return controller;
   };
-  parts.make_services = [hub, rules = std::move(rules)](runtime::Replica& replica, Loop& api_loop) {
+  parts.make_services = [hub, rules = std::move(rules)](runtime::Replica& replica, Loop& api_loop,
+                                                        std::unique_ptr<rpc::Members> members) {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(std::make_unique<RoutedService>(replica, api_loop));
     auto queries = MakeQueryServices(api_loop, std::make_unique<runtime::TypedReplica<PodGroupController>>(replica),
-                                     std::make_unique<shell::ReplicaMembers>(replica), hub, rules);
+                                     std::move(members), hub, rules);
     std::move(queries.begin(), queries.end(), std::back_inserter(services));
     return services;
   };

@@ -1,9 +1,9 @@
 #include "services/queuesvc/main/parts.h"
 
 #include <memory>
+#include <utility>
 
 #include "common/runtime/watch/watch_part.h"
-#include "common/shell/replica_members.h"
 #include "services/queuesvc/api/queue_service.h"
 #include "services/queuesvc/api/queue_watch.h"
 
@@ -21,8 +21,8 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const QueueControllerOp
     runtime::PublishChanges<WatchedQueues>(*controller, *hub);
     return controller;
   };
-  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop) {
-    return MakeQueueServices(replica, api_loop, std::make_unique<shell::ReplicaMembers>(replica), hub);
+  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop, std::unique_ptr<rpc::Members> members) {
+    return MakeQueueServices(replica, api_loop, std::move(members), hub);
   };
   return parts;
 }

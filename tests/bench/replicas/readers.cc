@@ -82,7 +82,7 @@ class Reader {
     hello.mutable_self()->set_service(gateway::v1::SERVICE_KIND_JOB);
     hello.mutable_self()->set_replica(name);
     hello.mutable_self()->set_incarnation("a");
-    hello.set_token("for measurements only");
+    hello.set_name_secret("for measurements only");
     stream->Write(request);
     gateway::v1::AttachBatch batch;
     std::vector<float> delays;

@@ -26,6 +26,8 @@
 #include "common/base/slot_set.h"
 #include "common/base/status.h"
 #include "common/exec/loop.h"
+#include "common/identity/rights.h"
+#include "common/rpc/grpc/call_guard.h"
 #include "common/rpc/grpc/calls.h"
 #include "common/rpc/members.h"
 #include "common/rpc/peers.h"
@@ -254,7 +256,9 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     // Those that nobody was asked by for long are of members that are gone.
     if (stubs_.size() > kMaxStubs) stubs_.clear();
     std::shared_ptr<Stub>& stub = stubs_[member.address()];
-    if (stub == nullptr) stub = Service::NewStub(MakeChannel(member.address()));
+    if (stub == nullptr)
+      stub = Service::NewStub(
+          MakeChannel(member.address(), identity::Only({RoleOf(members_.self().service())}), members_.credentials()));
     return stub;
   }
 

@@ -6,6 +6,7 @@
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/discovery/gateway_ring.h"
 #include "common/exec/run_on.h"
+#include "common/identity/rights.h"
 #include "common/rpc/grpc/calls.h"
 #include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/grpc/gateway/write_protocol.h"
@@ -128,8 +129,11 @@ class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, 
 
 class Peer final : public GatewayPeer {
  public:
-  Peer(Loop& loop, std::vector<discovery::GatewayName> names, std::unique_ptr<discovery::Resolver> resolver)
-      : loop_(loop), ring_(std::make_unique<discovery::GatewayRing>(loop, std::move(names), std::move(resolver))) {}
+  Peer(Loop& loop, std::vector<discovery::GatewayName> names, std::unique_ptr<discovery::Resolver> resolver,
+       std::shared_ptr<const Credentials> credentials)
+      : loop_(loop),
+        credentials_(std::move(credentials)),
+        ring_(std::make_unique<discovery::GatewayRing>(loop, std::move(names), std::move(resolver))) {}
   ~Peer() override {
     const auto end = [this] {
       *alive_ = false;
@@ -191,7 +195,7 @@ class Peer final : public GatewayPeer {
   GatewayService::Stub& Current() {
     if (const std::string address = *ring_->Current(); stub_ == nullptr || address != address_) {
       CloseWrites();
-      stub_ = GatewayService::NewStub(MakeChannel(address));
+      stub_ = GatewayService::NewStub(MakeChannel(address, identity::Only({identity::Role::kGateway}), credentials_));
       address_ = address;
     }
     return *stub_;
@@ -219,6 +223,7 @@ class Peer final : public GatewayPeer {
   }
 
   Loop& loop_;
+  const std::shared_ptr<const Credentials> credentials_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   CallSet calls_;
   std::unique_ptr<discovery::GatewayRing> ring_;
@@ -231,8 +236,9 @@ class Peer final : public GatewayPeer {
 }  // namespace
 
 std::unique_ptr<GatewayPeer> MakeGrpcGatewayPeer(Loop& loop, std::vector<discovery::GatewayName> names,
-                                                 std::unique_ptr<discovery::Resolver> resolver) {
-  return std::make_unique<Peer>(loop, std::move(names), std::move(resolver));
+                                                 std::unique_ptr<discovery::Resolver> resolver,
+                                                 std::shared_ptr<const Credentials> credentials) {
+  return std::make_unique<Peer>(loop, std::move(names), std::move(resolver), std::move(credentials));
 }
 
 std::unique_ptr<GatewayPeer> MakeGrpcGatewayPeer(Loop& loop, const std::vector<std::string>& addresses) {

@@ -4,6 +4,7 @@
 
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/base/mutex.h"
+#include "common/rpc/grpc/call_guard.h"
 #include "common/rpc/grpc/gateway/write_protocol.h"
 #include "common/rpc/grpc/streams/call_server.h"
 #include "common/rpc/grpc/unary.h"
@@ -31,8 +32,12 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
                                   public AttachSink,
                                   public std::enable_shared_from_this<AttachServerReactor> {
  public:
-  AttachServerReactor(grpc::CallbackServerContext& context, Loop& loop, GatewayHandler& handler)
-      : context_(context), loop_(loop), handler_(handler) {}
+  AttachServerReactor(grpc::CallbackServerContext& context, Loop& loop, GatewayHandler& handler,
+                      const std::shared_ptr<const CallGuard>& guard)
+      : context_(context),
+        loop_(loop),
+        handler_(handler),
+        check_member_(guard, context, "/basalt.gateway.v1.GatewayService/Attach") {}
 
   void Begin() {
     self_ = shared_from_this();
@@ -49,6 +54,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
     if (!finished_) StartWrite(&batch_);
   }
 
+  bool is_name_proven() const override { return check_member_.names_one(); }
   void Close(const absl::Status& status) override { End(status); }
 
   // ---- gRPC's threads ----
@@ -60,6 +66,9 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
       return End(absl::InvalidArgumentError("what was sent is no AttachRequest"));
     }
     if (const absl::Status wrong = CheckRequest(request); !wrong.ok()) return End(wrong);
+    if (request.has_hello()) {
+      if (const absl::Status wrong = check_member_(request.hello().self()); !wrong.ok()) return End(wrong);
+    }
     OnTheLoop([request = std::move(request)](AttachServerReactor& it) mutable {
       if (it.session_ != nullptr) it.session_->OnRequest(std::move(request));
     });
@@ -108,6 +117,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
   grpc::CallbackServerContext& context_;
   Loop& loop_;
   GatewayHandler& handler_;
+  const MemberCheck check_member_;
   std::shared_ptr<AttachServerReactor> self_;
   std::unique_ptr<AttachSession> session_;  // On the loop.
   grpc::ByteBuffer request_;
@@ -124,27 +134,33 @@ using RawAttachService = GatewayService::WithRawCallbackMethod_Attach<GatewaySer
 
 class Service final : public RawAttachService {
  public:
-  Service(Loop& loop, GatewayHandler& handler) : loop_(loop), handler_(handler), writes_(loop, handler) {
+  Service(Loop& loop, GatewayHandler& handler, std::shared_ptr<const CallGuard> guard)
+      : loop_(loop), handler_(handler), guard_(std::move(guard)), writes_(loop, handler) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop_.Post([] {});
   }
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Attach(grpc::CallbackServerContext* context) override {
-    auto reactor = std::make_shared<AttachServerReactor>(*context, loop_, handler_);
+    auto reactor = std::make_shared<AttachServerReactor>(*context, loop_, handler_, guard_);
     reactor->Begin();
     return reactor.get();
   }
 
   grpc::ServerBidiReactor<gateway::v1::WriteBatch, gateway::v1::WriteAnswers>* Write(
-      grpc::CallbackServerContext* /*context*/) override {
-    return writes_.Serve();
+      grpc::CallbackServerContext* context) override {
+    if (guard_ == nullptr) return writes_.Serve();
+    return writes_.Serve([check = MemberCheck(guard_, *context, "/basalt.gateway.v1.GatewayService/Write")](
+                             const WriteProtocol::Call& call) { return check(call.request().owner().member()); });
   }
   void Drain() { writes_.Drain(); }
 
   grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context, const gateway::v1::GetRequest* request,
                                 gateway::v1::GetResponse* response) override {
+    const absl::Status wrong =
+        MemberCheck(guard_, *context, "/basalt.gateway.v1.GatewayService/Get")(request->owner().member());
     return ServeUnary(loop_, context, request, response,
-                      [this](gateway::v1::GetRequest message, Done<gateway::v1::GetResponse> done) {
+                      [this, wrong](gateway::v1::GetRequest message, Done<gateway::v1::GetResponse> done) {
+                        if (!wrong.ok()) return done(wrong);
                         handler_.Get(std::move(message), std::move(done));
                       });
   }
@@ -161,13 +177,15 @@ class Service final : public RawAttachService {
  private:
   Loop& loop_;
   GatewayHandler& handler_;
+  const std::shared_ptr<const CallGuard> guard_;
   CallServer<WriteProtocol> writes_;
 };
 
 }  // namespace
 
-std::unique_ptr<GrpcService> MakeGatewayService(Loop& loop, GatewayHandler& handler) {
-  return WrapService(std::make_unique<Service>(loop, handler));
+std::unique_ptr<GrpcService> MakeGatewayService(Loop& loop, GatewayHandler& handler,
+                                                std::shared_ptr<const CallGuard> guard) {
+  return WrapService(std::make_unique<Service>(loop, handler, std::move(guard)));
 }
 
 }  // namespace basalt::rpc

@@ -8,7 +8,9 @@
 #include "basalt/podgroup/v1/podgroup.grpc.pb.h"
 #include "basalt/replica/v1/replica.grpc.pb.h"
 #include "common/base/status.h"
+#include "common/identity/rights.h"
 #include "common/rpc/group_calls.h"
+#include "common/rpc/grpc/call_guard.h"
 #include "common/rpc/grpc/calls.h"
 #include "common/rpc/grpc/peers/group_protocol.h"
 #include "common/rpc/grpc/streams/call_stream.h"
@@ -25,11 +27,12 @@ using replica::v1::ReplicaService;
 // One stream for all calls to the member, opened with the first call and again with the first after it has ended.
 class PodGroups final : public GroupCallPeer {
  public:
-  PodGroups(Loop& loop, std::shared_ptr<CallSet> calls, const std::string& address)
+  PodGroups(Loop& loop, std::shared_ptr<CallSet> calls, const std::string& address, uint32_t servers,
+            const std::shared_ptr<const Credentials>& credentials)
       : loop_(loop),
         calls_(std::move(calls)),
         address_(address),
-        stub_(PodGroupService::NewStub(MakeChannel(address))) {}
+        stub_(PodGroupService::NewStub(MakeChannel(address, servers, credentials))) {}
   // Any thread: the last who held it. What is under way is still answered.
   ~PodGroups() override { CloseStream(); }
 
@@ -69,8 +72,11 @@ class PodGroups final : public GroupCallPeer {
 
 class Replica final : public ReplicaPeer {
  public:
-  Replica(Loop& loop, std::shared_ptr<CallSet> calls, const std::string& address)
-      : loop_(loop), calls_(std::move(calls)), stub_(ReplicaService::NewStub(MakeChannel(address))) {}
+  Replica(Loop& loop, std::shared_ptr<CallSet> calls, const std::string& address, uint32_t servers,
+          const std::shared_ptr<const Credentials>& credentials)
+      : loop_(loop),
+        calls_(std::move(calls)),
+        stub_(ReplicaService::NewStub(MakeChannel(address, servers, credentials))) {}
 
   void ExportRecords(ExportRecordsRequest request, absl::Duration timeout, Done<ExportRecordsResponse> done) override {
     CallUnary(*calls_, loop_, std::move(request), timeout, std::move(done),
@@ -83,41 +89,45 @@ class Replica final : public ReplicaPeer {
   const std::unique_ptr<ReplicaService::Stub> stub_;
 };
 
-// One peer for each address, as long as somebody uses it.
+// One peer for each service and address, as long as somebody uses it.
 template <typename Interface, typename Implementation>
 class Known {
  public:
-  std::shared_ptr<Interface> Get(Loop& loop, const std::shared_ptr<CallSet>& calls, const std::string& address) {
+  std::shared_ptr<Interface> Get(Loop& loop, const std::shared_ptr<CallSet>& calls, const gateway::v1::Member& member,
+                                 const std::shared_ptr<const Credentials>& credentials) {
     // Those of members that are gone go with their last user.
     std::erase_if(peers_, [](const auto& peer) { return peer.second.expired(); });
-    std::weak_ptr<Interface>& known = peers_[address];
+    std::weak_ptr<Interface>& known = peers_[{member.service(), member.address()}];
     std::shared_ptr<Interface> peer = known.lock();
     if (peer == nullptr) {
-      peer = std::make_shared<Implementation>(loop, calls, address);
+      peer = std::make_shared<Implementation>(loop, calls, member.address(), identity::Only({RoleOf(member.service())}),
+                                              credentials);
       known = peer;
     }
     return peer;
   }
 
  private:
-  std::map<std::string, std::weak_ptr<Interface>> peers_;
+  std::map<std::pair<gateway::v1::ServiceKind, std::string>, std::weak_ptr<Interface>> peers_;
 };
 
 class Directory final : public PeerDirectory {
  public:
-  explicit Directory(Loop& loop) : loop_(loop) {}
+  Directory(Loop& loop, std::shared_ptr<const Credentials> credentials)
+      : loop_(loop), credentials_(std::move(credentials)) {}
   ~Directory() override { calls_->EndAll(); }
 
   std::shared_ptr<ServicePeer> Services(const gateway::v1::Member& member) override {
     if (member.service() != gateway::v1::SERVICE_KIND_POD_GROUP) return nullptr;
-    return pod_groups_.Get(loop_, calls_, member.address());
+    return pod_groups_.Get(loop_, calls_, member, credentials_);
   }
   std::shared_ptr<ReplicaPeer> Replicas(const gateway::v1::Member& member) override {
-    return replicas_.Get(loop_, calls_, member.address());
+    return replicas_.Get(loop_, calls_, member, credentials_);
   }
 
  private:
   Loop& loop_;
+  const std::shared_ptr<const Credentials> credentials_;
   const std::shared_ptr<CallSet> calls_ = std::make_shared<CallSet>();
   Known<PodGroupPeer, PodGroups> pod_groups_;
   Known<ReplicaPeer, rpc::Replica> replicas_;
@@ -125,6 +135,8 @@ class Directory final : public PeerDirectory {
 
 }  // namespace
 
-std::unique_ptr<PeerDirectory> MakeGrpcPeerDirectory(Loop& loop) { return std::make_unique<Directory>(loop); }
+std::unique_ptr<PeerDirectory> MakeGrpcPeerDirectory(Loop& loop, std::shared_ptr<const Credentials> credentials) {
+  return std::make_unique<Directory>(loop, std::move(credentials));
+}
 
 }  // namespace basalt::rpc

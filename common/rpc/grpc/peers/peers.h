@@ -8,8 +8,12 @@
 
 namespace basalt::rpc {
 
+class Credentials;
+
 // Used on `loop`, which calls back; destroying the directory ends what is under way and waits for it. The loop outlives
 // the directory, the directory outlives the use of its peers.
-std::unique_ptr<PeerDirectory> MakeGrpcPeerDirectory(Loop& loop);
+// `credentials`: null: without TLS.
+std::unique_ptr<PeerDirectory> MakeGrpcPeerDirectory(Loop& loop,
+                                                     std::shared_ptr<const Credentials> credentials = nullptr);
 
 }  // namespace basalt::rpc

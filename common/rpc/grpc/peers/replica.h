@@ -9,7 +9,11 @@
 
 namespace basalt::rpc {
 
-// Loop and handler outlive the server that the service is given to.
-std::unique_ptr<GrpcService> MakeReplicaService(Loop& loop, ReplicaHandler& handler);
+class CallGuard;
+
+// Loop and handler outlive the server that the service is given to. `guard` is that of the server: with TLS a
+// caller gets records for itself alone, and of its own service. Null: without TLS.
+std::unique_ptr<GrpcService> MakeReplicaService(Loop& loop, ReplicaHandler& handler,
+                                                std::shared_ptr<const CallGuard> guard = nullptr);
 
 }  // namespace basalt::rpc

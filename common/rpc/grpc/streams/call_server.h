@@ -7,6 +7,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -35,8 +36,12 @@ class CallServer {
 
   CallServer(Loop& loop, typename Protocol::Handler& handler) : loop_(loop), handler_(handler) {}
 
-  grpc::ServerBidiReactor<Batch, Answers>* Serve() BASALT_EXCLUDES(mutex_) {
-    const auto reactor = std::make_shared<Reactor>(*this, loop_, handler_);
+  // Refuses a call before a handler sees the call, on gRPC's threads.
+  using Check = std::function<absl::Status(const Call&)>;
+
+  // `check`: of each call of the stream; null: every call is right.
+  grpc::ServerBidiReactor<Batch, Answers>* Serve(Check check = nullptr) BASALT_EXCLUDES(mutex_) {
+    const auto reactor = std::make_shared<Reactor>(*this, loop_, handler_, std::move(check));
     MutexLock lock(mutex_);
     reactors_.insert(reactor.get());
     reactor->Begin();
@@ -56,8 +61,8 @@ class CallServer {
   // One stream. Keeps itself until gRPC is done with it. gRPC's callbacks post, and send what has been answered.
   class Reactor final : public grpc::ServerBidiReactor<Batch, Answers>, public std::enable_shared_from_this<Reactor> {
    public:
-    Reactor(CallServer& server, Loop& loop, typename Protocol::Handler& handler)
-        : server_(server), loop_(loop), handler_(handler) {}
+    Reactor(CallServer& server, Loop& loop, typename Protocol::Handler& handler, Check check)
+        : server_(server), loop_(loop), handler_(handler), check_(std::move(check)) {}
 
     void Begin() {
       self_ = this->shared_from_this();
@@ -108,7 +113,9 @@ class CallServer {
       }
       std::vector<Taken> taken;
       for (Call& call : Protocol::CallsOf(batch_)) {
-        if (const absl::Status wrong = CheckRequest(call); !wrong.ok()) {
+        absl::Status wrong = CheckRequest(call);
+        if (wrong.ok() && check_ != nullptr) wrong = check_(call);
+        if (!wrong.ok()) {
           Keep(call.id(), wrong);
           continue;
         }
@@ -250,6 +257,7 @@ class CallServer {
     CallServer& server_;
     Loop& loop_;
     typename Protocol::Handler& handler_;
+    const Check check_;
     std::shared_ptr<Reactor> self_;
     Batch batch_;  // gRPC's while a read is under way.
     ConstructionFence constructed_;

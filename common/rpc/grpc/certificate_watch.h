@@ -1,0 +1,61 @@
+#pragma once
+
+// Looks at the certificate of a process while it runs: a certificate that ends soon, has ended, or does not belong to
+// its key, is said in readiness, metrics and the log before the first handshake fails. Reads the list of denied
+// identities anew, too (common/identity/denied.h).
+//
+// Heavy (gRPC): only in .cc files.
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/exec/loop.h"
+#include "common/obs/health.h"
+#include "common/obs/metrics.h"
+#include "common/rpc/grpc/call_guard.h"
+#include "common/rpc/grpc/credentials.h"
+
+namespace basalt::rpc {
+
+// What readiness says of a certificate that counts from `from` to `end`: in the last week of the certificate the
+// process is ready, and readiness names the end; before `from` and from `end` on the process is not ready. `files`:
+// whether the files on the disk can be used; while they cannot be, `from` and `end` are those of the certificate
+// before. Pure.
+obs::Health::Condition ConditionOf(const absl::Status& files, absl::Time from, absl::Time end, absl::Time now);
+
+class CertificateWatch {
+ public:
+  // Looks once, and then every TlsFiles::refresh, on `loop`. Call and destroy it on any other thread, while `loop`
+  // runs; all references outlive the watch. Null: `guard` is null, and the process has no TLS. INVALID_ARGUMENT names
+  // the line of the list of denied identities and the rule.
+  static absl::StatusOr<std::unique_ptr<CertificateWatch>> Start(Loop& loop, const Credentials* credentials,
+                                                                 std::shared_ptr<CallGuard> guard,
+                                                                 obs::Metrics& metrics, obs::Health& health);
+  ~CertificateWatch();
+
+ private:
+  CertificateWatch(Loop& loop, const Credentials& credentials, std::shared_ptr<CallGuard> guard, obs::Metrics& metrics,
+                   obs::Health& health);
+
+  void Look();
+  // Keeps the times of the certificate, where the files can be used and state the identity of the process.
+  absl::Status ReadCertificate();
+  absl::Status ReadDenied();
+
+  Loop& loop_;
+  const TlsFiles files_;
+  const identity::IdentityRules rules_;
+  const identity::Identity self_;
+  const std::shared_ptr<CallGuard> guard_;
+  obs::Health& health_;
+  obs::Gauge& end_;
+  obs::Gauge& is_denied_list_read_;
+  absl::Time from_ = absl::InfinitePast();
+  absl::Time until_ = absl::InfiniteFuture();
+  std::string denied_;  // The text of the list that is in force.
+  std::string said_;    // The state that the log has been told.
+  TimerId timer_ = kNoTimer;
+};
+
+}  // namespace basalt::rpc

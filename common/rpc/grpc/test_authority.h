@@ -1,0 +1,49 @@
+#pragma once
+
+// Certificates of a test's suite: an authority of its own, and credentials of any process of one cluster.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/http/testing/certificates.h"
+#include "common/rpc/grpc/credentials.h"
+
+namespace basalt::rpc {
+
+class TestAuthority {
+ public:
+  TestAuthority(std::string folder, std::string cluster)
+      : folder_(std::move(folder)), rules_("basalt.local", std::move(cluster)) {}
+
+  // The files of that process below the folder of the authority.
+  TlsFiles FilesOf(identity::Role role, const std::string& replica) const {
+    const identity::Identity own{rules_.trust_domain(), rules_.cluster(), role, replica};
+    const http::testing::Certificate certificate = http::testing::MakeCertificate(
+        {.common_name = replica, .alternative_names = "URI:" + identity::UriOf(own)}, authority_);
+    const std::string folder = fmt::format("{}/{}-{}", folder_, identity::NameOf(role), replica);
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/tls.crt") << certificate.cert_pem;
+    std::ofstream(folder + "/tls.key") << certificate.key_pem;
+    std::ofstream(folder + "/ca.crt") << authority_.cert_pem;
+    return {.certificate = folder + "/tls.crt", .key = folder + "/tls.key", .authorities = folder + "/ca.crt"};
+  }
+
+  std::shared_ptr<const Credentials> CredentialsOf(identity::Role role, const std::string& replica) const {
+    absl::StatusOr<std::shared_ptr<const Credentials>> made = Credentials::FromFiles(FilesOf(role, replica), rules_);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return made.ok() ? *std::move(made) : nullptr;
+  }
+
+ private:
+  const std::string folder_;
+  const identity::IdentityRules rules_;
+  const http::testing::Certificate authority_ =
+      http::testing::MakeCertificate({.common_name = "authority", .alternative_names = "", .authority = true});
+};
+
+}  // namespace basalt::rpc
