@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "cli/certs/command.h"
 #include "cli/completion/command.h"
 #include "cli/preflight/command.h"
 #include "common/base/excerpt.h"
@@ -110,6 +111,7 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   AddQueueCommands(app, options, exit_code);
   AddTopologyCommand(app, options, exit_code);
   AddPreflightCommand(app, options, exit_code);
+  AddCertsCommands(app, options, exit_code);
   AddCompletionCommand(app);
 }
 

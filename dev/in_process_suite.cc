@@ -13,9 +13,11 @@
 #include "common/base/version.h"
 #include "common/http/curl/curl_client.h"
 #include "common/kube/names.h"
+#include "common/rpc/grpc/credentials.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
 #include "dev/attached.h"
+#include "dev/certificates.h"
 #include "dev/embedded_kube.h"
 #include "services/jobsvc/main/parts.h"
 #include "services/pgsvc/main/parts.h"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
 constexpr int kServices = 3;
+constexpr char kCluster[] = "dev";
 // Where there is one replica of each service: no others to wait for.
 constexpr absl::Duration kFormation = absl::Milliseconds(10);
 
@@ -57,18 +60,32 @@ absl::Status InProcessSuite::StartAll() {
   kube.default_duration = options_.default_duration;
   BASALT_ASSIGN_OR_RETURN(kube_, EmbeddedKube::Start(kube));
   BASALT_RETURN_IF_ERROR(shell::WriteFileWhole(kubeconfig(), KubeconfigFor(kube_->url())));
+  if (options_.tls) {
+    BASALT_ASSIGN_OR_RETURN(certificates_, Certificates::Make(options_.dir + "/certificates", kCluster,
+                                                              options_.replicas, options_.gateways));
+  }
   BASALT_RETURN_IF_ERROR(StartGateways());
   BASALT_RETURN_IF_ERROR(StartServices());
   return WaitUntilAttached(gateway(), kServices * options_.replicas, kStartLimit);
+}
+
+absl::StatusOr<std::shared_ptr<const rpc::Credentials>> InProcessSuite::CredentialsOf(
+    const std::string& program, const std::string& replica) const {
+  if (certificates_ == nullptr) return nullptr;
+  return rpc::Credentials::FromFiles({.certificate = certificates_->FileOf(program, replica, "tls.crt"),
+                                      .key = certificates_->FileOf(program, replica, "tls.key"),
+                                      .authorities = certificates_->FileOf(program, replica, "ca.crt")},
+                                     identity::IdentityRules(cli::TlsOptions().trust_domain, kCluster));
 }
 
 absl::Status InProcessSuite::StartGateways() {
   SystemRandom random;
   for (int number = 0; number < options_.gateways; ++number) {
     gateway::ProcessOptions options;
-    options.gateway.hub.cluster = "dev";
+    options.gateway.hub.cluster = kCluster;
     options.gateway.hub.replica = fmt::format("gateway-{}", number);
     options.gateway.hub.version = std::string(Version());
+    BASALT_ASSIGN_OR_RETURN(options.credentials, CredentialsOf("gateway", options.gateway.hub.replica));
     options.gateway.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
     options.gateway.is_rich = options_.is_rich;
     if (options_.gateways > 1) {
@@ -107,10 +124,11 @@ absl::Status InProcessSuite::StartServices() {
       options.name = service.name;
       options.kind = service.kind;
       options.replica = fmt::format("{}-{}", service.name, number);
-      options.cluster = "dev";
+      options.cluster = kCluster;
       options.gateways = absl::StrSplit(gateway(), ',');
       options.data_dir = fmt::format("{}/{}-data", options_.dir, options.replica);
       const std::string replica = options.replica;
+      BASALT_ASSIGN_OR_RETURN(options.credentials, CredentialsOf(service.name, replica));
       absl::StatusOr<std::unique_ptr<shell::ServiceProcess>> started =
           shell::ServiceProcess::Start(std::move(options), service.make_parts);
       if (!started.ok()) return Annotate(started.status(), replica);
@@ -125,6 +143,12 @@ std::string InProcessSuite::gateway() const {
   std::vector<std::string> addresses;
   for (const auto& gateway : gateways_) addresses.push_back(fmt::format("127.0.0.1:{}", gateway->port()));
   return absl::StrJoin(addresses, ",");
+}
+std::vector<std::string> InProcessSuite::ctl_flags() const {
+  std::vector<std::string> flags = {"--gateway=" + gateway()};
+  if (certificates_ == nullptr) return flags;
+  for (std::string& flag : certificates_->CtlFlags()) flags.push_back(std::move(flag));
+  return flags;
 }
 std::string InProcessSuite::kubeconfig() const { return options_.dir + "/kubeconfig"; }
 

@@ -17,6 +17,7 @@ class ServiceProcess;
 
 namespace basalt::dev {
 
+class Certificates;
 class EmbeddedKube;
 
 struct InProcessOptions {
@@ -27,6 +28,7 @@ struct InProcessOptions {
   int nodes = 4;
   bool is_rich = false;  // As gateway::GatewayOptions.
   absl::Duration default_duration = absl::Seconds(2);
+  bool tls = false;  // With certificates of its own, as ProcessSuiteOptions.
 };
 
 // Used by one thread.
@@ -36,18 +38,22 @@ class InProcessSuite {
   static absl::StatusOr<std::unique_ptr<InProcessSuite>> Start(InProcessOptions options);
   ~InProcessSuite();  // Services first, gateways then, Kubernetes last.
 
-  std::string kube_server() const;  // http://127.0.0.1:port
-  std::string gateway() const;      // As --gateway takes it: 127.0.0.1:port, comma separated.
-  std::string kubeconfig() const;   // A file for kubectl.
-  absl::Status Failure() const;     // Why a part of it cannot go on.
+  std::string kube_server() const;             // http://127.0.0.1:port
+  std::string gateway() const;                 // As --gateway takes it: 127.0.0.1:port, comma separated.
+  std::string kubeconfig() const;              // A file for kubectl.
+  std::vector<std::string> ctl_flags() const;  // As ProcessSuite's.
+  absl::Status Failure() const;                // Why a part of it cannot go on.
 
  private:
   explicit InProcessSuite(InProcessOptions options);
   absl::Status StartAll();
+  absl::StatusOr<std::shared_ptr<const rpc::Credentials>> CredentialsOf(const std::string& program,
+                                                                        const std::string& replica) const;
   absl::Status StartGateways();
   absl::Status StartServices();
 
   const InProcessOptions options_;
+  std::unique_ptr<Certificates> certificates_;  // Null: without TLS.
   std::unique_ptr<EmbeddedKube> kube_;
   std::vector<std::unique_ptr<gateway::Process>> gateways_;
   std::vector<std::unique_ptr<shell::ServiceProcess>> services_;

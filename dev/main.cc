@@ -1,6 +1,7 @@
 // basalt-dev: the whole suite over an embedded Kubernetes, for a laptop, or over one that is there. Runs a manifest to
 // its end, or stays up.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +16,8 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "common/base/status.h"
@@ -35,6 +38,7 @@ ABSL_FLAG(std::string, run, "",
 ABSL_FLAG(bool, keep, false, "stay up after --run, until SIGINT or SIGTERM, and keep the folder");
 ABSL_FLAG(bool, processes, false,
           "kubesim, gateways, jobsvc, pgsvc and queuesvc as processes of their own instead of one");
+ABSL_FLAG(bool, tls, false, "mutual TLS on every gRPC port, with certificates that are made in the folder");
 ABSL_FLAG(int, replicas, 1, "of each service, which share the work");
 ABSL_FLAG(int, gateways, 1, "of which one leads");
 ABSL_FLAG(std::string, real, "",
@@ -65,6 +69,7 @@ struct Suite {
   std::unique_ptr<ProcessSuite> processes;
 
   std::string gateway() const { return processes ? processes->gateway() : in_process->gateway(); }
+  std::vector<std::string> ctl_flags() const { return processes ? processes->ctl_flags() : in_process->ctl_flags(); }
   std::string kubeconfig() const { return processes ? processes->kubeconfig() : in_process->kubeconfig(); }
   std::string kube_server() const { return processes ? processes->kube_server() : in_process->kube_server(); }
   absl::Status Failure() const {
@@ -110,6 +115,7 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
     options.dir = dir;
     options.replicas = absl::GetFlag(FLAGS_replicas);
     options.gateways = absl::GetFlag(FLAGS_gateways);
+    options.tls = absl::GetFlag(FLAGS_tls);
     BASALT_ASSIGN_OR_RETURN(options.kube, RealKube(cluster));
     options.kube->actors_flags = {kKai};
     options.gateway_flags = {kKai, ProfileFlag()};
@@ -122,6 +128,7 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
     options.dir = dir;
     options.replicas = absl::GetFlag(FLAGS_replicas);
     options.gateways = absl::GetFlag(FLAGS_gateways);
+    options.tls = absl::GetFlag(FLAGS_tls);
     options.kubesim_flags = {
         fmt::format("--crds={}", fmt::join(absl::GetFlag(FLAGS_crds), ",")), kKai,
         fmt::format("--nodes={}", absl::GetFlag(FLAGS_nodes)),
@@ -136,6 +143,7 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
   options.crds = absl::GetFlag(FLAGS_crds);
   options.replicas = absl::GetFlag(FLAGS_replicas);
   options.gateways = absl::GetFlag(FLAGS_gateways);
+  options.tls = absl::GetFlag(FLAGS_tls);
   options.is_rich = absl::GetFlag(FLAGS_volcano_profile) == "rich";
   options.nodes = absl::GetFlag(FLAGS_nodes);
   options.default_duration = absl::GetFlag(FLAGS_default_duration);
@@ -163,17 +171,28 @@ absl::Status CheckFlags() {
   return absl::OkStatus();
 }
 
+// "--tls-ca-file=x" as "export BASALT_TLS_CA_FILE=x".
+std::string ExportsOf(const std::vector<std::string>& ctl_flags) {
+  std::string lines;
+  for (const std::string& flag : ctl_flags) {
+    const size_t equals = flag.find('=');
+    const std::string name = absl::AsciiStrToUpper(absl::StrReplaceAll(flag.substr(2, equals - 2), {{"-", "_"}}));
+    lines += fmt::format("  export BASALT_{}={}\n", name, flag.substr(equals + 1));
+  }
+  return lines;
+}
+
 void SayHowToReach(const Suite& suite, const std::string& dir) {
-  const std::string ctl = fmt::format("{}/basaltctl --gateway {}", BinDir(), suite.gateway());
+  const std::string ctl = fmt::format("{}/basaltctl {}", BinDir(), fmt::join(suite.ctl_flags(), " "));
   fmt::print(
       "\nThe suite is up; end it with Ctrl-C. Its files are in {}.\n\n"
       "  export KUBECONFIG={}      # the API server is {}\n"
       "  kubectl get jobs.batch.volcano.sh -w\n"
       "  kubectl get pods,podgroups.scheduling.volcano.sh,queues\n\n"
-      "  export BASALT_GATEWAY={}\n"
+      "{}"
       "  {} job submit -f MANIFEST --watch\n"
       "  {} topology\n\n",
-      dir, suite.kubeconfig(), suite.kube_server(), suite.gateway(), ctl, ctl);
+      dir, suite.kubeconfig(), suite.kube_server(), ExportsOf(suite.ctl_flags()), ctl, ctl);
   std::fflush(stdout);
 }
 
@@ -182,7 +201,7 @@ int RunBeside(const Suite& suite, const std::string& manifest) {
   std::atomic<bool> done = false;
   int exit_code = 1;
   std::thread runner([&] {
-    exit_code = RunManifest(suite.gateway(), suite.kubeconfig(), manifest);
+    exit_code = RunManifest(suite.ctl_flags(), suite.kubeconfig(), manifest);
     done = true;
   });
   while (!done) {

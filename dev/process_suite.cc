@@ -11,12 +11,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "dev/attached.h"
+#include "dev/certificates.h"
 
 namespace basalt::dev {
 namespace {
@@ -24,6 +26,7 @@ namespace {
 constexpr std::string_view kKubesim = "kubesim";
 constexpr std::string_view kActors = "kube-actors";
 constexpr std::string_view kGateway = "gateway";
+constexpr char kCluster[] = "default";  // As the programs have it that are told none.
 constexpr int kServices = 3;
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
@@ -62,12 +65,18 @@ ProcessSuite::ProcessSuite(ProcessSuiteOptions options) : options_(std::move(opt
       Process& process = processes_.emplace_back();
       process.program = program;
       process.name = fmt::format("{}-{}", program, i);
+      process.bin_dir = options_.suite_bin_dir.empty() ? options_.bin_dir : options_.suite_bin_dir;
     }
   };
+  const auto add_kube = [this](std::string_view program) {
+    Process& process = processes_.emplace_back();
+    process.name = process.program = program;
+    process.bin_dir = options_.bin_dir;
+  };
   if (!options_.kube.has_value()) {
-    processes_.push_back({std::string(kKubesim), std::string(kKubesim)});
+    add_kube(kKubesim);
   } else if (!options_.kube->actors_kubeconfig.empty()) {
-    processes_.push_back({std::string(kActors), std::string(kActors)});
+    add_kube(kActors);
   }
   for (const std::string_view program : kOurs) {
     add(program, program == kGateway ? options_.gateways : options_.replicas);
@@ -84,6 +93,10 @@ absl::StatusOr<std::unique_ptr<ProcessSuite>> ProcessSuite::Start(ProcessSuiteOp
 }
 
 absl::Status ProcessSuite::StartAll() {
+  if (options_.tls) {
+    BASALT_ASSIGN_OR_RETURN(certificates_,
+                            Certificates::Make(certificates_dir(), kCluster, options_.replicas, options_.gateways));
+  }
   // The ports of what comes first go into the flags of what follows. Services start side by side.
   for (Process& process : processes_) {
     BASALT_RETURN_IF_ERROR(Launch(process));
@@ -179,6 +192,16 @@ std::string ProcessSuite::gateway() const {
   }
   return absl::StrJoin(addresses, ",");
 }
+std::vector<std::string> ProcessSuite::ctl_flags() const {
+  std::vector<std::string> flags = {"--gateway=" + gateway()};
+  if (certificates_ == nullptr) return flags;
+  for (std::string& flag : certificates_->CtlFlags()) flags.push_back(std::move(flag));
+  return flags;
+}
+std::string ProcessSuite::certificates_dir() const { return options_.tls ? options_.dir + "/certificates" : ""; }
+std::vector<std::string> ProcessSuite::tls_flags(std::string_view program, std::string_view name) const {
+  return certificates_ == nullptr ? std::vector<std::string>() : certificates_->FlagsFor(program, name);
+}
 std::string ProcessSuite::address(std::string_view name) const {
   const Process* const process = Find(name);
   return fmt::format("127.0.0.1:{}", process == nullptr ? 0 : process->port);
@@ -193,7 +216,7 @@ std::string ProcessSuite::metrics_address(std::string_view name) const {
 
 std::vector<std::string> ProcessSuite::Command(const Process& process) const {
   const std::string& program = process.program;
-  std::vector<std::string> command = {fmt::format("{}/{}", options_.bin_dir, program)};
+  std::vector<std::string> command = {fmt::format("{}/{}", process.bin_dir, program)};
   const auto append = [&](const std::vector<std::string>& flags) {
     command.insert(command.end(), flags.begin(), flags.end());
   };
@@ -213,6 +236,8 @@ std::vector<std::string> ProcessSuite::Command(const Process& process) const {
   command.emplace_back("--metrics_listen=127.0.0.1:0");
   command.push_back(fmt::format("--metrics_port_file={}", MetricsPortFile(process.name)));
   command.push_back(fmt::format("--replica={}", process.name));
+  append(tls_flags(program, process.name));
+  append(options_.suite_flags);
   if (program == kGateway) {
     command.push_back(options_.kube.has_value() ? fmt::format("--kubeconfig={}", options_.kube->gateway_kubeconfig)
                                                 : fmt::format("--kube_server={}", kube_server()));
@@ -320,6 +345,10 @@ absl::Status ProcessSuite::RemoveDisk(std::string_view name) {
   std::error_code error;
   std::filesystem::remove_all(data_dir(name), error);
   return error ? Failed(fmt::format("{}: {}", data_dir(name), error.message())) : absl::OkStatus();
+}
+
+void ProcessSuite::SetBinDir(std::string_view name, std::string bin_dir) {
+  if (auto* const process = const_cast<Process*>(Find(name)); process != nullptr) process->bin_dir = std::move(bin_dir);
 }
 
 std::vector<std::string> ProcessSuite::Casualties() {

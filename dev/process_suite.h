@@ -18,6 +18,8 @@
 
 namespace basalt::dev {
 
+class Certificates;
+
 // A Kubernetes that is there already. Its pods are run by others, unless the actors bring nodes along.
 struct ExternalKube {
   std::string server;
@@ -29,14 +31,18 @@ struct ExternalKube {
 };
 
 struct ProcessSuiteOptions {
-  std::string bin_dir;  // Where the programs are.
-  std::string dir;      // Data, logs and port files; made if it is not there.
-  int replicas = 1;     // Of each service.
+  std::string bin_dir;        // Where the programs are.
+  std::string suite_bin_dir;  // Where those of gateways and services are; empty: the same.
+  std::string dir;            // Data, logs and port files; made if it is not there.
+  int replicas = 1;           // Of each service.
   int gateways = 1;
   std::vector<std::string> kubesim_flags;
   std::optional<ExternalKube> kube;  // Instead of kubesim.
   std::vector<std::string> gateway_flags;
   std::vector<std::string> jobsvc_flags;
+  std::vector<std::string> suite_flags;  // Of gateways and services.
+  // With certificates of its own; clients of this process (cli/connect) are then an operator of the suite.
+  bool tls = true;
 };
 
 // Processes are named gateway-0, jobsvc-2 and so on, as their replicas are; kubesim and kube-actors as the programs.
@@ -63,6 +69,8 @@ class ProcessSuite {
   absl::Status Leave(std::string_view name);     // SIGTERM; Ended tells the rest.
   // Of one that was told to leave. Nothing: it still runs. An error: it did not end well.
   std::optional<absl::Status> Ended(std::string_view name);
+  // Where its program is from its next start on.
+  void SetBinDir(std::string_view name, std::string bin_dir);
   absl::Status RemoveDisk(std::string_view name);  // Of a service that does not run.
   // Those that ended without having been told to, with how.
   std::vector<std::string> Casualties();
@@ -75,7 +83,11 @@ class ProcessSuite {
   std::string gateway() const;                               // As --gateway takes it: 127.0.0.1:port, comma separated.
   std::string address(std::string_view name) const;          // 127.0.0.1:port
   std::string metrics_address(std::string_view name) const;  // Of ours; empty: it serves none.
-  std::string kubeconfig() const;                            // A file for kubectl.
+  std::vector<std::string> ctl_flags() const;                // Of basaltctl, for an operator of the suite.
+  std::string certificates_dir() const;                      // As basaltctl certs has it; empty: without TLS.
+  // Of another process of that program and name; none without TLS.
+  std::vector<std::string> tls_flags(std::string_view program, std::string_view name) const;
+  std::string kubeconfig() const;  // A file for kubectl.
   std::string log_file(std::string_view name) const;
   std::string data_dir(std::string_view name) const;  // Of a service.
 
@@ -84,6 +96,7 @@ class ProcessSuite {
     std::string name;
     std::string program;
     pid_t pid = 0;
+    std::string bin_dir;
     int port = 0;
     bool stopped = false;
     bool leaves = false;
@@ -101,7 +114,8 @@ class ProcessSuite {
   std::string MetricsPortFile(std::string_view name) const;
 
   const ProcessSuiteOptions options_;
-  std::vector<Process> processes_;  // In the order in which they are started.
+  std::unique_ptr<Certificates> certificates_;  // Null: without TLS.
+  std::vector<Process> processes_;              // In the order in which they are started.
 };
 
 }  // namespace basalt::dev

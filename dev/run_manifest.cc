@@ -15,10 +15,11 @@
 
 namespace basalt::dev {
 
-int Basaltctl(const std::string& gateway, const std::vector<std::string>& words) {
+int Basaltctl(const std::vector<std::string>& ctl_flags, const std::vector<std::string>& words) {
   fmt::print("\n$ basaltctl {}\n", fmt::join(words, " "));
   std::fflush(stdout);
-  std::vector<const char*> arguments = {"basaltctl", "--gateway", gateway.c_str()};
+  std::vector<const char*> arguments = {"basaltctl"};
+  for (const std::string& flag : ctl_flags) arguments.push_back(flag.c_str());
   for (const std::string& word : words) arguments.push_back(word.c_str());
   return cli::Main(static_cast<int>(arguments.size()), arguments.data());
 }
@@ -43,12 +44,12 @@ std::vector<json::value> WorkloadsOf(const std::string& manifest) {
 
 }  // namespace
 
-int RunManifest(const std::string& gateway, const std::string& kubeconfig, const std::string& manifest) {
+int RunManifest(const std::vector<std::string>& ctl_flags, const std::string& kubeconfig, const std::string& manifest) {
   if (const std::vector<json::value> workloads = WorkloadsOf(manifest); !workloads.empty()) {
     const absl::StatusOr<http::CurlOptions> kube = http::ReadKubeconfig(kubeconfig);
-    return kube.ok() ? RunWorkloads(gateway, *kube, workloads) : cli::Report(kube.status());
+    return kube.ok() ? RunWorkloads(ctl_flags, *kube, workloads) : cli::Report(kube.status());
   }
-  int exit_code = Basaltctl(gateway, {"job", "submit", "-f", manifest, "--watch"});
+  int exit_code = Basaltctl(ctl_flags, {"job", "submit", "-f", manifest, "--watch"});
   if (exit_code == cli::kExitBadInput || exit_code == cli::kExitRefused) return exit_code;
   const absl::StatusOr<std::vector<cli::JobManifest>> jobs = cli::ReadJobManifests(manifest);
   if (!jobs.ok()) return cli::Report(jobs.status());
@@ -62,7 +63,7 @@ int RunManifest(const std::string& gateway, const std::string& kubeconfig, const
     const auto about = [&](const char* command) {
       std::vector<std::string> words = {"job", command, std::string(FindString(*meta, "name"))};
       words.insert(words.end(), place.begin(), place.end());
-      return Basaltctl(gateway, words);
+      return Basaltctl(ctl_flags, words);
     };
     // Submitting followed the last one only.
     if (jobs->size() > 1) exit_code = std::max(exit_code, about("watch"));

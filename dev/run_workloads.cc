@@ -202,7 +202,7 @@ absl::Status CreateAndAwait(Kube& kube, const std::vector<json::value>& objects)
 
 }  // namespace
 
-int RunWorkloads(const std::string& gateway, const http::CurlOptions& options,
+int RunWorkloads(const std::vector<std::string>& ctl_flags, const http::CurlOptions& options,
                  const std::vector<json::value>& objects) {
   Kube kube(options);
   if (const absl::Status done = CreateAndAwait(kube, objects); !done.ok()) return cli::Report(done);
@@ -214,14 +214,14 @@ int RunWorkloads(const std::string& gateway, const http::CurlOptions& options,
     if (!groups.ok()) return cli::Report(groups.status());
     for (const std::string& group : groups->of_volcano) AwaitPhase(kube, ns, group);
     if (!groups->of_volcano.empty()) {
-      exit_code = std::max(exit_code, Basaltctl(gateway, {"podgroup", "list", "-n", ns}));
+      exit_code = std::max(exit_code, Basaltctl(ctl_flags, {"podgroup", "list", "-n", ns}));
     }
     for (const auto& [group, pod] : groups->of_kai) {
-      exit_code = std::max(exit_code, Basaltctl(gateway, {"podgroup", "explain", pod, "-n", ns}));
+      exit_code = std::max(exit_code, Basaltctl(ctl_flags, {"podgroup", "explain", pod, "-n", ns}));
     }
     for (const std::string& group : groups->of_volcano) {
       for (const char* command : {"get", "history"}) {
-        exit_code = std::max(exit_code, Basaltctl(gateway, {"podgroup", command, group, "-n", ns}));
+        exit_code = std::max(exit_code, Basaltctl(ctl_flags, {"podgroup", command, group, "-n", ns}));
       }
     }
   }

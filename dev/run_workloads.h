@@ -12,6 +12,7 @@ namespace basalt::dev {
 // Creates the objects, waits until each has all the pods that it wants (a Job: until it is complete), and shows the pod
 // groups of the pods. Exit code: 0 when that was so within 50 seconds, else basaltctl's. Blocks; any thread but a
 // loop's.
-int RunWorkloads(const std::string& gateway, const http::CurlOptions& kube, const std::vector<json::value>& objects);
+int RunWorkloads(const std::vector<std::string>& ctl_flags, const http::CurlOptions& kube,
+                 const std::vector<json::value>& objects);
 
 }  // namespace basalt::dev

@@ -111,7 +111,7 @@ TEST_P(DevTest, AJobThatFailsIsToldByTheExitCode) {
 
 TEST_P(DevTest, StaysUpUntilItIsToldToEnd) {
   Child child(Dev({"--keep", fmt::format("--run={}", kFirstJob)}), out_, err_);
-  ASSERT_TRUE(Says("basaltctl --gateway ")) << ReadFile(out_) << ReadFile(err_);
+  ASSERT_TRUE(Says("basaltctl --gateway=")) << ReadFile(out_) << ReadFile(err_);
   const std::string text = ReadFile(out_);
   const std::string kubeconfig = OnReal() ? RealCluster()->kubeconfig() : dir_ / "dev/kubeconfig";
   EXPECT_THAT(text, ::testing::HasSubstr("export KUBECONFIG=" + kubeconfig));
@@ -126,9 +126,29 @@ TEST_P(DevTest, StaysUpUntilItIsToldToEnd) {
   EXPECT_EQ(child.Wait(absl::Seconds(20)), 0);
 }
 
+TEST_P(DevTest, WithTlsOnEveryPortItSaysHowToReachThem) {
+  Child child(Dev({"--tls", "--keep", fmt::format("--run={}", kFirstJob)}), out_, err_);
+  ASSERT_TRUE(Says("basaltctl --gateway=")) << ReadFile(out_) << ReadFile(err_);
+  const std::string text = ReadFile(out_);
+  EXPECT_THAT(text, ::testing::HasSubstr("Running → Completed")) << ReadFile(err_);
+  const size_t at = text.find("  export BASALT_GATEWAY=");
+  ASSERT_NE(at, std::string::npos);
+  std::vector<std::string> command = {"/bin/sh", "-c"};
+  command.push_back(text.substr(at, text.find("\n  /", at) - at) + "\n" + BinDir() + "/basaltctl topology");
+  Child topology(command, dir_ / "topology", dir_ / "ignored");
+  EXPECT_EQ(topology.Wait(absl::Seconds(20)), 0) << ReadFile(dir_ / "ignored");
+  EXPECT_THAT(ReadFile(dir_ / "topology"), ::testing::HasSubstr("queuesvc-0"));
+  Child stranger(
+      {BinDir() + "/basaltctl",
+       text.substr(text.find("--gateway="), text.find(' ', text.find("--gateway=")) - text.find("--gateway=")),
+       "topology"},
+      dir_ / "topology", dir_ / "refused");
+  EXPECT_NE(stranger.Wait(absl::Seconds(20)), 0) << "without a certificate";
+}
+
 TEST_P(DevTest, SeveralReplicasAndGatewaysShareTheWorkAndAnyGatewayTellsWhoHasWhat) {
   Child child(Dev({"--replicas=2", "--gateways=2", "--keep", fmt::format("--run={}", kFirstJob)}), out_, err_);
-  ASSERT_TRUE(Says("basaltctl --gateway ")) << ReadFile(out_) << ReadFile(err_);
+  ASSERT_TRUE(Says("basaltctl --gateway=")) << ReadFile(out_) << ReadFile(err_);
   EXPECT_THAT(ReadFile(out_), ::testing::HasSubstr("Running → Completed")) << ReadFile(err_);
   const std::string mark = "export BASALT_GATEWAY=";
   const std::string text = ReadFile(out_);

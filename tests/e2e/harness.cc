@@ -155,8 +155,11 @@ World::World(const WorldOptions& world_options) {
   options.dir = dir_ / "suite";
   options.gateway_flags = world_options.gateway_flags;
   options.jobsvc_flags = world_options.jobsvc_flags;
+  options.suite_flags = world_options.suite_flags;
+  options.suite_bin_dir = world_options.suite_bin_dir;
   options.replicas = world_options.replicas;
   options.gateways = world_options.gateways;
+  options.tls = world_options.tls;
   http::CurlOptions client;
   if (world_options.kai) options.gateway_flags.emplace_back(kKai);
   if (OnReal()) {
@@ -216,7 +219,8 @@ Ran World::Run(const std::vector<std::string>& command, absl::Duration limit) {
 }
 
 Ran World::Ctl(const std::vector<std::string>& words, absl::Duration limit) {
-  std::vector<std::string> command = {BinDir() + "/basaltctl", "--gateway", suite_->gateway()};
+  std::vector<std::string> command = {BinDir() + "/basaltctl"};
+  for (std::string& flag : suite_->ctl_flags()) command.push_back(std::move(flag));
   command.insert(command.end(), words.begin(), words.end());
   return Run(command, limit);
 }

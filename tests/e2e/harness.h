@@ -65,8 +65,11 @@ struct WorldOptions {
   std::string gateway_kubeconfig;  // Who the gateway is on a real cluster; empty: its role, by certificate.
   std::vector<std::string> gateway_flags;
   std::vector<std::string> jobsvc_flags;
-  int replicas = 1;  // Of each service.
+  std::vector<std::string> suite_flags;  // Of gateways and services.
+  std::string suite_bin_dir;             // Of gateways and services; empty: BinDir().
+  int replicas = 1;                      // Of each service.
   int gateways = 1;
+  bool tls = true;   // As ProcessSuiteOptions.
   bool kai = false;  // Pods of KAI's scheduler are grouped, too, and placed.
 };
 

@@ -25,6 +25,7 @@ class StoreTest : public ::testing::Test {
     std::vector<std::string> command = {BinDir() + "/jobsvc", "--gateway=" + world_.suite().gateway(),
                                         "--data_dir=" + data_dir, "--replica=jobsvc-0", "--port_file=" + port_file};
     if (rebuild) command.emplace_back("--rebuild");
+    for (std::string& flag : world_.suite().tls_flags("jobsvc", "jobsvc-0")) command.push_back(std::move(flag));
     return command;
   }
 

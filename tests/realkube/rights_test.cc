@@ -263,7 +263,8 @@ class LeastRightsTest : public ::testing::Test {
     Ctl({"job", "submit", "-f", dir_ / "job.yaml"});
   }
   void Ctl(const std::vector<std::string>& words) {
-    std::vector<std::string> command = {e2e::BinDir() + "/basaltctl", "--gateway", suite_->gateway()};
+    std::vector<std::string> command = {e2e::BinDir() + "/basaltctl"};
+    for (std::string& flag : suite_->ctl_flags()) command.push_back(std::move(flag));
     command.insert(command.end(), words.begin(), words.end());
     e2e::Child child(command, dir_ / "out", dir_ / "err");
     EXPECT_EQ(child.Wait(kLimit).value_or(-1), 0) << e2e::ReadFile(dir_ / "err");

@@ -92,6 +92,7 @@ absl::Status Bed::StartAll() {
   dev::ProcessSuiteOptions suite;
   suite.bin_dir = options_.bin_dir;
   suite.dir = dir_ / "suite";
+  suite.tls = options_.tls;
   http::CurlOptions admin;
   if (options_.real) {
     BASALT_ASSIGN_OR_RETURN(cluster_,

@@ -40,6 +40,7 @@ struct BedOptions {
   std::string bin_dir;
   bool real = false;
   int nodes = 50;
+  bool tls = false;         // As ProcessSuiteOptions.
   bool kai = false;         // Pods of KAI's scheduler are grouped.
   bool places_pods = true;  // There is a scheduler, Volcano's.
   // How long nothing changes before it is believed that nothing will: counts of a status are written at most every five

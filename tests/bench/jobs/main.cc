@@ -17,6 +17,7 @@
 #include "tests/bench/parts.h"
 
 ABSL_FLAG(bool, real, false, "on a real API server instead of kubesim");
+ABSL_FLAG(bool, tls, false, "with mutual TLS on every gRPC port");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 ABSL_FLAG(bool, quick, false, "a tenth of the work, less patience: rough figures");
 ABSL_FLAG(std::vector<std::string>, only, {}, "writes, restart, abort, cost, memory, ending, edits; empty: all");
@@ -28,6 +29,7 @@ JobBenchOptions Options() {
   JobBenchOptions options;
   options.bed.bin_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   options.bed.real = absl::GetFlag(FLAGS_real);
+  options.bed.tls = absl::GetFlag(FLAGS_tls);
   if (options.bed.real) {
     // It runs some hundred pods a second.
     options.cost_pods = 3000;

@@ -1,0 +1,42 @@
+#include "dev/certificates.h"
+
+#include <fmt/format.h>
+
+#include "absl/time/clock.h"
+#include "cli/certs/folder.h"
+#include "common/base/status_macros.h"
+
+namespace basalt::dev {
+
+absl::StatusOr<std::unique_ptr<Certificates>> Certificates::Make(const std::string& dir, const std::string& cluster,
+                                                                 int replicas, int gateways) {
+  std::unique_ptr<Certificates> made(new Certificates(dir, cluster));
+  const cli::SuiteShape shape{
+      .trust_domain = made->operator_.trust_domain, .cluster = cluster, .replicas = replicas, .gateways = gateways};
+  BASALT_RETURN_IF_ERROR(cli::InitSuite(dir, shape, absl::Now(), {}).status());
+  return made;
+}
+
+Certificates::Certificates(const std::string& dir, const std::string& cluster) : dir_(dir) {
+  operator_.cert_file = FileOf("operator", "operator", "tls.crt");
+  operator_.key_file = FileOf("operator", "operator", "tls.key");
+  operator_.ca_file = FileOf("operator", "operator", "ca.crt");
+  operator_.cluster = cluster;
+}
+
+std::string Certificates::FileOf(std::string_view program, std::string_view replica, std::string_view file) const {
+  return fmt::format("{}/{}/{}/{}", dir_, program, replica, file);
+}
+
+std::vector<std::string> Certificates::FlagsFor(std::string_view program, std::string_view replica) const {
+  return {"--tls_cert_file=" + FileOf(program, replica, "tls.crt"),
+          "--tls_key_file=" + FileOf(program, replica, "tls.key"),
+          "--tls_ca_file=" + FileOf(program, replica, "ca.crt")};
+}
+
+std::vector<std::string> Certificates::CtlFlags() const {
+  return {"--tls-cert-file=" + operator_.cert_file, "--tls-key-file=" + operator_.key_file,
+          "--tls-ca-file=" + operator_.ca_file, "--cluster=" + operator_.cluster};
+}
+
+}  // namespace basalt::dev

@@ -1,0 +1,36 @@
+#pragma once
+
+// Certificates of a suite on this machine. Used by one thread.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/connect/channel.h"
+
+namespace basalt::dev {
+
+class Certificates {
+ public:
+  // In DIR, as basaltctl certs has them (cli/certs/folder.h): those that are there already stay. Clients of this
+  // process (cli/connect) are an operator of the suite for as long as this object lives; the files outlive the object.
+  static absl::StatusOr<std::unique_ptr<Certificates>> Make(const std::string& dir, const std::string& cluster,
+                                                            int replicas, int gateways);
+
+  // "tls.crt", "tls.key" or "ca.crt" of a process.
+  std::string FileOf(std::string_view program, std::string_view replica, std::string_view file) const;
+  // What such a process is started with.
+  std::vector<std::string> FlagsFor(std::string_view program, std::string_view replica) const;
+  // What basaltctl is started with in order to be an operator.
+  std::vector<std::string> CtlFlags() const;
+
+ private:
+  Certificates(const std::string& dir, const std::string& cluster);
+
+  const std::string dir_;
+  cli::TlsOptions operator_;
+  const cli::UseOfTls use_{operator_};
+};
+
+}  // namespace basalt::dev
