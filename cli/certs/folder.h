@@ -25,7 +25,7 @@ struct Lifetimes {
   absl::Duration authority = absl::Hours(24 * 3650);
 };
 
-// What a suite consists of.
+// How many processes a suite has, and the names in their identities.
 struct SuiteShape {
   std::string trust_domain;
   std::string cluster;

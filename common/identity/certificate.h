@@ -1,7 +1,7 @@
 #pragma once
 
-// What a process checks of a certificate by itself before gRPC gets it, so that a wrong file is named when the process
-// starts and not at the first handshake. Pure but for ReadSmallFile.
+// A process checks its certificate by these functions before gRPC gets it, so that a wrong file is named when the
+// process starts and not at the first handshake. Pure but for ReadSmallFile.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +22,7 @@ struct CertificateFacts {
   absl::Time not_after;
 };
 
-// Of the first certificate in the text. INVALID_ARGUMENT: there is none, or it cannot be read.
+// The facts of the first certificate in the text. INVALID_ARGUMENT: there is none, or it cannot be read.
 absl::StatusOr<CertificateFacts> ReadCertificate(std::string_view pem);
 
 // INVALID_ARGUMENT: the key cannot be read, or is not that of the first certificate.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Who a process or a tool is, as its certificate states it: a URI among the alternative names of the certificate's
-// subject (SPIFFE). Pure.
+// The identity of a process or a tool, as its certificate states it: a URI among the alternative names of the
+// certificate's subject (SPIFFE). Pure.
 //
 //   spiffe://<trust domain>/cluster/<cluster>/role/<role>/<replica>
 //
@@ -37,7 +37,7 @@ std::string UriOf(const Identity& identity);
 // INVALID_ARGUMENT names the part of the URI and the rule.
 absl::StatusOr<Identity> ParseUri(std::string_view uri);
 
-// What identities a process accepts. Confined to one thread, or constant.
+// Says which identities a process accepts. Confined to one thread, or constant.
 class IdentityRules {
  public:
   struct Mapping {

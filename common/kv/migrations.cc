@@ -9,7 +9,7 @@
 namespace basalt::kv {
 namespace {
 
-// Of one batch.
+// One batch has at most so many.
 constexpr size_t kMostOperations = 20'000;
 
 // Records of all slots whose second part of the key is `from` get the same key with `to`.

@@ -18,7 +18,7 @@
 
 namespace basalt::rpc {
 
-// What readiness says of a certificate that counts from `from` to `end`: in the last week of the certificate the
+// The readiness of a process whose certificate counts from `from` to `end`: in the last week of the certificate the
 // process is ready, and readiness names the end; before `from` and from `end` on the process is not ready. `files`:
 // whether the files on the disk can be used; while they cannot be, `from` and `end` are those of the certificate
 // before. Pure.

@@ -27,7 +27,7 @@ struct TlsFiles {
   absl::Duration refresh = absl::Seconds(10);
 };
 
-// Of the certificate, if the files can be used together. INVALID_ARGUMENT names the file and the rule.
+// The facts of the certificate, if the files can be used together. INVALID_ARGUMENT names the file and the rule.
 absl::StatusOr<identity::CertificateFacts> CheckFiles(const TlsFiles& files);
 
 class Credentials {
