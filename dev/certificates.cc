@@ -34,9 +34,13 @@ std::vector<std::string> Certificates::FlagsFor(std::string_view program, std::s
           "--tls_ca_file=" + FileOf(program, replica, "ca.crt")};
 }
 
-std::vector<std::string> Certificates::CtlFlags() const {
-  return {"--tls-cert-file=" + operator_.cert_file, "--tls-key-file=" + operator_.key_file,
-          "--tls-ca-file=" + operator_.ca_file, "--cluster=" + operator_.cluster};
+std::vector<std::string> Certificates::CtlFlags(const Certificates* certificates, const std::string& gateways) {
+  std::vector<std::string> flags = {"--gateway=" + gateways};
+  if (certificates == nullptr) return flags;
+  const cli::TlsOptions& tls = certificates->operator_;
+  flags.insert(flags.end(), {"--tls-cert-file=" + tls.cert_file, "--tls-key-file=" + tls.key_file,
+                             "--tls-ca-file=" + tls.ca_file, "--cluster=" + tls.cluster});
+  return flags;
 }
 
 }  // namespace basalt::dev

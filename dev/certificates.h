@@ -20,10 +20,10 @@ class Certificates {
 
   // "tls.crt", "tls.key" or "ca.crt" of a process.
   std::string FileOf(std::string_view program, std::string_view replica, std::string_view file) const;
-  // What such a process is started with.
+  // The flags of such a process.
   std::vector<std::string> FlagsFor(std::string_view program, std::string_view replica) const;
-  // What basaltctl is started with in order to be an operator.
-  std::vector<std::string> CtlFlags() const;
+  // The flags of basaltctl for an operator of the suite at those gateways. `certificates`: null: without TLS.
+  static std::vector<std::string> CtlFlags(const Certificates* certificates, const std::string& gateways);
 
  private:
   Certificates(const std::string& dir, const std::string& cluster);

@@ -145,10 +145,7 @@ std::string InProcessSuite::gateway() const {
   return absl::StrJoin(addresses, ",");
 }
 std::vector<std::string> InProcessSuite::ctl_flags() const {
-  std::vector<std::string> flags = {"--gateway=" + gateway()};
-  if (certificates_ == nullptr) return flags;
-  for (std::string& flag : certificates_->CtlFlags()) flags.push_back(std::move(flag));
-  return flags;
+  return Certificates::CtlFlags(certificates_.get(), gateway());
 }
 std::string InProcessSuite::kubeconfig() const { return options_.dir + "/kubeconfig"; }
 

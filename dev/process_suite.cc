@@ -193,10 +193,7 @@ std::string ProcessSuite::gateway() const {
   return absl::StrJoin(addresses, ",");
 }
 std::vector<std::string> ProcessSuite::ctl_flags() const {
-  std::vector<std::string> flags = {"--gateway=" + gateway()};
-  if (certificates_ == nullptr) return flags;
-  for (std::string& flag : certificates_->CtlFlags()) flags.push_back(std::move(flag));
-  return flags;
+  return Certificates::CtlFlags(certificates_.get(), gateway());
 }
 std::string ProcessSuite::certificates_dir() const { return options_.tls ? options_.dir + "/certificates" : ""; }
 std::vector<std::string> ProcessSuite::tls_flags(std::string_view program, std::string_view name) const {

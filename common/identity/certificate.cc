@@ -17,7 +17,7 @@ namespace {
 using openssl::Bio;
 using openssl::Cert;
 using openssl::Key;
-using Names = std::unique_ptr<GENERAL_NAMES, openssl::Freed<GENERAL_NAMES_free>>;
+using Names = std::unique_ptr<GENERAL_NAMES, Freed<GENERAL_NAMES_free>>;
 
 absl::StatusOr<Cert> FirstCertificate(std::string_view pem) {
   Cert cert = openssl::FirstCertificate(pem);

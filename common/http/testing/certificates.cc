@@ -9,16 +9,11 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/freed.h"
+
 namespace basalt::http::testing {
 namespace {
 
-template <auto Free>
-struct Freed {
-  template <typename T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 using Cert = std::unique_ptr<X509, Freed<X509_free>>;
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;

@@ -40,10 +40,15 @@ absl::Status CallGuard::Refuse(const absl::Status& status, const identity::Ident
 }
 
 absl::StatusOr<identity::Identity> CallGuard::ClientOf(const grpc::AuthContext& context) const {
+  return IdentityOf(context, UrisOf(context));
+}
+
+absl::StatusOr<identity::Identity> CallGuard::IdentityOf(const grpc::AuthContext& context,
+                                                         const std::vector<std::string>& uris) const {
   if (!context.IsPeerAuthenticated()) {
     return MakeStatus(absl::StatusCode::kUnauthenticated, "the client has no certificate");
   }
-  return rules_.IdentityOf(UrisOf(context));
+  return rules_.IdentityOf(uris);
 }
 
 void CallGuard::SetDenied(identity::DeniedUris uris) {
@@ -52,9 +57,10 @@ void CallGuard::SetDenied(identity::DeniedUris uris) {
 }
 
 absl::Status CallGuard::CheckCall(const grpc::AuthContext& context, std::string_view path) const {
-  const absl::StatusOr<identity::Identity> client = ClientOf(context);
+  const std::vector<std::string> uris = UrisOf(context);
+  const absl::StatusOr<identity::Identity> client = IdentityOf(context, uris);
   if (!client.ok()) return Refuse(client.status(), nullptr, path, "identity");
-  if (denied_->Has(UrisOf(context))) {
+  if (denied_->Has(uris)) {
     return Refuse(MakeStatus(absl::StatusCode::kUnauthenticated, "the identity is denied (--denied_identities_file)"),
                   &*client, path, "denied");
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Who calls a server with TLS, and whether the caller may. gRPC asks the guard for every call before any handler sees
-// the call (Credentials::ForServer); services whose requests state a member ask it again for that member (MemberCheck).
-// Any thread. Heavy (gRPC): only in .cc files.
+// Says who calls a server with TLS, and whether the caller may. gRPC asks the guard for every call before any handler
+// sees the call (Credentials::ForServer); services whose requests state a member ask it again for that member
+// (MemberCheck). Any thread. Heavy (gRPC): only in .cc files.
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
@@ -60,6 +60,8 @@ class CallGuard {
   OpenStreams& streams() const { return *streams_; }
 
  private:
+  absl::StatusOr<identity::Identity> IdentityOf(const grpc::AuthContext& context,
+                                                const std::vector<std::string>& uris) const;
   absl::Status Refuse(const absl::Status& status, const identity::Identity* client, std::string_view path,
                       std::string_view reason) const;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "common/base/freed.h"
 #include "common/base/status.h"
 #include "services/jobsvc/core/plugins/ssh/key_source.h"
 
@@ -18,16 +19,9 @@ namespace {
 
 constexpr unsigned kKeyBits = 2048;
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Number = std::unique_ptr<BIGNUM, Deleter<BN_free>>;
-using Encoder = std::unique_ptr<OSSL_ENCODER_CTX, Deleter<OSSL_ENCODER_CTX_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using Number = std::unique_ptr<BIGNUM, Freed<BN_free>>;
+using Encoder = std::unique_ptr<OSSL_ENCODER_CTX, Freed<OSSL_ENCODER_CTX_free>>;
 
 absl::Status Failed(std::string_view step) {
   return MakeStatus(absl::StatusCode::kInternal, std::string("OpenSSL could not ").append(step));
