@@ -20,9 +20,9 @@ enum class DoubledKeys {
 // text, comments, a lone "---") are left out. Plain scalars resolve by YAML 1.1 as kubectl resolves them: y/yes/on/true
 // are true, 0x1f and 017 are numbers, "2026-01-01" stays text; quoted scalars are text. Keys become text. Anchors,
 // aliases and "<<" are resolved, !!binary is decoded. INVALID_ARGUMENT names the document (from 1), line and column:
-// syntax errors, a control character, a key that stands twice in one map, nesting below 100 levels, more than a million
-// values or, of what anchors and aliases copy, 3 MiB of text, .inf and .nan. RESOURCE_EXHAUSTED: longer than
-// `max_bytes`.
+// syntax errors, a control character, a byte that is no UTF-8, a key that stands twice in one map, nesting below 100
+// levels, more than a million values or, of what anchors and aliases copy, 3 MiB of text, .inf and .nan.
+// RESOURCE_EXHAUSTED: longer than `max_bytes`.
 absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view text,
                                                             DoubledKeys doubled = DoubledKeys::kRefuse,
                                                             size_t max_bytes = 16 << 20);

@@ -69,7 +69,10 @@ class Builder : public YAML::EventHandler {
   explicit Builder(DoubledKeys doubled) : doubled_(doubled) {}
   json::value Take() { return std::move(root_); }
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // The parser stops before what no value begins with, and would begin the next document there.
+    if (mark.pos == start_) throw YAML::ParserException(mark, "no document begins here");
+    start_ = mark.pos;
     root_ = nullptr;
     anchors_.clear();
     frames_.clear();
@@ -233,6 +236,7 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::vector<Frame> frames_;
   const DoubledKeys doubled_;
+  int start_ = -1;  // Of the document.
   size_t values_ = 0;
   size_t copied_bytes_ = 0;
 };
@@ -255,14 +259,22 @@ std::vector<json::value> JsonValues(std::string_view text) {
   }
 }
 
-// Empty: there is none.
-std::string ControlCharacter(std::string_view text) {
-  const auto found = std::find_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\r' && c != '\n') || c == '\x7f';
-  });
-  if (found == text.end()) return {};
-  return fmt::format("line {}: the control character 0x{:02x} is not allowed",
-                     std::count(text.begin(), found, '\n') + 1, static_cast<unsigned char>(*found));
+// The first character that is not allowed; empty: there is none.
+std::string WrongCharacter(std::string_view text) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const Character character = FirstCharacter(rest);
+    const bool is_control =
+        (character.code < ' ' && character.code != '\t' && character.code != '\r' && character.code != '\n') ||
+        character.code == 0x7f;
+    if (is_control || !character.is_valid) {
+      const auto line = std::count(text.begin(), text.end() - rest.size(), '\n') + 1;
+      return character.is_valid
+                 ? fmt::format("line {}: the control character 0x{:02x} is not allowed", line, character.code)
+                 : fmt::format("line {}: the byte 0x{:02x} is no UTF-8", line, character.code);
+    }
+    rest.remove_prefix(character.bytes);
+  }
+  return {};
 }
 
 absl::Status Error(size_t document, const YAML::Mark& mark, std::string_view what) {
@@ -280,7 +292,7 @@ absl::StatusOr<std::vector<json::value>> ParseYamlDocuments(std::string_view tex
   // JSON is YAML, and its own parser is many times faster.
   std::vector<json::value> documents = JsonValues(text);
   if (!documents.empty()) return documents;
-  if (const std::string problem = ControlCharacter(text); !problem.empty()) return Invalid(problem);
+  if (const std::string problem = WrongCharacter(text); !problem.empty()) return Invalid(problem);
   size_t document = 0;
   try {
     ViewBuffer buffer(text);

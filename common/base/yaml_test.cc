@@ -128,6 +128,20 @@ TEST(YamlTest, AControlCharacterIsNamed) {
   EXPECT_EQ(Refused("a: \x7f"), "line 1: the control character 0x7f is not allowed");
 }
 
+// A JSON value has no form for these bytes, and no message of gRPC takes them.
+TEST(YamlTest, ATextThatIsNoUtf8IsRefused) {
+  EXPECT_EQ(Refused("a: 1\nb: \xf6\n"), "line 2: the byte 0xf6 is no UTF-8");
+  EXPECT_EQ(Refused("\xc3"), "line 1: the byte 0xc3 is no UTF-8");
+  EXPECT_EQ(One("a: \xc3\xb6"), (json::value{{"a", "\xc3\xb6"}}));
+}
+
+// The parser would begin one document after the other there, for ever.
+TEST(YamlTest, WhatBeginsNoDocumentEndsTheReading) {
+  for (const std::string_view text : {",", "a: 1\n---\n,", ", a", "? a\n,"}) {
+    EXPECT_NE(Refused(text).find("line"), std::string::npos) << text;
+  }
+}
+
 // Control characters of both sets, marks of direction and bytes that are no UTF-8: a terminal obeys some of these.
 TEST(YamlTest, WhatATerminalObeysIsEscaped) {
   EXPECT_EQ(ToYaml(json::object{{"a", "\x1b[2J\xc2\x9b\xe2\x80\xae\xc3\xa9\n"}}),
