@@ -20,6 +20,31 @@ absl::Status NoSession() {
   return MakeStatus(absl::StatusCode::kUnavailable, "no gateway has begun a session with this replica");
 }
 
+// Whether each slot that the item names is one.
+bool NamesSlots(const gateway::v1::Item& item) {
+  const auto is_slot = [](uint32_t slot) { return slot < kSlotCount; };
+  switch (item.item_case()) {
+    case gateway::v1::Item::kBegin:
+      return is_slot(item.begin().slot());
+    case gateway::v1::Item::kEnd:
+      return is_slot(item.end().slot());
+    case gateway::v1::Item::kGrant:
+      return is_slot(item.grant().slot());
+    case gateway::v1::Item::kState:
+      return is_slot(item.state().slot()) || item.state().slot() == kBroadcastSlot;
+    case gateway::v1::Item::kTombstone:
+      return is_slot(item.tombstone().slot()) || item.tombstone().slot() == kBroadcastSlot;
+    case gateway::v1::Item::kOrphanedRecords: {
+      const auto& inventory = item.orphaned_records().inventory();
+      return std::all_of(inventory.begin(), inventory.end(), [&](const gateway::v1::RecordInventory& records) {
+        return std::all_of(records.slots().begin(), records.slots().end(), is_slot);
+      });
+    }
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 Replica::Core::Core(RuntimeOptions options, Loop& loop, Random& random, kv::KvStore& store, rpc::GatewayPeer& gateway,
@@ -121,6 +146,10 @@ void Replica::Core::OnBatch(gateway::v1::AttachBatch batch) {
   if (batch.sequence() != received_ + 1) {
     return Reattach(MakeStatus(absl::StatusCode::kInternal,
                                fmt::format("batch {} came after batch {}", batch.sequence(), received_)));
+  }
+  if (!std::all_of(batch.items().begin(), batch.items().end(), NamesSlots)) {
+    return Reattach(MakeStatus(absl::StatusCode::kInternal,
+                               fmt::format("a batch is about what is no slot; slots are 0 to {}", kSlotCount - 1)));
   }
   received_ = batch.sequence();
   if (received_ == 1) {

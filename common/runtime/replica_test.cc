@@ -57,6 +57,27 @@ TEST_F(ReplicaTest, ABatchOutOfTurnEndsTheStream) {
   EXPECT_EQ(gateway_.attaches, 2);
 }
 
+// Two bytes of such a number are those of another slot.
+TEST_F(ReplicaTest, ABatchAboutWhatIsNoSlotEndsTheStream) {
+  std::vector<gateway::v1::Item> items(6);
+  items[0].mutable_begin()->set_slot(kSlotCount);
+  items[1].mutable_end()->set_slot(kSlotCount);
+  items[2].mutable_grant()->set_slot(kSlotCount);
+  items[3].mutable_state()->set_slot(kSlotCount);
+  items[4].mutable_tombstone()->set_slot(kSlotCount);
+  items[5].mutable_orphaned_records()->add_inventory()->add_slots(kSlotCount);
+  for (const gateway::v1::Item& item : items) {
+    SCOPED_TRACE(item.ShortDebugString());
+    SendReadySlot();
+    gateway_.Send({item, State("b", 20)});
+    EXPECT_EQ(Take(), Trace{});
+    EXPECT_FALSE(gateway_.attached());
+    time_.Advance(absl::Seconds(2));
+    EXPECT_TRUE(gateway_.attached());
+  }
+  EXPECT_FALSE(failure_.has_value());
+}
+
 // ---- snapshots and rounds ----
 
 TEST_F(ReplicaTest, NoPassRunsForASlotBeforeItsSnapshotHasEnded) {
