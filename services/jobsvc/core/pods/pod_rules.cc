@@ -102,7 +102,7 @@ void CountPod(PodIndex place, const PodEntry& entry, const PodRules& rules, int3
       break;
   }
   if (current && !entry.terminal() && (cls == Class::kPending || cls == Class::kRunning)) {
-    task.restarts += sign * entry.restarts;
+    task.restarts += int64_t{sign} * entry.restarts;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "common/base/random.h"
@@ -39,6 +40,23 @@ TEST(PodSetTest, AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
   rules.kill_all = true;
   pods.SetRules(rules);
   EXPECT_TRUE(pods.to_delete().empty());
+}
+
+TEST(PodSetTest, RestartsOfManyPodsAreSummedWhateverEachPodTells) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  PodSet pods = Two();
+  for (const char* const name : {"j-a-0", "j-a-1"}) {
+    auto pod = MakePod(name, name, kube::v1::POD_PHASE_RUNNING);
+    pod.set_restarts(kMost);
+    pods.Apply(pod);
+  }
+  EXPECT_EQ(pods.task_counts()[0].restarts, 2 * int64_t{kMost});
+  auto pod = MakePod("j-a-0", "j-a-0", kube::v1::POD_PHASE_RUNNING);
+  pod.set_restarts(std::numeric_limits<int32_t>::min());
+  pods.Apply(pod);
+  EXPECT_EQ(pods.task_counts()[0].restarts, -1);
+  pods.Remove("j-a-0", "j-a-0");
+  EXPECT_EQ(pods.task_counts()[0].restarts, kMost);
 }
 
 TEST(PodSetTest, AForeignPodThatNobodyOwnsIsToldApart) {

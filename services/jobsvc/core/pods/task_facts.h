@@ -32,7 +32,7 @@ struct TaskCounts {
   int32_t failed = 0;
   int32_t unknown = 0;
   int32_t ready = 0;              // Succeeded, or Running with every container ready (9.7).
-  int32_t restarts = 0;           // Summed over Pending and Running pods of the current version (TaskFailed).
+  int64_t restarts = 0;           // Summed over Pending and Running pods of the current version (TaskFailed).
   int32_t succeeded_current = 0;  // Succeeded pods of the current version, deleted ones included (TaskCompleted).
   friend bool operator==(const TaskCounts&, const TaskCounts&) = default;
 };
