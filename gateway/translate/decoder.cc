@@ -142,9 +142,14 @@ struct Decoder::Impl {
     parser = simdjson::ondemand::parser();
   }
 
-  void Project(Value& value, Decoded& out) {
+  // Of the object before, whose text is gone.
+  void ForgetEnvelope() {
     envelope.api_version = envelope.kind = {};
     envelope.meta.Clear();
+  }
+
+  void Project(Value& value, Decoded& out) {
+    ForgetEnvelope();
     switch (kind) {
       case ObjectKind::kJob:
         return kube::decode::ReadJob(reader, value, envelope, *out.object.mutable_job());
@@ -249,7 +254,7 @@ absl::Status Decoder::DecodeWatchLine(std::string_view text, WatchEvent& event) 
       break;
     case WatchType::kBookmark: {
       kube::v1::GenericObject ignored;
-      impl.envelope.meta.Clear();
+      impl.ForgetEnvelope();
       ReadGeneric(impl.reader, object, impl.envelope, ignored);
       event.resource_version = impl.envelope.meta.resource_version;
       event.initial_events_end = Lookup(impl.envelope.meta.annotations, "k8s.io/initial-events-end") == "true";

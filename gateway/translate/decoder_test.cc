@@ -47,6 +47,20 @@ TEST(WatchLineTest, ABookmarkCarriesItsVersionAndTheEndOfTheInitialEvents) {
   EXPECT_FALSE(event->initial_events_end);
 }
 
+// Its line is longer, so that the memory of the line before is gone: the sanitizer sees a look at that.
+TEST(WatchLineTest, ABookmarkIsReadWithoutTheLineBefore) {
+  Decoder decoder(ObjectKind::kPod);
+  ASSERT_TRUE(decoder
+                  .DecodeWatchLine(R"({"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod",)"
+                                   R"("metadata":{"name":"p","uid":"u","resourceVersion":"1"}}})")
+                  .ok());
+  const auto event =
+      decoder.DecodeWatchLine(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"2"},"x":")" +
+                              std::string(100'000, 'x') + R"("}})");
+  ASSERT_TRUE(event.ok()) << event.status();
+  EXPECT_EQ(event->resource_version, 2);
+}
+
 TEST(WatchLineTest, AnErrorCarriesTheStatus) {
   Decoder decoder(ObjectKind::kJob);
   const absl::StatusOr<WatchEvent> event = decoder.DecodeWatchLine(
