@@ -54,7 +54,10 @@ v1::Member MemberOf(const storage::v1::AssignmentRecord::Member& saved) {
 v1::Assignment AssignmentOf(const storage::v1::AssignmentRecord& record) {
   v1::Assignment assignment;
   assignment.set_epoch(record.epoch());
-  for (const auto& saved : record.members()) *assignment.add_members() = MemberOf(saved);
+  for (const auto& saved : record.members()) {
+    // A newer release may have saved others, and whoever may edit the object anything.
+    if (IsService(saved.service())) *assignment.add_members() = MemberOf(saved);
+  }
   return assignment;
 }
 
@@ -65,6 +68,7 @@ void Ownership::Restore(const storage::v1::AssignmentRecord& saved, absl::Time n
   past_.Restore(saved);
   highest_seen_ = saved.epoch();
   for (const auto& member : saved.members()) {
+    if (!IsService(member.service())) continue;
     Replica& replica = replicas_[{member.service(), member.replica()}];
     replica.member = MemberOf(member);
     replica.name_secret_digest = member.name_secret_digest();

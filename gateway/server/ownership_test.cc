@@ -416,6 +416,25 @@ TEST_F(OwnershipTest, ANewLeaderGoesOnWhereTheLastOneStopped) {
   EXPECT_EQ(Share(after)["r-0"], static_cast<int>(kSlotCount));
 }
 
+// Of a newer release, or of somebody who has edited what was saved.
+TEST_F(OwnershipTest, MembersOfServicesThatThereAreNotAreNotRestored) {
+  Ownership before({.formation = absl::ZeroDuration()});
+  Attach(before, Replica("r-0"), 0, now);
+  Reconcile(before, now);
+  for (const int service : {0, -1, 4}) {
+    auto& member = *saved.add_members();
+    member.set_service(service);
+    member.set_replica("x-0");
+    saved.add_slots()->set_service(service);
+  }
+  Ownership after({.formation = absl::ZeroDuration()});
+  after.Restore(saved, now);
+  ASSERT_EQ(after.assignment().members_size(), 1);
+  EXPECT_EQ(after.assignment().members(0).replica(), "r-0");
+  after.Attach(Hello(Replica("r-0"), 1, 1), "digest", now);
+  EXPECT_FALSE(Reconcile(after, now + absl::Minutes(1)).assignment) << "nobody else is waited for";
+}
+
 TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
   Ownership before({.formation = absl::ZeroDuration()});
   Attach(before, Replica("r-0"), 0, now);
