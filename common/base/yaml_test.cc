@@ -175,6 +175,14 @@ z: ""
 )");
 }
 
+// A reader takes a key for one without its mark up to 1024 characters only.
+TEST(YamlTest, ALongKeyIsMarked) {
+  const std::string key(2000, 'k');
+  const json::value value = json::array{json::object{{key, json::object{{key, json::array{1}}, {"z", "a\nb"}}}}};
+  EXPECT_EQ(One(ToYaml(value)), value) << ToYaml(value);
+  EXPECT_EQ(ToYaml(json::object{{key, 1}}), "? " + key + "\n: 1\n");
+}
+
 TEST(YamlTest, EveryTextSurvivesWritingAndReading) {
   const std::string_view texts[] = {
       "",    " ",  "a\n", "a\n\n", "\na",    " a\nb", "a\n b", "true",  "~", "0x1",        "-",

@@ -9,6 +9,9 @@
 namespace basalt {
 namespace {
 
+// As kubectl does, a longer key is marked as one: readers take an unmarked key up to 1024 characters only.
+constexpr size_t kLongestPlainKey = 128;
+
 // Whether a terminal would obey some of it.
 bool HasControl(std::string_view text) {
   while (!text.empty()) {
@@ -149,7 +152,15 @@ void AppendValue(std::string& out, const json::value& value, size_t indent, bool
   for (const json::key_value_pair* member : members) {
     if (!indented) AppendIndent(out, indent);
     indented = false;
+    const size_t key = out.size();
     AppendLine(out, {member->key().data(), member->key().size()});
+    if (out.size() - key > kLongestPlainKey) {
+      out.insert(key, "? ") += '\n';
+      AppendIndent(out, indent);
+      out += ": ";
+      AppendValue(out, member->value(), indent + 2, true);
+      continue;
+    }
     out += ':';
     if (!IsBlock(member->value())) {
       out += ' ';
