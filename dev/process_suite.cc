@@ -204,11 +204,18 @@ std::string ProcessSuite::address(std::string_view name) const {
   return fmt::format("127.0.0.1:{}", process == nullptr ? 0 : process->port);
 }
 
-std::string ProcessSuite::metrics_address(std::string_view name) const {
+http::CurlOptions ProcessSuite::pages(std::string_view name) const {
+  http::CurlOptions options;
   const Process* const process = Find(name);
-  std::ifstream file(process == nullptr ? "" : MetricsPortFile(process->name));
+  if (process == nullptr) return options;
   int port = 0;
-  return file >> port ? fmt::format("127.0.0.1:{}", port) : "";
+  std::ifstream(MetricsPortFile(process->name)) >> port;
+  options.base_url = fmt::format("{}://127.0.0.1:{}", options_.tls ? "https" : "http", port);
+  if (certificates_ != nullptr) {
+    options.ca_file = certificates_->FileOf(process->program, process->name, "ca.crt");
+    options.tls_server_name = process->program;
+  }
+  return options;
 }
 
 std::vector<std::string> ProcessSuite::Command(const Process& process) const {

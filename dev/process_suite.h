@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/http/curl/curl_client.h"
 
 namespace basalt::dev {
 
@@ -79,12 +80,12 @@ class ProcessSuite {
   pid_t pid(std::string_view name) const;     // 0: it does not run.
   bool stopped(std::string_view name) const;  // By Stop().
 
-  std::string kube_server() const;                           // http://127.0.0.1:port, or the server of `kube`.
-  std::string gateway() const;                               // As --gateway takes it: 127.0.0.1:port, comma separated.
-  std::string address(std::string_view name) const;          // 127.0.0.1:port
-  std::string metrics_address(std::string_view name) const;  // Of ours; empty: it serves none.
-  std::vector<std::string> ctl_flags() const;                // Of basaltctl, for an operator of the suite.
-  std::string certificates_dir() const;                      // As basaltctl certs has it; empty: without TLS.
+  std::string kube_server() const;                       // http://127.0.0.1:port, or the server of `kube`.
+  std::string gateway() const;                           // As --gateway takes it: 127.0.0.1:port, comma separated.
+  std::string address(std::string_view name) const;      // 127.0.0.1:port
+  http::CurlOptions pages(std::string_view name) const;  // For a client of /metrics and /readyz of ours.
+  std::vector<std::string> ctl_flags() const;            // Of basaltctl, for an operator of the suite.
+  std::string certificates_dir() const;                  // As basaltctl certs has it; empty: without TLS.
   // Of another process of that program and name; none without TLS.
   std::vector<std::string> tls_flags(std::string_view program, std::string_view name) const;
   std::string kubeconfig() const;  // A file for kubectl.

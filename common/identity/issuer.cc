@@ -62,6 +62,14 @@ Cert Draft(EVP_PKEY& key, const std::string& name, const Validity& validity) {
   return add("O", "basalt") && add("CN", name) ? std::move(cert) : nullptr;
 }
 
+// A client of the pages of a process may compare a name of a host, and hosts are not known here: the name is the
+// role's.
+std::string NamesOf(const Identity& identity) {
+  const std::string uri = "URI:" + UriOf(identity);
+  const bool is_tool = identity.role == Role::kOperator || identity.role == Role::kReader;
+  return is_tool ? uri : fmt::format("{},DNS:{}", uri, NameOf(identity.role));
+}
+
 absl::StatusOr<KeyPair> ToPem(X509& cert, EVP_PKEY& key) {
   const Bio cert_text(BIO_new(BIO_s_mem()));
   const Bio key_text(BIO_new(BIO_s_mem()));
@@ -111,7 +119,7 @@ absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const Identity& identity
                     AddExtension(parties, NID_ext_key_usage, "serverAuth,clientAuth") &&
                     AddExtension(parties, NID_subject_key_identifier, "hash") &&
                     AddExtension(parties, NID_authority_key_identifier, "keyid:always") &&
-                    AddExtension(parties, NID_subject_alt_name, "URI:" + UriOf(identity)) &&
+                    AddExtension(parties, NID_subject_alt_name, NamesOf(identity)) &&
                     X509_sign(cert.get(), issuer_key.get(), EVP_sha256()) != 0;
   if (!made) return Refused();
   return ToPem(*cert, *key);

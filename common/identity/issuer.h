@@ -23,8 +23,9 @@ struct Validity {
 // INTERNAL: OpenSSL refuses, for want of memory or random numbers.
 absl::StatusOr<KeyPair> MakeAuthority(const std::string& name, const Validity& validity);
 
-// A certificate of that identity, for servers and clients. INVALID_ARGUMENT: certificate or key of the authority cannot
-// be read, or the authority ends before the certificate. INTERNAL as above.
+// A certificate of that identity, for servers and clients. That of a process states its role as a DNS name, too, which
+// a client of its pages may compare: "jobsvc". INVALID_ARGUMENT: certificate or key of the authority cannot be read, or
+// the authority ends before the certificate. INTERNAL as above.
 absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const Identity& identity, const Validity& validity);
 
 }  // namespace basalt::identity

@@ -11,6 +11,12 @@ http::Response Text(int status, std::string body) {
   return {.status = status, .headers = {{"Content-Type", "text/plain"}}, .body = std::move(body)};
 }
 
+http::Response NoToken() {
+  http::Response page = Text(401, "/metrics asks for the token of --metrics_token_file: Authorization: Bearer TOKEN\n");
+  page.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return page;
+}
+
 http::Response Json(int status, const json::object& body) {
   return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = ToText(body) + "\n"};
 }
@@ -38,9 +44,11 @@ http::Response Ready(const obs::Health& health) {
 absl::StatusOr<std::unique_ptr<http::PageServer>> StartHttpStatus(Loop& loop, const obs::Metrics& metrics,
                                                                   const obs::Health& health,
                                                                   HttpStatusOptions options) {
-  const auto page = [&metrics, &health, process = options.process,
-                     version = options.version](const std::string& path) -> http::Response {
+  const auto page = [&loop, &metrics, &health, process = options.process, version = options.version,
+                     token = options.metrics_token](const http::PageRequest& request) -> http::Response {
+    const std::string& path = request.path;
     if (path == "/metrics") {
+      if (token != nullptr && !token->IsIn(request.authorization, loop.Now())) return NoToken();
       return {.status = 200,
               .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
               .body = metrics.Text()};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The plain HTTP port of every process: /metrics for Prometheus, /healthz (it runs), /readyz (named targets as JSON,
-// 503 while one is missing), /version.
+// The HTTP port of every process, with or without TLS: /metrics for Prometheus, /healthz (it runs), /readyz (named
+// targets as JSON, 503 while one is missing), /version.
 #include <memory>
 #include <string>
 
@@ -10,6 +10,7 @@
 #include "common/http/pages/page_server.h"
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
+#include "common/rpc/metrics_token.h"
 
 namespace basalt::rpc {
 
@@ -17,9 +18,11 @@ struct HttpStatusOptions {
   http::PageServerOptions server;
   std::string process;
   std::string version;
+  std::shared_ptr<MetricsToken> metrics_token = nullptr;  // What /metrics asks for; null: /metrics is open.
 };
 
-// Answers on `loop`. Loop, metrics and health outlive the server. Statuses as of StartPageServer.
+// Answers on `loop`, which alone uses the token from here on. Loop, metrics and health outlive the server. Statuses as
+// of StartPageServer.
 absl::StatusOr<std::unique_ptr<http::PageServer>> StartHttpStatus(Loop& loop, const obs::Metrics& metrics,
                                                                   const obs::Health& health, HttpStatusOptions options);
 

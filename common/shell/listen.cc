@@ -46,8 +46,8 @@ absl::Status CheckListen(std::string_view flag, std::string_view address, bool b
                   flag, address));
 }
 
-absl::Status CheckListen(std::string_view flag, std::string_view address) {
-  return CheckListen(flag, address, absl::GetFlag(FLAGS_insecure_listen_beyond_loopback));
+absl::Status CheckListenByFlag(std::string_view flag, std::string_view address, bool has_tls) {
+  return CheckListen(flag, address, has_tls || absl::GetFlag(FLAGS_insecure_listen_beyond_loopback));
 }
 
 }  // namespace basalt::shell

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the servers of the suite may listen. Whoever reaches a port without TLS may ask and say anything. So such ports
-// serve this machine alone unless --insecure_listen_beyond_loopback says otherwise.
+// Where the servers of the suite may listen. Whoever reaches a port without TLS may ask and say anything, and read what
+// others are told. So such ports serve this machine alone unless --insecure_listen_beyond_loopback says otherwise.
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -12,7 +12,8 @@ namespace basalt::shell {
 // of 127.0.0.0/8, ::1 and localhost and `beyond_loopback` is false. Nothing is resolved.
 absl::Status CheckListen(std::string_view flag, std::string_view address, bool beyond_loopback);
 
-// The same by the flag --insecure_listen_beyond_loopback. Requires: the command line has been parsed.
-absl::Status CheckListen(std::string_view flag, std::string_view address);
+// The same of a port with or without TLS: beyond loopback it needs TLS or the flag --insecure_listen_beyond_loopback.
+// Requires: the command line has been parsed.
+absl::Status CheckListenByFlag(std::string_view flag, std::string_view address, bool has_tls);
 
 }  // namespace basalt::shell

@@ -54,5 +54,10 @@ TEST(CheckListenTest, OnlyLoopbackIsServedUnlessTheFlagIsSet) {
   }
 }
 
+TEST(CheckListenTest, APortWithTlsNeedsNoFlag) {
+  EXPECT_TRUE(CheckListenByFlag("metrics_listen", "0.0.0.0:7701", /*has_tls=*/true).ok());
+  EXPECT_FALSE(CheckListenByFlag("metrics_listen", "0.0.0.0:7701", /*has_tls=*/false).ok());
+}
+
 }  // namespace
 }  // namespace basalt::shell

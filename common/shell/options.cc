@@ -83,14 +83,14 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
           : absl::InvalidArgumentError("--replica has to be a DNS name of 1 to 253 bytes, as the name of a pod is");
   const absl::StatusOr<std::shared_ptr<const rpc::Credentials>> credentials =
       CredentialsFromFlags(options.cluster, rpc::RoleOf(kind), options.replica);
-  // Whoever reaches a port with TLS has to say who they are.
-  const bool is_secure = credentials.ok() && *credentials != nullptr;
-  const absl::Status listen = is_secure ? CheckListen("listen", options.listen, /*beyond_loopback=*/true)
-                                        : CheckListen("listen", options.listen);
-  const absl::Status metrics_listen =
-      options.metrics_listen.empty() ? absl::OkStatus() : CheckListen("metrics_listen", options.metrics_listen);
-  for (const absl::Status& status :
-       {grpc_bounds.status(), metrics_bounds.status(), replica, credentials.status(), listen, metrics_listen}) {
+  const bool has_tls = credentials.ok() && *credentials != nullptr;
+  const absl::Status listen = CheckListenByFlag("listen", options.listen, has_tls);
+  const absl::Status metrics_listen = options.metrics_listen.empty()
+                                          ? absl::OkStatus()
+                                          : CheckListenByFlag("metrics_listen", options.metrics_listen, has_tls);
+  const absl::StatusOr<std::shared_ptr<rpc::MetricsToken>> metrics_token = MetricsTokenFromFlags();
+  for (const absl::Status& status : {grpc_bounds.status(), metrics_bounds.status(), replica, credentials.status(),
+                                     listen, metrics_listen, metrics_token.status()}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
@@ -98,6 +98,7 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
   options.grpc_bounds = *grpc_bounds;
   options.credentials = *credentials;
   options.metrics_bounds = *metrics_bounds;
+  options.metrics_token = *metrics_token;
   options.data_dir = absl::GetFlag(FLAGS_data_dir);
   options.rebuild = absl::GetFlag(FLAGS_rebuild);
   options.sync = absl::GetFlag(FLAGS_kv_sync);

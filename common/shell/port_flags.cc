@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
 #include "common/base/status.h"
 
@@ -23,6 +24,10 @@ ABSL_FLAG(int, metrics_max_connections, 128,
           "open connections of --metrics_listen; for one more the one that has been idle for longest is closed");
 ABSL_FLAG(absl::Duration, metrics_idle_timeout, absl::Seconds(30),
           "an idle connection of --metrics_listen is closed after so long");
+ABSL_FLAG(std::string, metrics_token_file, "",
+          "file with the bearer token that /metrics asks for, read anew every --tls_refresh; empty: /metrics is open. "
+          "/healthz, /readyz and /version are open in any case");
+ABSL_DECLARE_FLAG(absl::Duration, tls_refresh);
 
 namespace basalt::shell {
 namespace {
@@ -63,6 +68,14 @@ absl::StatusOr<http::PageServerBounds> PageServerBoundsFromFlags() {
   status.Update(Check(IsTimeout(bounds.idle_timeout), "metrics_idle_timeout", kTimeoutRule));
   if (!status.ok()) return status;
   return bounds;
+}
+
+absl::StatusOr<std::shared_ptr<rpc::MetricsToken>> MetricsTokenFromFlags() {
+  const std::string file = absl::GetFlag(FLAGS_metrics_token_file);
+  if (file.empty()) return nullptr;
+  auto token = rpc::MetricsToken::FromFile(file, absl::GetFlag(FLAGS_tls_refresh));
+  if (!token.ok()) return Invalid(fmt::format("--metrics_token_file: {}", ToStd(token.status().message())));
+  return *std::move(token);
 }
 
 }  // namespace basalt::shell

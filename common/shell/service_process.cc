@@ -100,10 +100,16 @@ class Process final : public ServiceProcess {
     runtime_options.on_failure = [this](const absl::Status& why) { Fail(why); };
     replica_ = std::make_unique<runtime::Replica>(runtime_options, *main_loop_, workers, random_, *store_, *gateway_,
                                                   *peers_, metrics_.get(), &health_, parts.make_controller);
+    BASALT_RETURN_IF_ERROR(StartHttpStatus());
     const std::shared_ptr<rpc::CallGuard> guard = rpc::MakeCallGuard(options_.credentials, metrics_.get());
     // Before the port is open: nobody who is denied comes in.
-    BASALT_ASSIGN_OR_RETURN(certificate_watch_, rpc::CertificateWatch::Start(*main_loop_, options_.credentials.get(),
-                                                                             guard, *metrics_, health_));
+    BASALT_ASSIGN_OR_RETURN(
+        certificate_watch_,
+        rpc::CertificateWatch::Start(
+            *main_loop_, options_.credentials.get(), guard, *metrics_, health_, [this](const identity::KeyPair& own) {
+              if (status_ == nullptr) return absl::OkStatus();
+              return status_->SetCertificate({.certificate_pem = own.certificate_pem, .key_pem = own.key_pem});
+            }));
     std::vector<std::unique_ptr<rpc::GrpcService>> services =
         parts.make_services(*replica_, *api_loop_, std::make_unique<ReplicaMembers>(*replica_, options_.credentials));
     services.push_back(rpc::MakeReplicaService(*main_loop_, replica_->hand_over(), guard));
@@ -112,14 +118,6 @@ class Process final : public ServiceProcess {
                                                              .credentials = options_.credentials,
                                                              .guard = guard},
                                                             std::move(services)));
-    if (!options_.metrics_listen.empty()) {
-      BASALT_ASSIGN_OR_RETURN(const uint16_t port, PortOf(options_.metrics_listen));
-      rpc::HttpStatusOptions http;
-      http.server = {.address = HostOf(options_.metrics_listen), .port = port, .bounds = options_.metrics_bounds};
-      http.process = options_.name;
-      http.version = std::string(Version());
-      BASALT_ASSIGN_OR_RETURN(status_, rpc::StartHttpStatus(*api_loop_, *metrics_, health_, http));
-    }
     replica_->SetAddress(options_.advertise.empty() ? fmt::format("{}:{}", HostOf(options_.listen), server_->port())
                                                     : options_.advertise);
     replica_->Start();
@@ -151,6 +149,22 @@ class Process final : public ServiceProcess {
     store.sync = options_.sync;
     store.rebuild = options_.rebuild;
     BASALT_ASSIGN_OR_RETURN(store_, kv::OpenRocksKv(store));
+    return absl::OkStatus();
+  }
+
+  absl::Status StartHttpStatus() {
+    if (options_.metrics_listen.empty()) return absl::OkStatus();
+    BASALT_ASSIGN_OR_RETURN(const uint16_t port, PortOf(options_.metrics_listen));
+    rpc::HttpStatusOptions http;
+    http.server = {.address = HostOf(options_.metrics_listen), .port = port, .bounds = options_.metrics_bounds};
+    if (options_.credentials != nullptr && options_.credentials->is_secure()) {
+      BASALT_ASSIGN_OR_RETURN(const rpc::CheckedFiles files, rpc::CheckFiles(*options_.credentials->files()));
+      http.server.certificate = {.certificate_pem = files.own.certificate_pem, .key_pem = files.own.key_pem};
+    }
+    http.process = options_.name;
+    http.version = std::string(Version());
+    http.metrics_token = options_.metrics_token;
+    BASALT_ASSIGN_OR_RETURN(status_, rpc::StartHttpStatus(*api_loop_, *metrics_, health_, http));
     return absl::OkStatus();
   }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // A service as a process, or several of them in one process (basalt-dev): store, loops, runtime, gRPC port and the
-// plain HTTP port, put together once for all three services.
+// HTTP port, put together once for all three services.
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +15,7 @@
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/grpc/service.h"
 #include "common/rpc/members.h"
+#include "common/rpc/metrics_token.h"
 #include "common/runtime/replica.h"
 
 namespace basalt::shell {
@@ -28,10 +29,11 @@ struct ServiceOptions {
   std::string listen = "127.0.0.1:0";
   std::string advertise;  // Where peers reach it; empty: host of `listen` with the real port.
   rpc::GrpcBounds grpc_bounds;
-  std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of the port and of all channels; null: without TLS.
-  std::string metrics_listen = "127.0.0.1:0";                     // Plain HTTP; empty: none.
+  std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of both ports and of all channels; null: no TLS.
+  std::string metrics_listen = "127.0.0.1:0";                     // HTTP; empty: none.
   http::PageServerBounds metrics_bounds;
-  std::string data_dir;  // The store is in a folder below it.
+  std::shared_ptr<rpc::MetricsToken> metrics_token = nullptr;  // What /metrics asks for; null: /metrics is open.
+  std::string data_dir;                                        // The store is in a folder below it.
   bool rebuild = false;
   bool sync = false;
   int workers = 1;  // Each with a thread of its own where there are several.

@@ -16,15 +16,18 @@
 ABSL_FLAG(
     std::string, tls_cert_file, "",
     "certificate of this process and the chain up to its authority, in PEM; with it the gRPC port and all channels "
-    "use mutual TLS. The files are read anew when they change");
+    "use mutual TLS, and --metrics_listen TLS that asks no client for a certificate. The files are read anew when they "
+    "change");
 ABSL_FLAG(std::string, tls_key_file, "", "private key of --tls_cert_file, in PEM");
 ABSL_FLAG(std::string, tls_ca_file, "", "authorities that sign the certificates of peers, in PEM");
 ABSL_FLAG(
     std::string, denied_identities_file, "",
     "identities that may call nothing, one URI on each line; a change counts within --tls_refresh, and ends streams "
     "that are open");
-ABSL_FLAG(absl::Duration, tls_refresh, absl::Seconds(10),
-          "how often certificate, key, authorities and the list of denied identities are read anew; from 1s to 1h");
+ABSL_FLAG(
+    absl::Duration, tls_refresh, absl::Seconds(10),
+    "how often certificate, key, authorities, the list of denied identities and the token of --metrics_token_file "
+    "are read anew; from 1s to 1h");
 ABSL_FLAG(std::string, trust_domain, "basalt.local",
           "trust domain of identities: spiffe://TRUST_DOMAIN/cluster/CLUSTER/role/ROLE/REPLICA");
 ABSL_FLAG(std::vector<std::string>, identity_mapping, {},

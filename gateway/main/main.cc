@@ -201,13 +201,12 @@ absl::Status Serve() {
   if (replica.empty()) replica = "gateway-0";
   options.gateway.hub.replica = replica;
   options.gateway.lead->replica = replica;
-  // Whoever reaches a port with TLS has to say who they are.
-  BASALT_RETURN_IF_ERROR(options.credentials != nullptr
-                             ? shell::CheckListen("listen", options.listen, /*beyond_loopback=*/true)
-                             : shell::CheckListen("listen", options.listen));
+  const bool has_tls = options.credentials != nullptr;
+  BASALT_RETURN_IF_ERROR(shell::CheckListenByFlag("listen", options.listen, has_tls));
   if (!options.metrics_listen.empty()) {
-    BASALT_RETURN_IF_ERROR(shell::CheckListen("metrics_listen", options.metrics_listen));
+    BASALT_RETURN_IF_ERROR(shell::CheckListenByFlag("metrics_listen", options.metrics_listen, has_tls));
   }
+  BASALT_ASSIGN_OR_RETURN(options.metrics_token, shell::MetricsTokenFromFlags());
   for (const auto& [service, count] : *members) options.gateway.hub.ownership.expected[service] = count;
   absl::StatusOr<std::unique_ptr<Process>> process =
       Process::Start(std::move(options), [&](Loop& loop) { return http::MakeCurlClient(loop, *kube); });

@@ -54,18 +54,26 @@ class RunningProcess : public Process {
     });
     if (!options.metrics_listen.empty()) {
       const auto [host, port] = SplitAddress(options.metrics_listen);
-      BASALT_ASSIGN_OR_RETURN(
-          status_,
-          rpc::StartHttpStatus(
-              *loop_, *metrics_, health_,
-              {.server = {.address = host, .port = static_cast<uint16_t>(port), .bounds = options.metrics_bounds},
-               .process = "gateway",
-               .version = version}));
+      rpc::HttpStatusOptions http;
+      http.server = {.address = host, .port = static_cast<uint16_t>(port), .bounds = options.metrics_bounds};
+      if (options.credentials != nullptr && options.credentials->is_secure()) {
+        BASALT_ASSIGN_OR_RETURN(const rpc::CheckedFiles files, rpc::CheckFiles(*options.credentials->files()));
+        http.server.certificate = {.certificate_pem = files.own.certificate_pem, .key_pem = files.own.key_pem};
+      }
+      http.process = "gateway";
+      http.version = version;
+      http.metrics_token = options.metrics_token;
+      BASALT_ASSIGN_OR_RETURN(status_, rpc::StartHttpStatus(*loop_, *metrics_, health_, http));
     }
     const std::shared_ptr<rpc::CallGuard> guard = rpc::MakeCallGuard(options.credentials, metrics_.get());
     // Before the port is open: nobody who is denied comes in.
-    BASALT_ASSIGN_OR_RETURN(certificate_watch_,
-                            rpc::CertificateWatch::Start(*loop_, options.credentials.get(), guard, *metrics_, health_));
+    BASALT_ASSIGN_OR_RETURN(
+        certificate_watch_,
+        rpc::CertificateWatch::Start(
+            *loop_, options.credentials.get(), guard, *metrics_, health_, [this](const identity::KeyPair& own) {
+              if (status_ == nullptr) return absl::OkStatus();
+              return status_->SetCertificate({.certificate_pem = own.certificate_pem, .key_pem = own.key_pem});
+            }));
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(rpc::MakeGatewayService(*loop_, *gateway_, guard));
     BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen,

@@ -12,6 +12,7 @@
 #include "common/http/http.h"
 #include "common/http/pages/page_server.h"
 #include "common/rpc/grpc/server.h"
+#include "common/rpc/metrics_token.h"
 #include "gateway/server/gateway.h"
 
 namespace basalt::gateway {
@@ -21,8 +22,9 @@ struct ProcessOptions {
   std::string advertise;                       // Where others reach it; empty: host of `listen` with the real port.
   std::string metrics_listen = "127.0.0.1:0";  // HTTP: /metrics, /readyz, /healthz, /version. Empty = none.
   rpc::GrpcBounds grpc_bounds;
-  std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of the gRPC port; null: without TLS.
+  std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of both ports; null: without TLS.
   http::PageServerBounds metrics_bounds;
+  std::shared_ptr<rpc::MetricsToken> metrics_token = nullptr;  // What /metrics asks for; null: /metrics is open.
   absl::Duration drain = absl::Seconds(2);
   GatewayOptions gateway;
 };

@@ -99,7 +99,8 @@ struct World {
 absl::Status Serve() {
   const std::string address = absl::GetFlag(FLAGS_address);
   const std::string host = address.find(':') == std::string::npos ? address : fmt::format("[{}]", address);
-  BASALT_RETURN_IF_ERROR(shell::CheckListen("address", fmt::format("{}:{}", host, absl::GetFlag(FLAGS_port))));
+  BASALT_RETURN_IF_ERROR(
+      shell::CheckListenByFlag("address", fmt::format("{}:{}", host, absl::GetFlag(FLAGS_port)), /*has_tls=*/false));
   absl::StatusOr<std::vector<json::value>> crds = LoadCrds(absl::GetFlag(FLAGS_crds));
   if (!crds.ok()) return crds.status();
   const std::unique_ptr<Loop> loop = MakeThreadLoop("kubesim");

@@ -15,7 +15,6 @@
 #include "absl/time/clock.h"
 #include "common/base/status.h"
 #include "common/exec/run_on.h"
-#include "common/http/curl/curl_client.h"
 #include "common/http/fetch_and_wait.h"
 #include "common/http/kubeconfig/kubeconfig.h"
 
@@ -84,6 +83,17 @@ std::string ReadFile(const std::string& path) {
 void WriteFile(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
 
 std::string BinDir() { return BASALT_BIN_DIR; }
+
+std::string FetchText(const http::CurlOptions& server, const std::string& path) {
+  const std::unique_ptr<Loop> loop = MakeThreadLoop("fetch");
+  std::unique_ptr<http::Client> client;
+  RunOn(*loop, [&] { client = http::MakeCurlClient(*loop, server); });
+  http::Request request;
+  request.target = path;
+  const absl::StatusOr<http::Response> response = http::FetchAndWait(*loop, *client, std::move(request));
+  RunOn(*loop, [&] { client.reset(); });
+  return response.ok() ? response->body : "";
+}
 
 namespace {
 

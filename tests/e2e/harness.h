@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "common/base/json.h"
 #include "common/exec/loop.h"
+#include "common/http/curl/curl_client.h"
 #include "common/http/http.h"
 #include "common/testing/temp_dir.h"
 #include "dev/process_suite.h"
@@ -105,6 +106,9 @@ class World {
 };
 
 std::string BinDir();
+
+// The body of a GET; empty where there is none.
+std::string FetchText(const http::CurlOptions& server, const std::string& path);
 
 // The job's phase that the body of a status write sets; empty: none.
 std::string_view PhaseOf(const Write& status_write);

@@ -7,9 +7,6 @@
 
 #include <filesystem>
 
-#include "common/exec/run_on.h"
-#include "common/http/curl/curl_client.h"
-#include "common/http/fetch_and_wait.h"
 #include "common/testing/status_matchers.h"
 #include "tests/e2e/harness.h"
 
@@ -43,16 +40,9 @@ class ReplicaBadInputTest : public ::testing::Test {
 
   // What /readyz says of one target; empty where nothing is wrong.
   static std::string Why(const std::string& address, std::string_view target) {
-    std::unique_ptr<http::Client> client;
-    http::CurlOptions options;
-    options.base_url = "http://" + address;
-    RunOn(world_->loop(), [&] { client = http::MakeCurlClient(world_->loop(), options); });
-    http::Request request;
-    request.target = "/readyz";
-    const absl::StatusOr<http::Response> response = http::FetchAndWait(world_->loop(), *client, std::move(request));
-    RunOn(world_->loop(), [&] { client.reset(); });
-    if (!response.ok()) return "(cannot be asked)";
-    const absl::StatusOr<json::value> body = ParseJson(response->body);
+    http::CurlOptions server;
+    server.base_url = "http://" + address;
+    const absl::StatusOr<json::value> body = ParseJson(FetchText(server, "/readyz"));
     if (!body.ok()) return "(cannot be read)";
     for (const json::value& entry : body->at("targets").as_array()) {
       if (FindString(entry, "name") == target) return std::string(FindString(entry, "why"));
@@ -156,6 +146,7 @@ TEST_F(ReplicaBadInputTest, AGatewaysFlagsThatCannotBeMeantEndItAtOnce) {
       {"--members=schedulersvc=1", "--members: 'schedulersvc=1'"},
       {"--lease_name=", "--lease_name is empty, and needs a name, also for a single gateway"},
       {"--lease_duration=1ms", "--lease_duration is 1ms, and has to be between 1s and 1h"},
+      {"--metrics_token_file=/dev/null", "--metrics_token_file: /dev/null: has no token"},
   };
   for (const Row& row : rows) {
     const Ran ran = world_->Run(
@@ -166,7 +157,7 @@ TEST_F(ReplicaBadInputTest, AGatewaysFlagsThatCannotBeMeantEndItAtOnce) {
   }
 }
 
-// Nobody proves there who they are yet.
+// Without TLS: nobody proves who they are.
 TEST_F(ReplicaBadInputTest, APortThatOtherMachinesReachIsRefusedUnlessTheFlagIsSet) {
   const std::string gateway = BinDir() + "/gateway", kube = "--kube_server=" + world_->suite().kube_server();
   const testing::TempDir dir;

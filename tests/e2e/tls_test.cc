@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "absl/time/clock.h"
@@ -24,7 +25,7 @@ class TlsTest : public ::testing::Test {
     WorldOptions options;
     options.replicas = replicas;
     options.suite_flags = {fmt::format("--tls_refresh={}", absl::FormatDuration(kRefresh)),
-                           "--denied_identities_file=" + denied_};
+                           "--denied_identities_file=" + denied_, "--metrics_listen=0.0.0.0:0"};
     options.gateway_flags = {"--grace=1s"};
     WriteFile(denied_, "");
     world_ = std::make_unique<World>(options);
@@ -91,6 +92,11 @@ TEST_F(TlsTest, AnAuthorityIsExchangedWhileTheSuiteRuns) {
       ASSERT_THAT(world_->suite().Restart(name), testing::IsOk());
     }
     EXPECT_THAT(world_->suite().WaitAttached(absl::Seconds(30)), testing::IsOk());
+    // pgsvc runs all the time, and the client believes the authorities of the step.
+    http::CurlOptions pages = world_->suite().pages("pgsvc-0");
+    EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return FetchText(pages, "/healthz") == "ok\n"; }));
+    pages.base_url.replace(0, std::strlen("https"), "http");
+    EXPECT_EQ(FetchText(pages, "/healthz"), "") << "without TLS nothing is told";
     const std::string prefix = fmt::format("step-{}", static_cast<int>(step));
     Submit(prefix, 2);
     EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return AreCompleted(prefix, 2); })) << prefix;

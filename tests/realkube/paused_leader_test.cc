@@ -50,11 +50,7 @@ class PausedLeaderTest : public ::testing::Test {
     const size_t first = identity.find('/'), last = identity.rfind('/');
     return first == last ? "" : std::string(identity.substr(first + 1, last - first - 1));
   }
-  TargetView LeaseTargetOf(const std::string& gateway) {
-    const std::string address = world_->suite().metrics_address(gateway);
-    e2e::WriteFile(dir_ / "port", address.substr(address.rfind(':') + 1));
-    return TargetOf(dir_ / "port", "lease");
-  }
+  TargetView LeaseTargetOf(const std::string& gateway) { return TargetOf(world_->suite().pages(gateway), "lease"); }
   static std::string Job(const std::string& name) {
     return fmt::format(
         "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n"

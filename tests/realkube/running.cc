@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "common/exec/loop.h"
-#include "common/exec/run_on.h"
-#include "common/http/curl/curl_client.h"
-#include "common/http/fetch_and_wait.h"
+#include <cstdlib>
 
 namespace basalt::realkube {
 namespace {
@@ -14,26 +11,8 @@ constexpr absl::Duration kLimit = absl::Minutes(1);
 
 }  // namespace
 
-std::string FetchText(const std::string& port_file, const std::string& path) {
-  std::string port = e2e::ReadFile(port_file);
-  while (!port.empty() && port.back() == '\n') port.pop_back();
-  if (port.empty()) return "";
-  const std::unique_ptr<Loop> loop = MakeThreadLoop("fetch");
-  std::unique_ptr<http::Client> client;
-  RunOn(*loop, [&] {
-    http::CurlOptions options;
-    options.base_url = fmt::format("http://127.0.0.1:{}", port);
-    client = http::MakeCurlClient(*loop, options);
-  });
-  http::Request request;
-  request.target = path;
-  const absl::StatusOr<http::Response> response = http::FetchAndWait(*loop, *client, std::move(request));
-  RunOn(*loop, [&] { client.reset(); });
-  return response.ok() ? response->body : "";
-}
-
-TargetView TargetOf(const std::string& port_file, std::string_view name) {
-  const absl::StatusOr<json::value> body = ParseJson(FetchText(port_file, "/readyz"));
+TargetView TargetOf(const http::CurlOptions& server, std::string_view name) {
+  const absl::StatusOr<json::value> body = ParseJson(e2e::FetchText(server, "/readyz"));
   const json::value* const targets = body.ok() && body->is_object() ? Find(*body, "targets") : nullptr;
   if (targets == nullptr) return {};
   for (const json::value& target : targets->get_array()) {
@@ -61,6 +40,12 @@ RunningGateway::RunningGateway(const std::string& kubeconfig, std::vector<std::s
                                       "--slow_retry=2s"};
   command.insert(command.end(), flags.begin(), flags.end());
   child_ = std::make_unique<e2e::Child>(command, dir_ / "out", dir_ / "err");
+}
+
+http::CurlOptions RunningGateway::pages() const {
+  http::CurlOptions server;
+  server.base_url = fmt::format("http://127.0.0.1:{}", std::atoi(e2e::ReadFile(port_file_).c_str()));
+  return server;
 }
 
 bool RunningGateway::Reaches(std::string_view target, std::string_view state) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/json.h"
+#include "common/http/curl/curl_client.h"
 #include "common/testing/temp_dir.h"
 #include "dev/process_suite.h"
 #include "tests/e2e/harness.h"
@@ -16,31 +17,30 @@
 
 namespace basalt::realkube {
 
-// The body of a GET over plain HTTP on loopback; empty where there is none.
-std::string FetchText(const std::string& port_file, const std::string& path);
-
 // One target of /readyz; no state where there is no such target.
 struct TargetView {
   bool ready = false;
   std::string state, since, why, cure;
 };
-TargetView TargetOf(const std::string& port_file, std::string_view name);
+TargetView TargetOf(const http::CurlOptions& server, std::string_view name);
 // A target with its words, for failures.
 std::string TextOf(const TargetView& target);
 
-// The gateway alone.
+// The gateway alone, without TLS.
 class RunningGateway {
  public:
   explicit RunningGateway(const std::string& kubeconfig, std::vector<std::string> flags = {});
 
   bool alive() { return !child_->Wait(absl::ZeroDuration()).has_value(); }
-  TargetView Target(std::string_view name) const { return TargetOf(port_file_, name); }
-  std::string Readyz() const { return FetchText(port_file_, "/readyz"); }
-  std::string Metrics() const { return FetchText(port_file_, "/metrics"); }
+  TargetView Target(std::string_view name) const { return TargetOf(pages(), name); }
+  std::string Readyz() const { return e2e::FetchText(pages(), "/readyz"); }
+  std::string Metrics() const { return e2e::FetchText(pages(), "/metrics"); }
   // Until the target is in that state; false after a minute.
   bool Reaches(std::string_view target, std::string_view state);
 
  private:
+  http::CurlOptions pages() const;
+
   testing::TempDir dir_;
   const std::string port_file_;
   std::unique_ptr<e2e::Child> child_;

@@ -37,7 +37,7 @@ class SuiteTest : public ::testing::Test {
  protected:
   void Start(e2e::WorldOptions options = {}) {
     ASSERT_NE(e2e::RealCluster(), nullptr);
-    options.gateway_flags.insert(options.gateway_flags.end(), {"--metrics_port_file=" + port_file_, "--slow_retry=2s"});
+    options.gateway_flags.emplace_back("--slow_retry=2s");
     world_ = std::make_unique<e2e::World>(options);
     ASSERT_TRUE(world_->ok());
   }
@@ -88,11 +88,10 @@ class SuiteTest : public ::testing::Test {
     }
     return count;
   }
-  TargetView Target(std::string_view name) const { return TargetOf(port_file_, name); }
-  std::string Metrics() const { return FetchText(port_file_, "/metrics"); }
+  TargetView Target(std::string_view name) const { return TargetOf(world_->suite().pages("gateway"), name); }
+  std::string Metrics() const { return e2e::FetchText(world_->suite().pages("gateway"), "/metrics"); }
 
   basalt::testing::TempDir dir_;
-  const std::string port_file_ = dir_ / "metrics-port";
   std::unique_ptr<e2e::World> world_;
 };
 

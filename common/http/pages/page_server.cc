@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,7 +14,9 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "common/base/freed.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -23,6 +26,8 @@ namespace {
 
 // What one connection may take for the head of a request and of its answer.
 constexpr size_t kConnectionMemory = 16 << 10;
+
+char kTlsPriorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 union Address {
   sockaddr any;
@@ -46,6 +51,23 @@ absl::StatusOr<Address> ParseAddress(const std::string& text, uint16_t port) {
   return Invalid(fmt::format("'{}' is not an IP address", text));
 }
 
+using TlsCredentials = std::shared_ptr<gnutls_certificate_credentials_st>;
+
+absl::StatusOr<TlsCredentials> MakeTlsCredentials(const PageCertificate& certificate) {
+  const auto view = [](const std::string& text) {
+    return gnutls_datum_t{reinterpret_cast<unsigned char*>(const_cast<char*>(text.data())),
+                          static_cast<unsigned>(text.size())};
+  };
+  const gnutls_datum_t chain = view(certificate.certificate_pem);
+  const gnutls_datum_t key = view(certificate.key_pem);
+  gnutls_certificate_credentials_t made = nullptr;
+  int code = gnutls_certificate_allocate_credentials(&made);
+  std::unique_ptr<gnutls_certificate_credentials_st, Freed<gnutls_certificate_free_credentials>> credentials(made);
+  if (code >= 0) code = gnutls_certificate_set_x509_key_mem(made, &chain, &key, GNUTLS_X509_FMT_PEM);
+  if (code < 0) return Invalid(fmt::format("GnuTLS cannot use the certificate: {}", gnutls_strerror(code)));
+  return TlsCredentials(std::move(credentials));
+}
+
 // One request. The library keeps a pointer to it from its first call to its last.
 struct Exchange {
   MHD_Connection* connection = nullptr;
@@ -62,11 +84,11 @@ struct Shared {
   std::set<Exchange*> waiting BASALT_GUARDED_BY(mutex);  // For their page; the library has suspended them.
 };
 
-void MakePageOf(Shared& shared, Exchange* exchange, const std::string& path) {
+void MakePageOf(Shared& shared, Exchange* exchange, const PageRequest& request) {
   MutexLock lock(shared.mutex);
   // The server may have ended meanwhile: then the exchange is gone.
   if (shared.waiting.erase(exchange) == 0) return;
-  exchange->response = shared.make_page(path);
+  exchange->response = shared.make_page(request);
   MHD_resume_connection(exchange->connection);
 }
 
@@ -97,8 +119,18 @@ class PageServerImpl final : public PageServer {
 
   absl::Status Listen() {
     BASALT_ASSIGN_OR_RETURN(const Address address, ParseAddress(options_.address, options_.port));
+    std::vector<MHD_OptionItem> tls;
+    if (options_.certificate.has_value()) {
+      BASALT_RETURN_IF_ERROR(SetCertificate(*options_.certificate));
+      // The library needs a certificate to start; OnConnection gives each connection the one that is in force then.
+      tls.push_back({MHD_OPTION_HTTPS_MEM_CERT, 0, options_.certificate->certificate_pem.data()});
+      tls.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, options_.certificate->key_pem.data()});
+      tls.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, kTlsPriorities});
+    }
+    tls.push_back({MHD_OPTION_END, 0, nullptr});
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     if (address.any.sa_family == AF_INET6) flags |= MHD_USE_IPv6;
+    if (options_.certificate.has_value()) flags |= MHD_USE_TLS;
     const auto most = static_cast<unsigned>(std::max(1, options_.bounds.max_connections));
     const auto idle = static_cast<unsigned>(std::clamp<int64_t>(
         absl::ToInt64Seconds(absl::Ceil(options_.bounds.idle_timeout, absl::Seconds(1))), 1, 86400));
@@ -110,7 +142,8 @@ class PageServerImpl final : public PageServer {
                                MHD_OPTION_CONNECTION_TIMEOUT, idle,                                //
                                MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,              //
                                MHD_OPTION_NOTIFY_CONNECTION, &PageServerImpl::OnConnection, this,  //
-                               MHD_OPTION_NOTIFY_COMPLETED, &PageServerImpl::OnCompleted, this, MHD_OPTION_END);
+                               MHD_OPTION_NOTIFY_COMPLETED, &PageServerImpl::OnCompleted, this,    //
+                               MHD_OPTION_ARRAY, tls.data(), MHD_OPTION_END);
     if (daemon_ == nullptr) {
       return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("cannot listen on {}:{}: {}", options_.address,
                                                                     options_.port, std::strerror(errno)));
@@ -121,12 +154,20 @@ class PageServerImpl final : public PageServer {
 
   uint16_t port() const override { return port_; }
 
+  absl::Status SetCertificate(const PageCertificate& certificate) override {
+    BASALT_ASSIGN_OR_RETURN(TlsCredentials credentials, MakeTlsCredentials(certificate));
+    MutexLock lock(mutex_);
+    tls_.swap(credentials);
+    return absl::OkStatus();
+  }
+
  private:
   // ---- called by the library, all on its one thread ----
 
   struct Connection {
     int socket = -1;
-    bool busy = false;  // Its page is being made.
+    bool busy = false;   // Its page is being made.
+    TlsCredentials tls;  // The credentials of the server when the connection was opened; null: plain HTTP.
   };
   using Connections = std::list<Connection>;
 
@@ -140,13 +181,22 @@ class PageServerImpl final : public PageServer {
     PageServerImpl& server = *static_cast<PageServerImpl*>(self);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
       const int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-      server.idle_longest_.push_back({.socket = socket});
+      server.idle_longest_.push_back({.socket = socket, .tls = server.CurrentTls()});
+      if (const TlsCredentials& tls = server.idle_longest_.back().tls; tls != nullptr) {
+        const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        gnutls_credentials_set(static_cast<gnutls_session_t>(info->tls_session), GNUTLS_CRD_CERTIFICATE, tls.get());
+      }
       *context = new Connections::iterator(std::prev(server.idle_longest_.end()));
       return server.CloseIdlest();
     }
     const std::unique_ptr<Connections::iterator> at(
         static_cast<Connections::iterator*>(std::exchange(*context, nullptr)));
     if (at != nullptr) server.idle_longest_.erase(*at);
+  }
+
+  TlsCredentials CurrentTls() const {
+    MutexLock lock(mutex_);
+    return tls_;
   }
 
   void CloseIdlest() {
@@ -189,13 +239,17 @@ class PageServerImpl final : public PageServer {
       SetBusy(exchange.connection, false);
       return Send(exchange.connection, *exchange.response);
     }
+    const char* const authorization =
+        MHD_lookup_connection_value(exchange.connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    PageRequest request{.path = path, .authorization = authorization == nullptr ? "" : authorization};
     MutexLock lock(shared_->mutex);
     if (shared_->stopped) return MHD_NO;
     SetBusy(exchange.connection, true);
     shared_->waiting.insert(&exchange);
     MHD_suspend_connection(exchange.connection);
-    loop_.Post(
-        [shared = shared_, exchange = &exchange, path = std::string(path)] { MakePageOf(*shared, exchange, path); });
+    loop_.Post([shared = shared_, exchange = &exchange, request = std::move(request)] {
+      MakePageOf(*shared, exchange, request);
+    });
     return MHD_YES;
   }
 
@@ -204,9 +258,11 @@ class PageServerImpl final : public PageServer {
   }
 
   Loop& loop_;
-  const PageServerOptions options_;
+  PageServerOptions options_;  // The library keeps pointers to the certificate.
   const std::shared_ptr<Shared> shared_;
   Connections idle_longest_;  // First.
+  mutable Mutex mutex_;
+  TlsCredentials tls_ BASALT_GUARDED_BY(mutex_);  // The credentials of the next connection; null: plain HTTP.
   MHD_Daemon* daemon_ = nullptr;
   uint16_t port_ = 0;
 };

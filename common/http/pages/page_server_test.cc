@@ -1,20 +1,27 @@
 #include "common/http/pages/page_server.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <future>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
 #include "common/http/fetch_and_wait.h"
+#include "common/http/testing/certificates.h"
 #include "common/http/testing/raw_connection.h"
 
 namespace basalt::http {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::RawConnection;
 
 // True: so many files may be open at once.
@@ -29,14 +36,14 @@ bool MayOpen(rlim_t files) {
 
 class PageServerTest : public ::testing::Test {
  protected:
-  void Serve(PageServerBounds bounds = {}) {
+  void Serve(PageServerBounds bounds = {}, std::optional<PageCertificate> certificate = std::nullopt) {
     auto started = StartPageServer(
         *loop_,
-        [this](const std::string& path) {
+        [this](const PageRequest& request) {
           EXPECT_TRUE(loop_->IsCurrent());
-          return Response{.status = 200, .headers = {{"Content-Type", "text/plain"}}, .body = "page " + path};
+          return Response{.status = 200, .headers = {{"Content-Type", "text/plain"}}, .body = "page " + request.path};
         },
-        {.bounds = bounds});
+        {.bounds = bounds, .certificate = std::move(certificate)});
     ASSERT_TRUE(started.ok()) << started.status();
     server_ = *std::move(started);
   }
@@ -75,10 +82,88 @@ TEST_F(PageServerTest, ManyRequestsGoByOneConnection) {
   EXPECT_EQ(pages, 3U) << all;
 }
 
+class TlsPageServerTest : public PageServerTest {
+ protected:
+  struct Party {
+    explicit Party(const std::string& name)
+        : authority(testing::MakeCertificate({.common_name = name + " authority", .authority = true})),
+          own(testing::MakeCertificate({.common_name = name}, authority)) {}
+    PageCertificate certificate() const { return {own.cert_pem, own.key_pem}; }
+
+    const testing::Certificate authority, own;
+  };
+
+  std::unique_ptr<Client> Connect(const std::string& authorities) {
+    const std::string url = "https://127.0.0.1:" + std::to_string(server_->port());
+    return MakeCurlClient(*client_loop_, {.base_url = url, .ca_pem = authorities});
+  }
+  std::string Get(std::unique_ptr<Client> client, int times = 1) {
+    std::string all;
+    for (int i = 0; i < times; ++i) {
+      const auto got = FetchAndWait(*client_loop_, *client, {.target = "/a", .timeout = absl::Seconds(5)});
+      all += got.ok() ? got->body : got.status().ToString();
+    }
+    RunOn(*client_loop_, [&] { client.reset(); });
+    return all;
+  }
+  // By a connection of its own.
+  std::string GetAnew(const Party& trusted) { return Get(Connect(trusted.authority.cert_pem)); }
+
+  const Party first_{"first"};
+  const Party second_{"second"};
+};
+
+TEST_F(TlsPageServerTest, ANewCertificateCountsForTheNextConnectionAndOpenOnesStay) {
+  Serve({}, first_.certificate());
+  std::unique_ptr<Client> open = Connect(first_.authority.cert_pem);
+  const auto get_again = [&] {
+    return FetchAndWait(*client_loop_, *open, {.target = "/a", .timeout = absl::Seconds(5)}).value_or(Response()).body;
+  };
+  EXPECT_EQ(get_again(), "page /a");
+  EXPECT_THAT(GetAnew(second_), HasSubstr("unknown authority"));
+  RawConnection plain(server_->port());
+  plain.Send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(plain.ReadToEnd().find("page"), std::string::npos) << "without TLS nothing is told";
+
+  ASSERT_TRUE(server_->SetCertificate(second_.certificate()).ok());
+  EXPECT_EQ(get_again(), "page /a");
+  EXPECT_EQ(GetAnew(second_), "page /a");
+  EXPECT_THAT(GetAnew(first_), HasSubstr("unknown authority"));
+  RunOn(*client_loop_, [&] { open.reset(); });
+}
+
+TEST_F(TlsPageServerTest, ACertificateThatCannotBeUsedLeavesTheOneOfBefore) {
+  Serve({}, first_.certificate());
+  const PageCertificate wrong[] = {
+      {first_.own.cert_pem, second_.own.key_pem}, {first_.own.cert_pem, ""}, {"nonsense", first_.own.key_pem}};
+  for (const PageCertificate& certificate : wrong) {
+    EXPECT_EQ(server_->SetCertificate(certificate).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(GetAnew(first_), "page /a");
+    EXPECT_EQ(StartPageServer(*loop_, [](const PageRequest&) { return Response(); }, {.certificate = certificate})
+                  .status()
+                  .code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_F(TlsPageServerTest, CertificatesAreReplacedWhileConnectionsComeAndGo) {
+  Serve({.max_connections = 4}, first_.certificate());
+  const std::string both = first_.authority.cert_pem + second_.authority.cert_pem;
+  std::atomic<bool> is_over = false;
+  std::thread replacing([&] {
+    for (int i = 0; !is_over; ++i) {
+      EXPECT_TRUE(server_->SetCertificate(i % 2 == 0 ? second_.certificate() : first_.certificate()).ok());
+    }
+  });
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Get(Connect(both), 3), "page /apage /apage /a");
+  is_over = true;
+  replacing.join();
+}
+
 TEST_F(PageServerTest, AnAddressThatCannotBeListenedOnIsAnError) {
   Serve();
   const auto start = [&](const std::string& address, uint16_t port) {
-    return StartPageServer(*loop_, [](const std::string&) { return Response(); }, {.address = address, .port = port})
+    return StartPageServer(*loop_, [](const PageRequest&) { return Response(); }, {.address = address, .port = port})
         .status()
         .code();
   };

@@ -50,9 +50,11 @@ obs::Health::Condition ConditionOf(const absl::Status& files, absl::Time from, a
 
 absl::StatusOr<std::unique_ptr<CertificateWatch>> CertificateWatch::Start(Loop& loop, const Credentials* credentials,
                                                                           std::shared_ptr<CallGuard> guard,
-                                                                          obs::Metrics& metrics, obs::Health& health) {
+                                                                          obs::Metrics& metrics, obs::Health& health,
+                                                                          UseFiles use_files) {
   if (guard == nullptr) return nullptr;
-  std::unique_ptr<CertificateWatch> watch(new CertificateWatch(loop, *credentials, std::move(guard), metrics, health));
+  std::unique_ptr<CertificateWatch> watch(
+      new CertificateWatch(loop, *credentials, std::move(guard), metrics, health, std::move(use_files)));
   absl::Status denied;
   RunOn(loop, [&] {
     denied = watch->ReadDenied();
@@ -63,13 +65,14 @@ absl::StatusOr<std::unique_ptr<CertificateWatch>> CertificateWatch::Start(Loop& 
 }
 
 CertificateWatch::CertificateWatch(Loop& loop, const Credentials& credentials, std::shared_ptr<CallGuard> guard,
-                                   obs::Metrics& metrics, obs::Health& health)
+                                   obs::Metrics& metrics, obs::Health& health, UseFiles use_files)
     : loop_(loop),
       files_(*credentials.files()),
       rules_(*credentials.rules()),
       self_(*credentials.self()),
       guard_(std::move(guard)),
       health_(health),
+      use_files_(std::move(use_files)),
       end_(metrics.GetGauge("basalt_certificate_end_timestamp_seconds",
                             "When the certificate of this process ends; 0: its files cannot be used.")),
       is_denied_list_read_(metrics.GetGauge("basalt_denied_identities_read",
@@ -99,15 +102,20 @@ void CertificateWatch::Look() {
 }
 
 absl::Status CertificateWatch::ReadCertificate() {
-  BASALT_ASSIGN_OR_RETURN(const identity::CertificateFacts facts, CheckFiles(files_));
-  const absl::StatusOr<identity::Identity> now = rules_.IdentityOf(facts.uris);
+  BASALT_ASSIGN_OR_RETURN(CheckedFiles checked, CheckFiles(files_));
+  const absl::StatusOr<identity::Identity> now = rules_.IdentityOf(checked.facts.uris);
   if (!now.ok()) return Invalid(fmt::format("{}: {}", files_.certificate, ToStd(now.status().message())));
   if (*now != self_) {
     return Invalid(fmt::format("{}: the certificate is that of {}, and this process is {}", files_.certificate,
                                identity::UriOf(*now), identity::UriOf(self_)));
   }
-  from_ = facts.not_before;
-  until_ = facts.not_after;
+  from_ = checked.facts.not_before;
+  until_ = checked.facts.not_after;
+  if (checked.own.certificate_pem == certificate_) return absl::OkStatus();
+  if (const absl::Status used = use_files_(checked.own); !used.ok()) {
+    return Invalid(fmt::format("{}: {}", files_.certificate, ToStd(used.message())));
+  }
+  certificate_ = std::move(checked.own.certificate_pem);
   return absl::OkStatus();
 }
 

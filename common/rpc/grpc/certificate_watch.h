@@ -1,10 +1,11 @@
 #pragma once
 
 // Looks at the certificate of a process while it runs: a certificate that ends soon, has ended, or does not belong to
-// its key, is said in readiness, metrics and the log before the first handshake fails. Reads the list of denied
-// identities anew, too (common/identity/denied.h).
+// its key, is said in readiness, metrics and the log before the first handshake fails. Hands new files on to servers
+// that do not read them themselves. Reads the list of denied identities anew, too (common/identity/denied.h).
 //
 // Heavy (gRPC): only in .cc files.
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,20 +27,28 @@ obs::Health::Condition ConditionOf(const absl::Status& files, absl::Time from, a
 
 class CertificateWatch {
  public:
-  // Looks once, and then every TlsFiles::refresh, on `loop`. Call and destroy it on any other thread, while `loop`
-  // runs; all references outlive the watch. Null: `guard` is null, and the process has no TLS. INVALID_ARGUMENT names
-  // the line of the list of denied identities and the rule.
+  // Takes over the certificate and key of the process, and does not block. Not OK: they cannot be used, and those of
+  // before stay in force.
+  using UseFiles = std::function<absl::Status(const identity::KeyPair& own)>;
+
+  // Looks once, and then every TlsFiles::refresh, on `loop`. `use_files` is called there with each certificate that
+  // belongs to its key and states the identity of the process: with the first one, with each new one, and again with
+  // one that was not OK. Call and destroy it on any other thread, while `loop` runs; all references outlive the watch.
+  // Null: `guard` is null, and the process has no TLS. INVALID_ARGUMENT names the line of the list of denied identities
+  // and the rule.
   static absl::StatusOr<std::unique_ptr<CertificateWatch>> Start(Loop& loop, const Credentials* credentials,
                                                                  std::shared_ptr<CallGuard> guard,
-                                                                 obs::Metrics& metrics, obs::Health& health);
+                                                                 obs::Metrics& metrics, obs::Health& health,
+                                                                 UseFiles use_files);
   ~CertificateWatch();
 
  private:
   CertificateWatch(Loop& loop, const Credentials& credentials, std::shared_ptr<CallGuard> guard, obs::Metrics& metrics,
-                   obs::Health& health);
+                   obs::Health& health, UseFiles use_files);
 
   void Look();
-  // Keeps the times of the certificate, where the files can be used and state the identity of the process.
+  // Keeps the times of the certificate and hands the files on, where they can be used and state the identity of the
+  // process.
   absl::Status ReadCertificate();
   absl::Status ReadDenied();
 
@@ -49,12 +58,14 @@ class CertificateWatch {
   const identity::Identity self_;
   const std::shared_ptr<CallGuard> guard_;
   obs::Health& health_;
+  const UseFiles use_files_;
   obs::Gauge& end_;
   obs::Gauge& is_denied_list_read_;
   absl::Time from_ = absl::InfinitePast();
   absl::Time until_ = absl::InfiniteFuture();
-  std::string denied_;  // The text of the list that is in force.
-  std::string said_;    // The state that the log has been told.
+  std::string certificate_;  // The text that `use_files_` has taken over.
+  std::string denied_;       // The text of the list that is in force.
+  std::string said_;         // The state that the log has been told.
   TimerId timer_ = kNoTimer;
 };
 

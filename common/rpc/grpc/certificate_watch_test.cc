@@ -6,12 +6,17 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "basalt/common/v1/health.grpc.pb.h"
 #include "common/exec/loop.h"
 #include "common/exec/run_on.h"
+#include "common/identity/certificate.h"
+#include "common/identity/issuer.h"
 #include "common/identity/rights.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/grpc/test_authority.h"
@@ -81,10 +86,29 @@ class CertificateWatchTest : public ::testing::Test {
   }
 
   absl::Status StartWatch() {
-    auto watch = CertificateWatch::Start(*loop_, credentials_.get(), guard_, *metrics_, health_);
+    auto watch = CertificateWatch::Start(*loop_, credentials_.get(), guard_, *metrics_, health_,
+                                         [this](const identity::KeyPair& own) {
+                                           used_.push_back(own);
+                                           return use_;
+                                         });
     const absl::Status status = watch.status();
     if (watch.ok()) watch_ = *std::move(watch);
     return status;
+  }
+  // What the watch has handed on so far.
+  std::vector<identity::KeyPair> Used() {
+    std::vector<identity::KeyPair> used;
+    RunOn(*loop_, [&] { used = used_; });
+    return used;
+  }
+  bool Await(const std::function<bool()>& condition) {
+    const absl::Time limit = absl::Now() + absl::Seconds(30);
+    while (!condition() && absl::Now() < limit) RunOn(*loop_, [] {});
+    return condition();
+  }
+  bool IsUnusable(std::string_view why) const {
+    const obs::Health::Target target = health_.Targets()[0];
+    return target.state == "unusable" && target.why.find(why) != std::string::npos;
   }
   void Deny(const std::string& text) const {
     std::ofstream(denied_file_ + ".next") << text;
@@ -110,6 +134,8 @@ class CertificateWatchTest : public ::testing::Test {
   const TestAuthority authority_{folder_ / "certificates", "blue"};
   const std::unique_ptr<obs::Metrics> metrics_ = obs::MakeMetrics();
   obs::Health health_;
+  std::vector<identity::KeyPair> used_;  // On the loop of the watch.
+  absl::Status use_;                     // The answer to whoever hands files on; on the loop of the watch.
   std::unique_ptr<Loop> loop_ = MakeThreadLoop("watch");
   std::shared_ptr<const Credentials> credentials_;
   std::shared_ptr<CallGuard> guard_;
@@ -164,12 +190,35 @@ TEST_F(CertificateWatchTest, FilesOfSomebodyElseAreNotUsable) {
                                folder_ / ("certificates/gateway-gateway-0" + std::string(name)),
                                std::filesystem::copy_options::overwrite_existing);
   }
-  const absl::Time limit = absl::Now() + absl::Seconds(30);
   constexpr std::string_view kWhy = "role/gateway/gateway-1, and this process is spiffe://";
-  const auto is_said = [&] { return health_.Targets()[0].why.find(kWhy) != std::string::npos; };
-  while (!is_said() && absl::Now() < limit) RunOn(*loop_, [] {});
-  EXPECT_TRUE(is_said()) << health_.Targets()[0].why;
-  EXPECT_EQ(health_.Targets()[0].state, "unusable");
+  EXPECT_TRUE(Await([&] { return IsUnusable(kWhy); })) << health_.Targets()[0].why;
+}
+
+TEST_F(CertificateWatchTest, ANewCertificateIsHandedOnOnceItsKeyIsThere) {
+  Deny("");
+  ASSERT_THAT(StartWatch(), IsOk());
+  EXPECT_EQ(Used().size(), 1u);
+  const TlsFiles files = *credentials_->files();
+  const TlsFiles next = TestAuthority(folder_ / "next", "blue").FilesOf(identity::Role::kGateway, "gateway-0");
+  const auto next_certificate = identity::ReadSmallFile(next.certificate);
+  const auto next_key = identity::ReadSmallFile(next.key);
+  std::filesystem::rename(next.certificate, files.certificate);
+  EXPECT_TRUE(Await([&] { return IsUnusable("the private key is not that of the certificate"); }));
+  EXPECT_EQ(Used().size(), 1u);
+  std::filesystem::rename(next.key, files.key);
+  EXPECT_TRUE(Await([&] { return Used().size() > 1; }));
+  EXPECT_EQ(Used()[1].certificate_pem, next_certificate.value_or(""));
+  EXPECT_EQ(Used()[1].key_pem, next_key.value_or(""));
+}
+
+TEST_F(CertificateWatchTest, ACertificateThatIsNotTakenOverIsSaidAndHandedOnAgain) {
+  Deny("");
+  use_ = absl::InvalidArgumentError("cannot be used");
+  ASSERT_THAT(StartWatch(), IsOk());
+  EXPECT_TRUE(IsUnusable("/tls.crt: cannot be used")) << health_.Targets()[0].why;
+  RunOn(*loop_, [this] { use_ = absl::OkStatus(); });
+  EXPECT_TRUE(Await([&] { return health_.Targets()[0].state == "ends_soon"; }));
+  EXPECT_GT(Used().size(), 1u);
 }
 
 TEST_F(CertificateWatchTest, AnEndInAnHourIsInReadinessAndMetrics) {

@@ -154,15 +154,15 @@ absl::Status In(const std::string& path, const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<identity::CertificateFacts> CheckFiles(const TlsFiles& files) {
-  BASALT_ASSIGN_OR_RETURN(const std::string certificate, identity::ReadSmallFile(files.certificate));
-  BASALT_ASSIGN_OR_RETURN(const std::string key, identity::ReadSmallFile(files.key));
+absl::StatusOr<CheckedFiles> CheckFiles(const TlsFiles& files) {
+  BASALT_ASSIGN_OR_RETURN(std::string certificate, identity::ReadSmallFile(files.certificate));
+  BASALT_ASSIGN_OR_RETURN(std::string key, identity::ReadSmallFile(files.key));
   BASALT_ASSIGN_OR_RETURN(const std::string authorities, identity::ReadSmallFile(files.authorities));
   absl::StatusOr<identity::CertificateFacts> facts = identity::ReadCertificate(certificate);
   BASALT_RETURN_IF_ERROR(In(files.certificate, facts.status()));
   BASALT_RETURN_IF_ERROR(In(files.key, identity::CheckKey(certificate, key)));
   BASALT_RETURN_IF_ERROR(In(files.authorities, identity::CountCertificates(authorities).status()));
-  return facts;
+  return CheckedFiles{.facts = *std::move(facts), .own = {std::move(certificate), std::move(key)}};
 }
 
 std::shared_ptr<const Credentials> Credentials::Insecure() {
@@ -172,8 +172,8 @@ std::shared_ptr<const Credentials> Credentials::Insecure() {
 
 absl::StatusOr<std::shared_ptr<const Credentials>> Credentials::FromFiles(const TlsFiles& files,
                                                                           const IdentityRules& rules) {
-  BASALT_ASSIGN_OR_RETURN(const identity::CertificateFacts facts, CheckFiles(files));
-  absl::StatusOr<Identity> own = rules.IdentityOf(facts.uris);
+  BASALT_ASSIGN_OR_RETURN(const CheckedFiles checked, CheckFiles(files));
+  absl::StatusOr<Identity> own = rules.IdentityOf(checked.facts.uris);
   if (!own.ok()) return In(files.certificate, Invalid(ToStd(own.status().message())));
   TakeOverGrpcLog();
   return std::make_shared<TlsCredentials>(files, rules, *std::move(own));

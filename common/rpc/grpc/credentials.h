@@ -13,6 +13,7 @@
 #include "common/identity/certificate.h"
 #include "common/identity/denied.h"
 #include "common/identity/identity.h"
+#include "common/identity/issuer.h"
 #include "common/rpc/grpc/call_guard.h"
 
 namespace basalt::rpc {
@@ -27,8 +28,13 @@ struct TlsFiles {
   absl::Duration refresh = absl::Seconds(10);
 };
 
-// The facts of the certificate, if the files can be used together. INVALID_ARGUMENT names the file and the rule.
-absl::StatusOr<identity::CertificateFacts> CheckFiles(const TlsFiles& files);
+struct CheckedFiles {
+  identity::CertificateFacts facts;
+  identity::KeyPair own;  // The texts of certificate and key.
+};
+
+// What the files have, if they can be used together. INVALID_ARGUMENT names the file and the rule.
+absl::StatusOr<CheckedFiles> CheckFiles(const TlsFiles& files);
 
 class Credentials {
  public:

@@ -13,11 +13,9 @@
 
 namespace basalt::bench {
 
-absl::StatusOr<std::string> HttpGet(Loop& loop, const std::string& address, const std::string& path) {
-  http::CurlOptions options;
-  options.base_url = "http://" + address;
+absl::StatusOr<std::string> HttpGet(Loop& loop, const http::CurlOptions& server, const std::string& path) {
   std::unique_ptr<http::Client> client;
-  RunOn(loop, [&] { client = http::MakeCurlClient(loop, options); });
+  RunOn(loop, [&] { client = http::MakeCurlClient(loop, server); });
   http::Request request;
   request.method = "GET";
   request.target = path;
@@ -26,7 +24,7 @@ absl::StatusOr<std::string> HttpGet(Loop& loop, const std::string& address, cons
   if (!response.ok()) return response.status();
   if (response->status != 200) {
     return MakeStatus(absl::StatusCode::kUnavailable,
-                      fmt::format("{}{} answers {}: {}", address, path, response->status, response->body));
+                      fmt::format("{}{} answers {}: {}", server.base_url, path, response->status, response->body));
   }
   return std::move(response->body);
 }

@@ -186,7 +186,7 @@ absl::Time ProcessLoad::FirstPodSince(absl::Time after) {
 }
 
 absl::StatusOr<double> ProcessLoad::Metric(std::string_view process, std::string_view metric) {
-  BASALT_ASSIGN_OR_RETURN(const std::string text, HttpGet(*loop_, suite_->metrics_address(process), "/metrics"));
+  BASALT_ASSIGN_OR_RETURN(const std::string text, HttpGet(*loop_, suite_->pages(process), "/metrics"));
   return SumOf(text, metric);
 }
 

@@ -53,7 +53,9 @@ class Restarted {
       Pause(gateway_.loop(), kPoll);
       if (port == 0) std::ifstream(port_file) >> port;
       if (port == 0) continue;
-      const absl::StatusOr<std::string> ready = HttpGet(gateway_.loop(), fmt::format("127.0.0.1:{}", port), "/readyz");
+      http::CurlOptions server;
+      server.base_url = fmt::format("http://127.0.0.1:{}", port);
+      const absl::StatusOr<std::string> ready = HttpGet(gateway_.loop(), server, "/readyz");
       if (ready.ok()) return absl::ToDoubleSeconds(absl::Now() - begin);
       last = std::string(ready.status().message());
     }

@@ -1,0 +1,36 @@
+#pragma once
+
+// The bearer token that /metrics asks for: the content of a file without the white space around it.
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace basalt::rpc {
+
+// Confined to one thread at a time.
+class MetricsToken {
+ public:
+  // INVALID_ARGUMENT names the file and the rule: the file cannot be read, or has no token.
+  static absl::StatusOr<std::unique_ptr<MetricsToken>> FromFile(const std::string& path, absl::Duration refresh);
+
+  // Whether the value of the header Authorization is "Bearer" and the token. `now`: by the clock of the caller's loop.
+  // Reads the file anew where `refresh` has passed since the last time; a file that cannot be used is logged, and the
+  // token of before stays in force.
+  bool IsIn(std::string_view authorization, absl::Time now);
+
+ private:
+  MetricsToken(std::string path, absl::Duration refresh) : path_(std::move(path)), refresh_(refresh) {}
+  absl::Status Read();
+
+  const std::string path_;
+  const absl::Duration refresh_;
+  std::string token_;
+  absl::Time read_at_ = absl::InfinitePast();
+  std::string said_;  // Why the file cannot be used, as the log has been told.
+};
+
+}  // namespace basalt::rpc
