@@ -38,7 +38,23 @@ std::string SubjectOf(const X509& cert) {
   return openssl::TextOf(bio);
 }
 
-std::vector<std::string> UrisOf(const X509& cert) {
+// The values of that field of the subject's name, in their order.
+std::vector<std::string> SubjectFields(const X509& cert, int nid) {
+  std::vector<std::string> values;
+  X509_NAME* const name = X509_get_subject_name(&cert);
+  for (int i = X509_NAME_get_index_by_NID(name, nid, -1); i >= 0; i = X509_NAME_get_index_by_NID(name, nid, i)) {
+    unsigned char* text = nullptr;
+    const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, i)));
+    if (size < 0) continue;
+    values.emplace_back(reinterpret_cast<const char*>(text), static_cast<size_t>(size));
+    OPENSSL_free(text);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> openssl::UrisOf(const X509& cert) {
   std::vector<std::string> uris;
   const Names names(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(&cert, NID_subject_alt_name, nullptr, nullptr)));
   if (names == nullptr) return uris;
@@ -51,8 +67,6 @@ std::vector<std::string> UrisOf(const X509& cert) {
   }
   return uris;
 }
-
-}  // namespace
 
 absl::StatusOr<std::string> ReadSmallFile(const std::string& path) {
   constexpr std::streamsize kMost = 1 << 20;
@@ -68,7 +82,9 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path) {
 absl::StatusOr<CertificateFacts> ReadCertificate(std::string_view pem) {
   BASALT_ASSIGN_OR_RETURN(const Cert cert, FirstCertificate(pem));
   return CertificateFacts{.subject = SubjectOf(*cert),
-                          .uris = UrisOf(*cert),
+                          .common_names = SubjectFields(*cert, NID_commonName),
+                          .organizations = SubjectFields(*cert, NID_organizationName),
+                          .uris = openssl::UrisOf(*cert),
                           .not_before = TimeOf(X509_get0_notBefore(cert.get())),
                           .not_after = TimeOf(X509_get0_notAfter(cert.get()))};
 }

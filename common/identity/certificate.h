@@ -16,8 +16,10 @@ namespace basalt::identity {
 absl::StatusOr<std::string> ReadSmallFile(const std::string& path);
 
 struct CertificateFacts {
-  std::string subject;            // "CN=jobsvc-0,O=basalt".
-  std::vector<std::string> uris;  // Of the alternative names of the subject.
+  std::string subject;                     // "CN=jobsvc-0,O=basalt".
+  std::vector<std::string> common_names;   // Kubernetes takes the only one for the name of a user,
+  std::vector<std::string> organizations;  // and these for the groups of the user.
+  std::vector<std::string> uris;           // Of the alternative names of the subject.
   absl::Time not_before;
   absl::Time not_after;
 };

@@ -18,8 +18,10 @@ absl::StatusOr<DeniedUris> ParseDenied(std::string_view text) {
     ++number;
     const std::string_view line = ToStd(absl::StripAsciiWhitespace(part));
     if (line.empty() || line.front() == '#') continue;
-    if (!line.starts_with("spiffe://") || line.find_first_of(" \t") != std::string_view::npos) {
-      return Invalid(fmt::format("line {}: '{}' has to be the URI of one identity, spiffe://…", number, Excerpt(line)));
+    const bool is_uri = line.starts_with("spiffe://") || line.starts_with("user:");
+    if (!is_uri || line.find_first_of(" \t") != std::string_view::npos) {
+      return Invalid(
+          fmt::format("line {}: '{}' has to be the URI of one identity, spiffe://… or user:…", number, Excerpt(line)));
     }
     denied.emplace(line);
   }

@@ -1,7 +1,8 @@
 #pragma once
 
 // The list of identities that are denied: a file with one URI of a certificate on each line, as
-// spiffe://basalt.local/cluster/default/role/jobsvc/jobsvc-0. A line may be empty, or begin with "#".
+// spiffe://basalt.local/cluster/default/role/jobsvc/jobsvc-0, or of a user of Kubernetes (UriOfUser, user_token.h). A
+// line may be empty, or begin with "#".
 #include <functional>
 #include <set>
 #include <string>

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/freed.h"
 
@@ -35,6 +36,9 @@ inline Cert FirstCertificate(std::string_view pem) {
   const Bio bio = Open(pem);
   return Cert(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
 }
+
+// The URIs among the alternative names of the subject.
+std::vector<std::string> UrisOf(const X509& cert);
 
 inline Key PrivateKey(std::string_view pem) {
   const Bio bio = Open(pem);

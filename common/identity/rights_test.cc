@@ -10,6 +10,7 @@
 #include <string>
 
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/gateway/v1/user.pb.h"
 #include "basalt/job/v1/job.pb.h"
 #include "basalt/job/v1/job_part.pb.h"
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
@@ -24,6 +25,7 @@ namespace {
 
 const google::protobuf::FileDescriptor* const kFiles[] = {
     gateway::v1::Hello::descriptor()->file(),
+    gateway::v1::UserToken::descriptor()->file(),
     job::v1::Job::descriptor()->file(),
     job::v1::ListPartRequest::descriptor()->file(),
     podgroup::v1::CallBatch::descriptor()->file(),
@@ -44,6 +46,7 @@ TEST(RightsTest, EachRpcHasItsRowAndEachRowAnRpc) {
         rpcs.insert(path);
         bool is_callable = false;
         for (const Role role : kRoles) is_callable |= MayCall(role, path);
+        is_callable |= FindRight(path)->users.kind != UserRight::Kind::kNone;
         EXPECT_TRUE(is_callable) << path;
       }
     }
@@ -53,6 +56,11 @@ TEST(RightsTest, EachRpcHasItsRowAndEachRowAnRpc) {
     const std::string begin = "/" + std::string(right.service) + "/";
     const auto first = rpcs.lower_bound(right.method == "*" ? begin : begin + std::string(right.method));
     ASSERT_NE(first, rpcs.end()) << begin << right.method;
+    if (right.users.kind != UserRight::Kind::kNone) {
+      // What a user may do is looked up by the request.
+      const std::string package(right.service.substr(0, right.service.rfind('.') + 1));
+      EXPECT_EQ(FindRightOfRequest(package + std::string(right.method) + "Request"), &right);
+    }
     EXPECT_TRUE(right.method == "*" ? first->starts_with(begin) : *first == begin + std::string(right.method))
         << begin << right.method;
   }
@@ -82,17 +90,32 @@ TEST(RightsTest, OnlyTheRolesOfARowMayCall) {
   }
 }
 
+std::string UsersOf(const UserRight& right) {
+  switch (right.kind) {
+    case UserRight::Kind::kNone:
+      return "–";
+    case UserRight::Kind::kAnybody:
+      return "anybody";
+    case UserRight::Kind::kEveryUser:
+      return "every user";
+    case UserRight::Kind::kKubernetes:
+      break;
+  }
+  const std::string where = right.in_namespace.empty() ? "" : fmt::format(" in `{}`", right.in_namespace);
+  return fmt::format("`{} {}.{}`{}", right.verb, right.resource, right.group, where);
+}
+
 TEST(RightsTest, ThePageOfSecurityHasTheTable) {
   std::string table;
   for (const Right& right : AllRights()) {
     table +=
         fmt::format("| `{}` | {} |", right.service, right.method == "*" ? "all" : fmt::format("`{}`", right.method));
     for (const Role role : kRoles) table += (right.roles & Only({role})) != 0 ? " yes |" : " – |";
-    table += fmt::format(" {} |\n", right.why);
+    table += fmt::format(" {} | {} |\n", UsersOf(right.users), right.why);
   }
   std::ifstream file(std::string(BASALT_SOURCE_DIR) + "/docs/security.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
-  EXPECT_NE(page.find("|---|---|---|---|---|---|---|---|---|\n" + table), std::string::npos) << table;
+  EXPECT_NE(page.find("|---|---|---|---|---|---|---|---|---|---|\n" + table), std::string::npos) << table;
 }
 
 }  // namespace
