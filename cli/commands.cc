@@ -10,8 +10,10 @@
 #include "cli/certs/command.h"
 #include "cli/completion/command.h"
 #include "cli/preflight/command.h"
+#include "cli/view/output.h"
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/base/version.h"
 #include "common/kube/text.h"
 
@@ -70,11 +72,20 @@ CLI::App* AddCommand(CLI::App& group, const std::string& name, const std::string
 
 namespace {
 
+void AddKubeconfigOptions(CLI::App& app, KubeconfigOptions& kubeconfig) {
+  app.add_option("--kubeconfig", kubeconfig.files,
+                 "Kubeconfig, for preflight and for --tls-ca-file alone; default: $KUBECONFIG, then ~/.kube/config")
+      ->type_name("FILE");
+  app.add_option("--context", kubeconfig.context, "Context of the kubeconfig; default: its current one");
+}
+
 void AddTlsOptions(CLI::App& app, TlsOptions& tls) {
   app.add_option("--tls-cert-file", tls.cert_file, "Certificate, in PEM, for a suite whose ports have TLS")
       ->envname("BASALT_TLS_CERT_FILE");
   app.add_option("--tls-key-file", tls.key_file, "Private key of --tls-cert-file")->envname("BASALT_TLS_KEY_FILE");
-  app.add_option("--tls-ca-file", tls.ca_file, "Authorities that sign the certificates of the suite")
+  app.add_option(
+         "--tls-ca-file", tls.ca_file,
+         "Authorities that sign the certificates of the suite; alone: the user of the kubeconfig calls the suite")
       ->envname("BASALT_TLS_CA_FILE");
   app.add_option("--identity-mapping", tls.identity_mappings, "Identities of other issuers: PATH=ROLE, comma separated")
       ->delimiter(',')
@@ -85,6 +96,13 @@ void AddTlsOptions(CLI::App& app, TlsOptions& tls) {
   app.add_option("--cluster", tls.cluster, "Name of the cluster that the suite's identities state")
       ->capture_default_str()
       ->envname("BASALT_CLUSTER");
+}
+
+absl::StatusOr<int> PrintWhoAmI(const GlobalOptions& options) {
+  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "whoami"));
+  BASALT_ASSIGN_OR_RETURN(const std::string who, WhoAmI(options.gateway));
+  PrintLine(who);
+  return kExitDone;
 }
 
 }  // namespace
@@ -106,10 +124,13 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
       ->each([&options](const std::string&) { options.ns_given = true; });
   app.add_flag("-A,--all-namespaces", options.all_namespaces, "All namespaces");
   AddTlsOptions(app, options.tls);
+  AddKubeconfigOptions(app, options.tls.kubeconfig);
   AddJobCommands(app, options, exit_code);
   AddPodGroupCommands(app, options, exit_code);
   AddQueueCommands(app, options, exit_code);
   AddTopologyCommand(app, options, exit_code);
+  AddCommand(app, "whoami", "Whom the suite takes you for, and when that ends", exit_code,
+             [&options] { return PrintWhoAmI(options); });
   AddPreflightCommand(app, options, exit_code);
   AddCertsCommands(app, options, exit_code);
   AddCompletionCommand(app);

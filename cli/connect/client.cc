@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "absl/time/clock.h"
 #include "cli/connect/channel.h"
@@ -67,6 +68,7 @@ absl::StatusOr<bool> Client<Service>::Next() {
 template <typename Service>
 absl::StatusOr<typename Service::Stub*> Client<Service>::Connect(absl::Time deadline) {
   const absl::Time end = std::min(absl::Now() + patience_, deadline);
+  BASALT_RETURN_IF_ERROR(LogInUser(gateway_));
   while (stub_ == nullptr) {
     BASALT_ASSIGN_OR_RETURN(const bool found, Next());
     if (found) break;
@@ -83,10 +85,16 @@ absl::StatusOr<typename Service::Stub*> Client<Service>::Connect(absl::Time dead
 template <typename Service>
 absl::Status Client<Service>::Run(const Call& call, Again again) {
   const absl::Time end = absl::Now() + patience_;
+  bool has_logged_in_again = false;
   while (true) {
     BASALT_ASSIGN_OR_RETURN(auto* const stub, Connect());
     const std::unique_ptr<grpc::ClientContext> context = MakeContext();
     const grpc::Status status = call(*stub, context.get());
+    // Such a call was not handled.
+    if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && !std::exchange(has_logged_in_again, true)) {
+      BASALT_ASSIGN_OR_RETURN(const bool is_another_token, LogInUserAgain(gateway_));
+      if (is_another_token) continue;
+    }
     if (!again(status, *context)) {
       if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return rpc::FromGrpc(status);
       return MakeStatus(absl::StatusCode::kUnknown,

@@ -21,7 +21,8 @@ namespace basalt::cli {
 
 // The replicas of one service. A call goes to one of them; while the answer is UNAVAILABLE, to the next one, looked up
 // anew, and again for a few seconds: a replica that has just started says so until it has seen what it owns, and one
-// that does not own the key says so too. UNAVAILABLE in the end names who was asked and how long.
+// that does not own the key says so too. UNAVAILABLE in the end names who was asked and how long. A user of Kubernetes
+// is logged in first, and once again where the answer is UNAUTHENTICATED (channel.h).
 template <typename Service>
 class Client {
  public:

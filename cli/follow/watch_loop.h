@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "cli/connect/channel.h"
 #include "cli/connect/client.h"
 #include "cli/connect/watch_stream.h"
 #include "common/base/status.h"
@@ -62,6 +63,7 @@ class WatchLoop {
   const absl::Time deadline_;
   Reader& reader_;
   bool has_answered_ = false;
+  bool may_log_in_ = true;  // A user does so once, until somebody has told something.
   absl::Time silent_since_ = absl::InfiniteFuture();
   std::string why_silent_;
 };
@@ -82,6 +84,7 @@ bool WatchLoop<Watched>::Read(WatchStream<Watched>& stream) {
         break;
     }
     has_answered_ = true;
+    may_log_in_ = true;
     silent_since_ = absl::InfiniteFuture();
     why_silent_.clear();
     if (reader_.Take(std::move(told))) return true;
@@ -110,7 +113,16 @@ absl::Status WatchLoop<Watched>::Run() {
     request_.set_token(reader_.token());
     WatchStream<Watched> stream(*stub, request_, deadline_);
     if (Read(stream)) return absl::OkStatus();
-    const absl::Status ended = stream.status();
+    absl::Status ended = stream.status();
+    // The token of a user may end while a stream is open.
+    if (ended.code() == absl::StatusCode::kUnauthenticated && std::exchange(may_log_in_, false)) {
+      const absl::StatusOr<bool> is_another_token = LogInUserAgain(client_.gateway());
+      if (is_another_token.ok() && *is_another_token) {
+        reader_.Interrupted(ended, /*first=*/false);
+        continue;
+      }
+      if (!is_another_token.ok()) ended = is_another_token.status();  // Where no gateway answers, one may come back.
+    }
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
     const bool first = silent_since_ == absl::InfiniteFuture();
     if (first) silent_since_ = absl::Now();

@@ -144,7 +144,9 @@ absl::StatusOr<CurlOptions> ReadKubeconfigs(std::string_view paths, std::string_
     if (absl::Status status = Merge(*text, DirectoryOf(path), merged); !status.ok()) return Annotate(status, path);
   }
   if (!any) return MakeStatus(absl::StatusCode::kNotFound, fmt::format("none of '{}' can be read", paths));
-  return OptionsOf(merged, context);
+  absl::StatusOr<CurlOptions> options = OptionsOf(merged, context);
+  if (!options.ok()) return Annotate(options.status(), paths);
+  return options;
 }
 
 absl::StatusOr<CurlOptions> InClusterOptions(std::string_view host, std::string_view port,

@@ -16,9 +16,9 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/identity/certificate.h"
-#include "common/identity/rights.h"
 #include "common/rpc/grpc/library_log.h"
 #include "common/rpc/grpc/status_bridge.h"
+#include "common/rpc/grpc/suite_channel.h"
 
 namespace basalt::rpc {
 namespace {
@@ -28,36 +28,6 @@ using identity::Identity;
 using identity::IdentityRules;
 
 std::string ToText(grpc::string_ref text) { return {text.data(), text.size()}; }
-
-class SuiteVerifier final : public tls::ExternalCertificateVerifier {
- public:
-  SuiteVerifier(IdentityRules rules, uint32_t servers, std::shared_ptr<const identity::DeniedList> denied)
-      : rules_(std::move(rules)), servers_(servers), denied_(std::move(denied)) {}
-  ~SuiteVerifier() override = default;
-
-  bool Verify(tls::TlsCustomVerificationCheckRequest* request, std::function<void(grpc::Status)>,
-              grpc::Status* sync_status) override {
-    std::vector<std::string> uris;
-    for (const grpc::string_ref& uri : request->uri_names()) uris.push_back(ToText(uri));
-    const absl::StatusOr<Identity> server = rules_.IdentityOf(uris);
-    if (!server.ok()) {
-      *sync_status = grpc::Status(grpc::StatusCode::UNAUTHENTICATED, std::string(ToStd(server.status().message())));
-    } else if (denied_->Has(uris)) {
-      *sync_status = grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "the identity of the server is denied");
-    } else if ((servers_ & identity::Only({server->role})) == 0) {
-      *sync_status =
-          grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
-                       fmt::format("the server has the certificate of a {}", identity::NameOf(server->role)));
-    }
-    return true;
-  }
-  void Cancel(tls::TlsCustomVerificationCheckRequest*) override {}
-
- private:
-  const IdentityRules rules_;
-  const uint32_t servers_;
-  const std::shared_ptr<const identity::DeniedList> denied_;
-};
 
 // gRPC runs it on the thread of the call, before any handler.
 class Authorizer final : public grpc::AuthMetadataProcessor {
@@ -113,7 +83,9 @@ class TlsCredentials final : public Credentials {
   std::shared_ptr<grpc::ChannelCredentials> ForChannel(uint32_t servers) const override {
     MutexLock lock(mutex_);
     std::shared_ptr<grpc::ChannelCredentials>& known = channels_[servers];
-    if (known == nullptr) known = MakeForChannel(servers);
+    if (known == nullptr) {
+      known = MakeSuiteChannelCredentials(provider_, /*has_certificate=*/true, rules_, servers, denied_);
+    }
     return known;
   }
   const Identity* self() const override { return &self_; }
@@ -122,17 +94,6 @@ class TlsCredentials final : public Credentials {
   const IdentityRules* rules() const override { return &rules_; }
 
  private:
-  std::shared_ptr<grpc::ChannelCredentials> MakeForChannel(uint32_t servers) const {
-    tls::TlsChannelCredentialsOptions options;
-    options.set_certificate_provider(provider_);
-    options.set_verify_server_certs(true);
-    // Members are reached by addresses that no certificate names: their identity says who they are.
-    options.set_check_call_host(false);
-    options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<SuiteVerifier>(rules_, servers, denied_));
-    SetCommon(options);
-    return tls::TlsCredentials(options);
-  }
-
   static void SetCommon(tls::TlsCredentialsOptions& options) {
     options.watch_root_certs();
     options.watch_identity_key_cert_pairs();

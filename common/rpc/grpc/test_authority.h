@@ -2,6 +2,9 @@
 
 // Certificates of a test's suite: an authority of its own, and credentials of any process of one cluster.
 #include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,6 +23,8 @@ class TestAuthority {
   TestAuthority(std::string folder, std::string cluster)
       : folder_(std::move(folder)), rules_("basalt.local", std::move(cluster)) {}
 
+  const identity::IdentityRules& rules() const { return rules_; }
+
   // The files of that process below the folder of the authority.
   TlsFiles FilesOf(identity::Role role, const std::string& replica) const {
     const identity::Identity own{rules_.trust_domain(), rules_.cluster(), role, replica};
@@ -37,6 +42,18 @@ class TestAuthority {
     absl::StatusOr<std::shared_ptr<const Credentials>> made = Credentials::FromFiles(FilesOf(role, replica), rules_);
     EXPECT_TRUE(made.ok()) << made.status();
     return made.ok() ? *std::move(made) : nullptr;
+  }
+
+  // Of a server that takes clients without a certificate, too, and with one of any authority.
+  std::shared_ptr<grpc::ServerCredentials> OpenServerOf(identity::Role role, const std::string& replica) const {
+    const TlsFiles files = FilesOf(role, replica);
+    grpc::experimental::TlsServerCredentialsOptions options(
+        std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(files.key, files.certificate,
+                                                                             files.authorities, 10));
+    options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
+    options.watch_root_certs();
+    options.watch_identity_key_cert_pairs();
+    return grpc::experimental::TlsServerCredentials(options);
   }
 
  private:
