@@ -19,6 +19,16 @@ TEST(DeniedTest, EachLineIsAnIdentityACommentOrEmpty) {
   ASSERT_THAT(denied, IsOk());
   EXPECT_THAT(*denied, ElementsAre("spiffe://a/cluster/c/role/operator/ann", "spiffe://a/ns/b/sa/c"));
   EXPECT_THAT(*ParseDenied(""), ElementsAre());
+  EXPECT_THAT(*ParseDenied("user:ann@example.com\nuser:corp%2Fbob"),
+              ElementsAre("user:ann@example.com", "user:corp%2Fbob"));
+}
+
+// A line that is spelled otherwise would deny nobody.
+TEST(DeniedTest, AUserIsSpelledInOneWay) {
+  for (const char* text : {"user:corp/bob", "user:corp%2fbob"}) {
+    EXPECT_THAT(ParseDenied(text),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has to be written as 'user:corp%2Fbob'")));
+  }
 }
 
 TEST(DeniedTest, AnotherLineIsNamed) {

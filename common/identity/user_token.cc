@@ -64,6 +64,16 @@ const EVP_MD* DigestOf(const EVP_PKEY& key) {
 
 const unsigned char* BytesOf(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
+// What is signed. The key signs handshakes of TLS, too, over texts that a client chooses a part of: what stands before
+// the claims is found in no handshake (RFC 8446, 4.4.3, separates its own texts in the same way).
+std::string SignedText(std::string_view claims) {
+  std::string text(64, ' ');
+  text += "basalt user token, version 1";
+  text += '\0';
+  text += claims;
+  return text;
+}
+
 absl::StatusOr<std::string> Sign(std::string_view text, EVP_PKEY& key) {
   const Digest digest(EVP_MD_CTX_new());
   size_t size = 0;
@@ -100,7 +110,7 @@ class AuthoritiesImpl final : public Authorities {
   explicit AuthoritiesImpl(Store store) : store_(std::move(store)) {}
 
   absl::StatusOr<UserClaims> VerifyUserToken(std::string_view token, const IdentityRules& rules, absl::Time now,
-                                             std::string* signer) const override {
+                                             std::vector<std::string>* signer) const override {
     UserToken read;
     if (token.size() > kMostUserTokenBytes || !read.ParseFromArray(token.data(), static_cast<int>(token.size())) ||
         read.certificates().empty()) {
@@ -118,7 +128,7 @@ class AuthoritiesImpl final : public Authorities {
           fmt::format("the token of the user is signed by the role {}, and not by a gateway", NameOf(gateway.role)));
     }
     EVP_PKEY* const key = X509_get0_pubkey(chain.front().get());
-    if (key == nullptr || !IsSignedBy(*key, read.claims(), read.signature())) {
+    if (key == nullptr || !IsSignedBy(*key, SignedText(read.claims()), read.signature())) {
       return Unknown("the token of the user has a signature that is not that of its certificate");
     }
     UserClaims claims;
@@ -129,11 +139,14 @@ class AuthoritiesImpl final : public Authorities {
       return Unknown(fmt::format("the token of the user is one of cluster '{}', and this is cluster '{}'",
                                  Excerpt(claims.cluster()), rules.cluster()));
     }
+    if (TimeOf(claims.expire_time()) - TimeOf(claims.issue_time()) > kLongestUserToken) {
+      return Unknown("the token of the user counts for too long");
+    }
     if (now >= TimeOf(claims.expire_time())) return Unknown("the time of the user's token is over; log in again");
     if (now + kClockSkew < TimeOf(claims.issue_time())) {
       return Unknown("the user's token is from the future: a clock is wrong");
     }
-    if (signer != nullptr) *signer = UriOf(gateway);
+    if (signer != nullptr) *signer = openssl::UrisOf(*chain.front());
     return claims;
   }
 
@@ -173,9 +186,10 @@ absl::StatusOr<std::string> SignUserToken(const UserClaims& claims, const KeyPai
   ERR_clear_error();
   if (chain.empty()) return Invalid("no certificate in PEM can be read");
   if (key == nullptr) return Invalid("no private key in PEM without a password can be read");
+  BASALT_RETURN_IF_ERROR(CheckKey(signer.certificate_pem, signer.key_pem));
   UserToken token;
   token.set_claims(claims.SerializeAsString());
-  BASALT_ASSIGN_OR_RETURN(*token.mutable_signature(), Sign(token.claims(), *key));
+  BASALT_ASSIGN_OR_RETURN(*token.mutable_signature(), Sign(SignedText(token.claims()), *key));
   for (const Cert& cert : chain) token.add_certificates(DerOf(*cert));
   std::string text = token.SerializeAsString();
   if (text.size() <= kMostUserTokenBytes) return text;
@@ -189,8 +203,28 @@ absl::StatusOr<std::shared_ptr<const Authorities>> Authorities::FromPem(std::str
   Store store(X509_STORE_new());
   if (store == nullptr) return MakeStatus(absl::StatusCode::kInternal, "OpenSSL has no memory");
   for (const Cert& cert : CertificatesOf(pem)) X509_STORE_add_cert(store.get(), cert.get());
+  // As gRPC and Kubernetes have it: an authority may be an intermediate one.
+  X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
   ERR_clear_error();
   return std::make_shared<const AuthoritiesImpl>(std::move(store));
+}
+
+std::string DigestOf(std::string_view text) {
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
+  unsigned size = 0;
+  EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest.data()), &size, EVP_sha256(), nullptr);
+  digest.resize(size);
+  return digest;
+}
+
+std::string DigestOfUser(std::string_view token) {
+  UserToken read;
+  UserClaims claims;
+  // What cannot be read is refused where it is verified.
+  if (read.ParseFromArray(token.data(), static_cast<int>(token.size()))) claims.ParseFromString(read.claims());
+  claims.clear_issue_time();
+  claims.clear_expire_time();
+  return DigestOf(claims.SerializeAsString());
 }
 
 std::string UriOfUser(std::string_view user) {

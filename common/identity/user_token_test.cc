@@ -5,6 +5,9 @@
 
 #include <string>
 
+#include "common/http/testing/certificates.h"
+#include "common/identity/certificate.h"
+#include "common/identity/openssl.h"
 #include "common/testing/status_matchers.h"
 
 namespace basalt::identity {
@@ -92,6 +95,49 @@ TEST_F(UserTokenTest, NobodyElseSignsATokenThatIsBelieved) {
   for (const auto& test : cases) {
     EXPECT_THAT(Verify(test.token), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr(test.why)));
   }
+}
+
+// With TLS 1.2 the same key signs a random number of the client, one of the server, and parameters: a client can choose
+// the first so that all of it reads as claims.
+TEST_F(UserTokenTest, ASignatureThatTheKeyHasGivenForSomethingElseMakesNoToken) {
+  gateway::v1::UserToken token;
+  ASSERT_TRUE(token.ParseFromString(*SignUserToken(Ann(), gateway_)));
+  const openssl::Key key = openssl::PrivateKey(gateway_.key_pem);
+  const std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>> digest(EVP_MD_CTX_new());
+  const std::string claims = Ann().SerializeAsString();
+  std::string signature(256, '\0');
+  size_t size = signature.size();
+  ASSERT_EQ(EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr, key.get()), 1);
+  ASSERT_EQ(EVP_DigestSign(digest.get(), reinterpret_cast<unsigned char*>(signature.data()), &size,
+                           reinterpret_cast<const unsigned char*>(claims.data()), claims.size()),
+            1);
+  signature.resize(size);
+  token.set_signature(signature);
+  EXPECT_THAT(Verify(token.SerializeAsString()),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("not that of its certificate")));
+}
+
+TEST_F(UserTokenTest, ATokenCountsForTenMinutesAtMostWhoeverSignsIt) {
+  gateway::v1::UserClaims claims = Ann();
+  *claims.mutable_expire_time() = At(kNow + absl::Minutes(11));
+  EXPECT_THAT(Verify(*SignUserToken(claims, gateway_)),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("too long")));
+}
+
+TEST_F(UserTokenTest, CertificateAndKeyOfTheSignerBelongTogether) {
+  KeyPair mixed = gateway_;
+  mixed.key_pem = Certify(authority_, Role::kGateway).key_pem;
+  EXPECT_THAT(SignUserToken(Ann(), mixed), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+// gRPC and Kubernetes believe any certificate among the authorities, too.
+TEST_F(UserTokenTest, AnAuthorityMayBeAnIntermediateOne) {
+  const auto root = http::testing::MakeCertificate({.common_name = "root", .alternative_names = "", .authority = true});
+  const auto middle =
+      http::testing::MakeCertificate({.common_name = "middle", .alternative_names = "", .authority = true}, root);
+  const auto own = http::testing::MakeCertificate({.common_name = "ann", .alternative_names = ""}, middle);
+  const absl::Time in_time = ReadCertificate(own.cert_pem)->not_after - absl::Minutes(1);
+  EXPECT_THAT((*Authorities::FromPem(middle.cert_pem))->VerifyClient(own.cert_pem, in_time), IsOk());
 }
 
 TEST_F(UserTokenTest, ATokenThatNoCallCouldCarryIsNotSigned) {

@@ -39,6 +39,21 @@ std::string_view Name(Level level) {
   return "error";
 }
 
+void Write(std::string_view level, std::string_view message, std::initializer_list<Field> fields) {
+  json::object line;
+  line["level"] = json::string(level.data(), level.size());
+  line["process"] = Process();
+  line["message"] = json::string(message);
+  for (const Field& field : fields) line[json::string_view(field.first.data(), field.first.size())] = field.second;
+  std::string text = json::serialize(line);
+  text = text.substr(1, text.size() - 2);
+  if (Logger() != nullptr) {
+    Logger()->info("{}", text);
+  } else {
+    std::fprintf(stderr, "{%s}\n", text.c_str());
+  }
+}
+
 }  // namespace
 
 void SetLogLevel(Level least) { Least() = static_cast<int>(least); }
@@ -53,18 +68,9 @@ void SetUpLogging(std::string_view process, Level least) {
 
 void Log(Level level, std::string_view message, std::initializer_list<Field> fields) {
   if (static_cast<int>(level) < Least().load(std::memory_order_relaxed)) return;
-  json::object line;
-  line["level"] = json::string(Name(level).data(), Name(level).size());
-  line["process"] = Process();
-  line["message"] = json::string(message);
-  for (const Field& field : fields) line[json::string_view(field.first.data(), field.first.size())] = field.second;
-  std::string text = json::serialize(line);
-  text = text.substr(1, text.size() - 2);
-  if (Logger() != nullptr) {
-    Logger()->info("{}", text);
-  } else {
-    std::fprintf(stderr, "{%s}\n", text.c_str());
-  }
+  Write(Name(level), message, fields);
 }
+
+void LogAudit(std::initializer_list<Field> fields) { Write("audit", "change", fields); }
 
 }  // namespace basalt::obs

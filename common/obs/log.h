@@ -27,6 +27,9 @@ inline void LogError(std::string_view message, std::initializer_list<Field> fiel
   Log(Level::kError, message, fields);
 }
 
+// A line of the audit log, which is part of the log and written whatever its level is.
+void LogAudit(std::initializer_list<Field> fields);
+
 // Below `least` nothing is written; kNothing silences all. Any thread.
 void SetLogLevel(Level least);
 

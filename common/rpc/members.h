@@ -12,6 +12,7 @@
 namespace basalt::rpc {
 
 class Credentials;
+class UserAccess;
 
 // Thread-safe.
 class Members {
@@ -22,6 +23,8 @@ class Members {
   virtual std::vector<gateway::v1::Member> all() const = 0;
   // With which the others are called; null: without TLS.
   virtual std::shared_ptr<const Credentials> credentials() const { return nullptr; }
+  // Who calls this replica, and what users may do; null: without TLS.
+  virtual std::shared_ptr<UserAccess> users() const { return nullptr; }
 };
 
 // Index of the owner of each slot; empty where there are no members.

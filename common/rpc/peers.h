@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "basalt/gateway/v1/user.pb.h"
 #include "basalt/podgroup/v1/podgroup.pb.h"
 #include "basalt/replica/v1/replica.pb.h"
 
@@ -49,6 +50,11 @@ class GatewayPeer {
   virtual void Write(gateway::v1::WriteRequest request, absl::Duration timeout,
                      Done<gateway::v1::WriteResponse> done) = 0;
   virtual void Get(gateway::v1::GetRequest request, absl::Duration timeout, Done<gateway::v1::GetResponse> done) = 0;
+  // UNIMPLEMENTED: the gateway takes no users.
+  virtual void ReviewAccess(gateway::v1::ReviewAccessRequest, absl::Duration /*timeout*/,
+                            Done<gateway::v1::ReviewAccessResponse> done) {
+    done(absl::UnimplementedError("this gateway takes no users"));
+  }
 };
 
 // What a member of one service offers to other services. Who asks knows its type: that follows from the service.

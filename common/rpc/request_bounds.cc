@@ -52,6 +52,7 @@ constexpr size_t kManifest = 3 << 20;  // What Kubernetes takes at most in one r
 constexpr size_t kSelector = 64 << 10;
 constexpr size_t kWatchToken = 64 << 10;   // A position for each slot, base64.
 constexpr size_t kAnnotation = 256 << 10;  // Kubernetes': all of one object together.
+constexpr size_t kUserToken = 5 << 10;     // identity::kMostUserTokenBytes.
 constexpr size_t kTasks = 64 << 10;        // More than a manifest has room for.
 
 constexpr Row kRows[] = {
@@ -62,12 +63,15 @@ constexpr Row kRows[] = {
     {"basalt.gateway.v1.Interest.watch", Bytes(kKey)},       // "objects/", group, version and kind.
     {"basalt.gateway.v1.Member.address", Bytes(kName + 6)},  // A host's name and a port.
     {"basalt.gateway.v1.Member.incarnation", Bytes(64)},
+    {"basalt.gateway.v1.LogInRequest.kubernetes_token", Bytes(16 << 10)},
     {"basalt.gateway.v1.Owner.key", Bytes(kKey)},
     {"basalt.gateway.v1.Owner.slot", kSlots},
     {"basalt.gateway.v1.Patch.body", Bytes(kManifest)},
     {"basalt.gateway.v1.Released.slots", kSlots},
     {"basalt.gateway.v1.RecordsImported.unavailable", kSlots},
     {"basalt.gateway.v1.RecordsImported.slots", kSlots},
+    {"basalt.gateway.v1.ReviewAccessRequest.token", Bytes(kUserToken)},
+    {"basalt.gateway.v1.WriteRequest.user_token", Bytes(kUserToken)},
     {"basalt.job.v1.ListJobsRequest.label_selector", Bytes(kSelector)},
     {"basalt.job.v1.ListJobsRequest.page_token", Bytes(2 * kKey)},
     {"basalt.job.v1.ListPartRequest.slots", kSlotBits},

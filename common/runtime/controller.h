@@ -46,6 +46,7 @@ struct SlotCounts {
 class Context {
  public:
   virtual ~Context() = default;
+  virtual std::string_view cluster() const { return "default"; }  // The name of the cluster.
   virtual Loop& loop() = 0;
   virtual Random& random() = 0;
   virtual kv::KvStore& store() = 0;

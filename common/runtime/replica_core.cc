@@ -78,6 +78,7 @@ void Replica::Core::MakeWorkers(const std::vector<Loop*>& loops, Random& random,
     WorkerOptions options{.index = i,
                           .workers = loops.size(),
                           .self = self_,
+                          .cluster = options_.cluster,
                           .write_timeout = options_.write_timeout,
                           .resend = options_.resend,
                           .keeps_records = options_.keeps_records};

@@ -173,6 +173,7 @@ class ReplicaTest : public ::testing::Test {
   void MakeReplica(std::vector<Loop*> worker_loops) {
     controllers_.clear();
     RuntimeOptions options;
+    options.cluster = "blue";
     options.version = "1";
     options.service = gateway::v1::SERVICE_KIND_JOB;
     options.replica = "jobsvc-0";

@@ -18,6 +18,8 @@ TEST_F(ReplicaTest, SaysWhoItIsAndComesBackAsTheSameProcess) {
   const gateway::v1::Hello first = gateway_.requests[0].hello();
   EXPECT_EQ(first.slot_count(), kSlotCount);
   EXPECT_FALSE(first.self().incarnation().empty());
+  EXPECT_EQ(first.cluster(), "blue");
+  EXPECT_EQ(context().cluster(), "blue");
   SendReadySlot();
   gateway_.Send({Assignment(7)});
   gateway_.Close(absl::UnavailableError("gone"));

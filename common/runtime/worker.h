@@ -56,6 +56,7 @@ struct WorkerOptions {
   size_t index = 0;
   size_t workers = 1;
   gateway::v1::Member self;
+  std::string cluster = "default";
   absl::Duration write_timeout = absl::Seconds(10);
   BackOffPolicy resend;
   bool keeps_records = true;
@@ -83,6 +84,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   void Halt() { halted_ = true; }
 
   // ---- Context ----
+  std::string_view cluster() const override { return options_.cluster; }
   Loop& loop() override { return loop_; }
   Random& random() override { return random_; }
   kv::KvStore& store() override { return store_; }

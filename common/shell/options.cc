@@ -83,6 +83,7 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
           : absl::InvalidArgumentError("--replica has to be a DNS name of 1 to 253 bytes, as the name of a pod is");
   const absl::StatusOr<std::shared_ptr<const rpc::Credentials>> credentials =
       CredentialsFromFlags(options.cluster, rpc::RoleOf(kind), options.replica);
+  const absl::StatusOr<UserOptions> users = UsersFromFlags(credentials.ok() ? *credentials : nullptr);
   const bool has_tls = credentials.ok() && *credentials != nullptr;
   const absl::Status listen = CheckListenByFlag("listen", options.listen, has_tls);
   const absl::Status metrics_listen = options.metrics_listen.empty()
@@ -90,13 +91,15 @@ int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind
                                           : CheckListenByFlag("metrics_listen", options.metrics_listen, has_tls);
   const absl::StatusOr<std::shared_ptr<rpc::MetricsToken>> metrics_token = MetricsTokenFromFlags();
   for (const absl::Status& status : {grpc_bounds.status(), metrics_bounds.status(), replica, credentials.status(),
-                                     listen, metrics_listen, metrics_token.status()}) {
+                                     users.status(), listen, metrics_listen, metrics_token.status()}) {
     if (status.ok()) continue;
     std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
     return 2;
   }
   options.grpc_bounds = *grpc_bounds;
   options.credentials = *credentials;
+  if (users->takes_users) options.user_rate = users->limits.user;
+  options.namespace_rate = users->limits.per_namespace;
   options.metrics_bounds = *metrics_bounds;
   options.metrics_token = *metrics_token;
   options.data_dir = absl::GetFlag(FLAGS_data_dir);

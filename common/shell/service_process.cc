@@ -13,6 +13,7 @@
 #include "common/base/version.h"
 #include "common/discovery/gateway_names.h"
 #include "common/discovery/resolver.h"
+#include "common/exec/run_on.h"
 #include "common/obs/log.h"
 #include "common/rpc/grpc/call_guard.h"
 #include "common/rpc/grpc/certificate_watch.h"
@@ -20,6 +21,7 @@
 #include "common/rpc/grpc/peers/peers.h"
 #include "common/rpc/grpc/peers/replica.h"
 #include "common/rpc/grpc/server.h"
+#include "common/rpc/grpc/user_access.h"
 #include "common/rpc/http_status.h"
 #include "common/shell/replica_members.h"
 
@@ -28,6 +30,7 @@ namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(2);
 constexpr int kMostWorkers = 64;
+constexpr absl::Duration kReviewTimeout = absl::Seconds(15);  // More than a gateway waits for the API server.
 
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
 
@@ -59,8 +62,12 @@ class Process final : public ServiceProcess {
     status_.reset();
     // What is posted still runs before the loops end; then nothing refers to the replica any more.
     worker_loops_.clear();
+    // What waits for a gateway ends on the main loop, and is answered on the loop of calls.
+    if (main_loop_ != nullptr) {
+      RunOn(*main_loop_, [this] { gateway_.reset(); });
+      RunOn(*main_loop_, [] {});
+    }
     api_loop_.reset();
-    gateway_.reset();
     peers_.reset();
     main_loop_.reset();
     replica_.reset();
@@ -86,6 +93,13 @@ class Process final : public ServiceProcess {
         workers.push_back(worker_loops_.back().get());
       }
     }
+    metrics_
+        ->GetGauge("basalt_process_info", "Which cluster, replica and release this process is of; always 1.",
+                   {{"cluster", options_.cluster},
+                    {"process", options_.name},
+                    {"replica", options_.replica},
+                    {"version", std::string(Version())}})
+        .Set(1);
     gateway_ = rpc::MakeGrpcGatewayPeer(*main_loop_, std::move(gateways), discovery::MakeSystemResolver(*main_loop_),
                                         options_.credentials);
     peers_ = rpc::MakeGrpcPeerDirectory(*main_loop_, options_.credentials);
@@ -101,7 +115,8 @@ class Process final : public ServiceProcess {
     replica_ = std::make_unique<runtime::Replica>(runtime_options, *main_loop_, workers, random_, *store_, *gateway_,
                                                   *peers_, metrics_.get(), &health_, parts.make_controller);
     BASALT_RETURN_IF_ERROR(StartHttpStatus());
-    const std::shared_ptr<rpc::CallGuard> guard = rpc::MakeCallGuard(options_.credentials, metrics_.get());
+    const std::shared_ptr<rpc::CallGuard> guard =
+        rpc::MakeCallGuard(options_.credentials, metrics_.get(), options_.user_rate);
     // Before the port is open: nobody who is denied comes in.
     BASALT_ASSIGN_OR_RETURN(
         certificate_watch_,
@@ -110,8 +125,8 @@ class Process final : public ServiceProcess {
               if (status_ == nullptr) return absl::OkStatus();
               return status_->SetCertificate({.certificate_pem = own.certificate_pem, .key_pem = own.key_pem});
             }));
-    std::vector<std::unique_ptr<rpc::GrpcService>> services =
-        parts.make_services(*replica_, *api_loop_, std::make_unique<ReplicaMembers>(*replica_, options_.credentials));
+    std::vector<std::unique_ptr<rpc::GrpcService>> services = parts.make_services(
+        *replica_, *api_loop_, std::make_unique<ReplicaMembers>(*replica_, options_.credentials, MakeUsers(guard)));
     services.push_back(rpc::MakeReplicaService(*main_loop_, replica_->hand_over(), guard));
     BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options_.listen,
                                                              .bounds = options_.grpc_bounds,
@@ -140,6 +155,17 @@ class Process final : public ServiceProcess {
   }
 
  private:
+  // Null without TLS. On the main loop, where the gateway is asked.
+  std::shared_ptr<rpc::UserAccess> MakeUsers(const std::shared_ptr<rpc::CallGuard>& guard) {
+    if (guard == nullptr) return nullptr;
+    auto review = [this](gateway::v1::ReviewAccessRequest request, rpc::Done<gateway::v1::ReviewAccessResponse> done) {
+      // A call that comes late finds no gateway.
+      if (gateway_ == nullptr) return done(absl::UnavailableError("the process is ending"));
+      gateway_->ReviewAccess(std::move(request), kReviewTimeout, std::move(done));
+    };
+    return std::make_shared<rpc::UserAccess>(*main_loop_, guard, std::move(review), options_.namespace_rate);
+  }
+
   absl::Status OpenStore() {
     kv::OpenOptions store;
     store.data_dir = options_.data_dir;

@@ -4,6 +4,7 @@
 // HTTP port, put together once for all three services.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "common/rpc/members.h"
 #include "common/rpc/metrics_token.h"
 #include "common/runtime/replica.h"
+#include "common/time/token_bucket.h"
 
 namespace basalt::shell {
 
@@ -30,7 +32,10 @@ struct ServiceOptions {
   std::string advertise;  // Where peers reach it; empty: host of `listen` with the real port.
   rpc::GrpcBounds grpc_bounds;
   std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of both ports and of all channels; null: no TLS.
-  std::string metrics_listen = "127.0.0.1:0";                     // HTTP; empty: none.
+  std::optional<TokenBucketOptions>
+      user_rate;                               // Of one user of Kubernetes; none: users do not call. Needs credentials.
+  TokenBucketOptions namespace_rate;           // Of users' calls to objects of one namespace.
+  std::string metrics_listen = "127.0.0.1:0";  // HTTP; empty: none.
   http::PageServerBounds metrics_bounds;
   std::shared_ptr<rpc::MetricsToken> metrics_token = nullptr;  // What /metrics asks for; null: /metrics is open.
   std::string data_dir;                                        // The store is in a folder below it.

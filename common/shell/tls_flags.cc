@@ -34,9 +34,18 @@ ABSL_FLAG(std::vector<std::string>, identity_mapping, {},
           "identities of other issuers: PATH=ROLE, like ns/basalt-system/sa/basalt-jobsvc=jobsvc; several with commas "
           "between");
 
+ABSL_FLAG(bool, kubernetes_users, false,
+          "users of Kubernetes may call, each what they may do in Kubernetes: they log in at a gateway. Needs "
+          "--tls_cert_file, for all gateways and services alike; clients without a certificate can connect then");
+ABSL_FLAG(double, user_rate, 20, "calls a second that one user of Kubernetes may make; 0: no limit");
+ABSL_FLAG(double, namespace_rate, 200,
+          "calls a second that users of Kubernetes may make to objects of one namespace; 0: no limit");
+
 namespace basalt::shell {
 
 namespace {
+
+constexpr double kBurst = 5;  // Seconds of rest that may be made up for at once.
 
 // A mapped certificate has no name: it stands for every replica.
 absl::Status CheckSelf(const identity::Identity& self, identity::Role role, std::string& replica) {
@@ -90,6 +99,21 @@ absl::StatusOr<std::shared_ptr<const rpc::Credentials>> CredentialsFromFlags(con
       rpc::Credentials::FromFiles(files, identity::IdentityRules(trust_domain, cluster, std::move(mappings))));
   BASALT_RETURN_IF_ERROR(CheckSelf(*credentials->self(), role, replica));
   return credentials;
+}
+
+absl::StatusOr<UserOptions> UsersFromFlags(const std::shared_ptr<const rpc::Credentials>& credentials) {
+  std::vector<std::string> wrong;
+  const auto bucket_of = [&](std::string_view flag, double rate) {
+    if (!(rate >= 0 && rate <= 1e6)) wrong.push_back(fmt::format("--{}: {} is not between 0 and 1000000", flag, rate));
+    return TokenBucketOptions{.per_second = rate, .burst = kBurst * rate};
+  };
+  UserOptions options;
+  options.takes_users = absl::GetFlag(FLAGS_kubernetes_users);
+  options.limits.user = bucket_of("user_rate", absl::GetFlag(FLAGS_user_rate));
+  options.limits.per_namespace = bucket_of("namespace_rate", absl::GetFlag(FLAGS_namespace_rate));
+  if (options.takes_users && credentials == nullptr) wrong.push_back("--kubernetes_users needs --tls_cert_file");
+  if (!wrong.empty()) return Invalid(fmt::format("{}", fmt::join(wrong, "; ")));
+  return options;
 }
 
 }  // namespace basalt::shell

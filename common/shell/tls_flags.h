@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/identity/identity.h"
+#include "common/rpc/user_limits.h"
 
 namespace basalt::rpc {
 class Credentials;
@@ -18,5 +19,15 @@ namespace basalt::shell {
 // that are wrong, or the file and the rule, or the name or role in which process and certificate differ.
 absl::StatusOr<std::shared_ptr<const rpc::Credentials>> CredentialsFromFlags(const std::string& cluster,
                                                                              identity::Role role, std::string& replica);
+
+// Whether users of Kubernetes may call the process, and how often.
+struct UserOptions {
+  bool takes_users = false;
+  rpc::UserLimits limits;
+};
+
+// Requires: the command line has been parsed. `credentials`: those of the process. INVALID_ARGUMENT names all flags
+// that are wrong.
+absl::StatusOr<UserOptions> UsersFromFlags(const std::shared_ptr<const rpc::Credentials>& credentials);
 
 }  // namespace basalt::shell

@@ -19,7 +19,7 @@
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
 #include "gateway/health/problem.h"
-#include "gateway/lead/kube_call.h"
+#include "gateway/kube/kube_call.h"
 
 namespace basalt::gateway {
 

@@ -66,6 +66,22 @@ bool IsMissingRight(const v1::KubeError& error) {
          said.find(" resource \"") != said.npos;
 }
 
+bool IsImpersonationRefused(const v1::KubeError& error) {
+  // `users "ann" is forbidden: User "x" cannot impersonate resource "users" …`; constrained impersonation (Kubernetes
+  // 1.36) has verbs such as impersonate:user-info and impersonate-on:user-info:create. What stands before "User" are
+  // the API server's own words; what a policy or a name says comes later, or in quotes, with \" for a quote.
+  constexpr std::string_view kBefore = " is forbidden: ";
+  constexpr std::string_view kUser = "User \"";
+  std::string_view said = error.message();
+  const size_t at = said.find(kBefore);
+  if (error.code() != 403 || at == said.npos) return false;
+  said.remove_prefix(at + kBefore.size());
+  if (!said.starts_with(kUser)) return false;
+  size_t end = kUser.size();
+  while (end < said.size() && said[end] != '"') end += said[end] == '\\' ? 2 : 1;
+  return end < said.size() && said.substr(end).starts_with("\" cannot impersonate");
+}
+
 bool IsComeAgain(const v1::KubeError& error) {
   return error.code() == 429 || (error.code() == 503 && error.retry_after_ms() > 0);
 }

@@ -20,6 +20,9 @@ v1::KubeError ReadRefusal(const http::Response& response, std::string_view targe
 // Whether a refusal is RBAC's: the same code stands for quotas, admission and namespaces that end.
 bool IsMissingRight(const v1::KubeError& error);
 
+// A 403 because whoever writes may not impersonate, whatever the impersonated user may do.
+bool IsImpersonationRefused(const v1::KubeError& error);
+
 // The request was surely not carried out and may be sent again later: a 429, or a 503 that says when.
 bool IsComeAgain(const v1::KubeError& error);
 

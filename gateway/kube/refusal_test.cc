@@ -97,5 +97,26 @@ TEST(IsOfServerTest, OnlyWhatIsNoStatusWasRefusedForAllRequests) {
   for (const auto& c : cases) EXPECT_EQ(IsOfServer(c.body), c.of_server) << c.what;
 }
 
+TEST(RefusalTest, ImpersonationIsRefusedInTheServersOwnWordsAlone) {
+  const struct {
+    int code;
+    const char* message;
+    bool is_refused;
+  } cases[] = {
+      {403, R"(users "ann" is forbidden: User "gateway" cannot impersonate resource "users" in API group "")", true},
+      {403, R"(jobs is forbidden: User "gateway" cannot impersonate-on:user-info:create resource "jobs")", true},
+      {403, R"(jobs is forbidden: User "a\" cannot impersonate" cannot create resource "jobs")", false},
+      {403, R"(jobs "j" is forbidden: ValidatingAdmissionPolicy 'p' denied: User "x" cannot impersonate)", false},
+      {403, R"(jobs is forbidden: User "ann" cannot create resource "jobs")", false},
+      {409, R"(users "ann" is forbidden: User "gateway" cannot impersonate resource "users")", false},
+  };
+  for (const auto& test : cases) {
+    v1::KubeError error;
+    error.set_code(test.code);
+    error.set_message(test.message);
+    EXPECT_EQ(IsImpersonationRefused(error), test.is_refused) << test.message;
+  }
+}
+
 }  // namespace
 }  // namespace basalt::gateway

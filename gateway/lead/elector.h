@@ -30,7 +30,7 @@
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
 #include "common/reconcile/back_off.h"
-#include "gateway/lead/kube_call.h"
+#include "gateway/kube/kube_call.h"
 #include "gateway/lead/lease.h"
 
 namespace basalt::gateway {

@@ -16,8 +16,8 @@
 #include "absl/time/time.h"
 #include "common/base/json.h"
 #include "common/http/http.h"
+#include "gateway/kube/kube_call.h"
 #include "gateway/lead/assignment_store.h"
-#include "gateway/lead/kube_call.h"
 
 namespace basalt::gateway {
 

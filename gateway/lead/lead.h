@@ -19,10 +19,10 @@
 #include "common/obs/health.h"
 #include "common/obs/metrics.h"
 #include "common/reconcile/back_off.h"
+#include "gateway/kube/kube_call.h"
 #include "gateway/lead/assignment_store.h"
 #include "gateway/lead/elector.h"
 #include "gateway/lead/kube_assignment_store.h"
-#include "gateway/lead/kube_call.h"
 
 namespace basalt::gateway {
 

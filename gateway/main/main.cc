@@ -198,6 +198,8 @@ absl::Status Serve() {
   std::string replica = absl::GetFlag(FLAGS_replica);
   BASALT_ASSIGN_OR_RETURN(options.credentials,
                           shell::CredentialsFromFlags(absl::GetFlag(FLAGS_cluster), identity::Role::kGateway, replica));
+  BASALT_ASSIGN_OR_RETURN(const shell::UserOptions users, shell::UsersFromFlags(options.credentials));
+  if (users.takes_users) options.user_rate = users.limits.user;
   if (replica.empty()) replica = "gateway-0";
   options.gateway.hub.replica = replica;
   options.gateway.lead->replica = replica;

@@ -8,12 +8,17 @@
 
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/exec/process_clock.h"
 #include "common/exec/run_on.h"
 #include "common/rpc/grpc/call_guard.h"
 #include "common/rpc/grpc/certificate_watch.h"
+#include "common/rpc/grpc/credentials.h"
 #include "common/rpc/grpc/gateway/gateway_service.h"
+#include "common/rpc/grpc/gateway/user_service.h"
 #include "common/rpc/grpc/server.h"
+#include "common/rpc/grpc/users.h"
 #include "common/rpc/http_status.h"
+#include "gateway/users/token_issuer.h"
 
 namespace basalt::gateway {
 namespace {
@@ -37,6 +42,7 @@ class RunningProcess : public Process {
     GiveLeadBack();
     status_.reset();
     RunOn(*loop_, [this] {
+      issuer_.reset();
       gateway_.reset();
       client_.reset();
     });
@@ -44,6 +50,13 @@ class RunningProcess : public Process {
 
   absl::Status Start(ProcessOptions options, const MakeClient& make_client) {
     const std::string version = options.gateway.hub.version;
+    metrics_
+        ->GetGauge("basalt_process_info", "Which cluster, replica and release this process is of; always 1.",
+                   {{"cluster", options.gateway.hub.cluster},
+                    {"process", "gateway"},
+                    {"replica", options.gateway.hub.replica},
+                    {"version", version}})
+        .Set(1);
     options.gateway.on_fatal = [this](const absl::Status& why) {
       MutexLock lock(mutex_);
       failure_ = why;
@@ -65,7 +78,8 @@ class RunningProcess : public Process {
       http.metrics_token = options.metrics_token;
       BASALT_ASSIGN_OR_RETURN(status_, rpc::StartHttpStatus(*loop_, *metrics_, health_, http));
     }
-    const std::shared_ptr<rpc::CallGuard> guard = rpc::MakeCallGuard(options.credentials, metrics_.get());
+    const std::shared_ptr<rpc::CallGuard> guard =
+        rpc::MakeCallGuard(options.credentials, metrics_.get(), options.user_rate);
     // Before the port is open: nobody who is denied comes in.
     BASALT_ASSIGN_OR_RETURN(
         certificate_watch_,
@@ -76,6 +90,13 @@ class RunningProcess : public Process {
             }));
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
     services.push_back(rpc::MakeGatewayService(*loop_, *gateway_, guard));
+    if (options.user_rate.has_value()) {
+      RunOn(*loop_, [&] {
+        issuer_ = std::make_unique<TokenIssuer>(*loop_, *client_, *metrics_, KeysOf(*options.credentials, guard),
+                                                TokenIssuerOptions());
+      });
+      services.push_back(rpc::MakeUserService(*loop_, user_handler_));
+    }
     BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen,
                                                              .max_request_bytes = rpc::kMostWriteBatchBytes,
                                                              .bounds = options.grpc_bounds,
@@ -102,6 +123,37 @@ class RunningProcess : public Process {
   }
 
  private:
+  // Lives as long as the server.
+  class IssuerHandler final : public rpc::UserHandler {
+   public:
+    explicit IssuerHandler(const std::unique_ptr<TokenIssuer>& issuer) : issuer_(issuer) {}
+    void LogIn(v1::LogInRequest request, const rpc::LogInClient& client, rpc::Done<v1::LogInResponse> done) override {
+      issuer_->LogIn(request, client.chain_pem, client.host, std::move(done));
+    }
+    void ReviewAccess(v1::ReviewAccessRequest request, rpc::Done<v1::ReviewAccessResponse> done) override {
+      issuer_->ReviewAccess(request, std::move(done));
+    }
+
+   private:
+    const std::unique_ptr<TokenIssuer>& issuer_;
+  };
+
+  static UserKeys KeysOf(const rpc::Credentials& credentials, const std::shared_ptr<rpc::CallGuard>& guard) {
+    const std::shared_ptr<rpc::Users> users = guard->users();
+    UserKeys keys;
+    keys.cluster = credentials.rules()->cluster();
+    keys.verify = [users](std::string_view token) { return users->Verify(token); };
+    keys.check_certificate = [users](std::string_view chain) { return users->CheckUserCertificate(chain); };
+    keys.is_denied = [users](std::string_view user) { return users->IsDenied(user); };
+    keys.sign = [users](const v1::UserClaims& claims) { return identity::SignUserToken(claims, users->own()); };
+    keys.allow = [users](const std::string& whose) { return users->AllowCall(whose, ProcessNow()); };
+    keys.now = [] { return rpc::Users::Now(); };
+    keys.set_authorities = [users](std::shared_ptr<const identity::Authorities> authorities) {
+      users->SetKubernetes(std::move(authorities));
+    };
+    return keys;
+  }
+
   void FollowHealth() {
     const bool ready = health_.IsReady();
     if (ready != serving_) server_->SetServing(ready);
@@ -121,8 +173,10 @@ class RunningProcess : public Process {
   std::unique_ptr<obs::Metrics> metrics_;
   std::unique_ptr<Loop> loop_;
   obs::Health health_;
-  std::unique_ptr<http::Client> client_;  // These two live on the loop.
+  std::unique_ptr<http::Client> client_;  // These live on the loop, up to the issuer.
   std::unique_ptr<Gateway> gateway_;
+  std::unique_ptr<TokenIssuer> issuer_;  // Null: users of Kubernetes do not call.
+  IssuerHandler user_handler_{issuer_};
   std::unique_ptr<http::PageServer> status_;
   std::unique_ptr<rpc::GrpcServer> server_;
   std::unique_ptr<rpc::CertificateWatch> certificate_watch_;

@@ -6,6 +6,7 @@
 // everything in order.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -13,6 +14,7 @@
 #include "common/http/pages/page_server.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/metrics_token.h"
+#include "common/time/token_bucket.h"
 #include "gateway/server/gateway.h"
 
 namespace basalt::gateway {
@@ -23,6 +25,8 @@ struct ProcessOptions {
   std::string metrics_listen = "127.0.0.1:0";  // HTTP: /metrics, /readyz, /healthz, /version. Empty = none.
   rpc::GrpcBounds grpc_bounds;
   std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of both ports; null: without TLS.
+  std::optional<TokenBucketOptions>
+      user_rate;  // Of one user of Kubernetes; none: users do not call. Needs credentials.
   http::PageServerBounds metrics_bounds;
   std::shared_ptr<rpc::MetricsToken> metrics_token = nullptr;  // What /metrics asks for; null: /metrics is open.
   absl::Duration drain = absl::Seconds(2);

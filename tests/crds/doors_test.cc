@@ -51,7 +51,7 @@ class JobDoors : public ::testing::TestWithParam<Case> {
     auto read = jobsvc::ReadManifest(ToText(manifest), /*ns=*/"");
     if (!read.ok()) return read.status();
     std::optional<absl::StatusOr<job::v1::Job>> answer;
-    api_.Submit(*std::move(read), /*dry_run=*/false,
+    api_.Submit(*std::move(read), /*dry_run=*/false, /*user_token=*/"",
                 [&](absl::StatusOr<job::v1::Job> got) { answer = std::move(got); });
     rig_.Run();
     return answer.value_or(absl::InternalError("no answer"));

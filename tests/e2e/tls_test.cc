@@ -77,6 +77,7 @@ TEST_F(TlsTest, CertificatesAreReplacedEverySecondWhileJobsRun) {
   for (int i = 0; i < kJobs; ++i) EXPECT_THAT(JudgeJob(*world_, fmt::format("job-{}", i)), IsEmpty());
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
   EXPECT_THAT(Topology(), HasSubstr("jobsvc-0"));
+  EXPECT_THAT(world_->Ctl({"job", "history", "job-0", "-o", "json"}).out, HasSubstr(R"("cluster": "default")"));
 }
 
 TEST_F(TlsTest, AnAuthorityIsExchangedWhileTheSuiteRuns) {

@@ -67,7 +67,7 @@ class UpgradeTest : public ::testing::Test {
     const std::vector<std::string> names = {"gateway-0", "jobsvc-0",   "pgsvc-0", "queuesvc-0",
                                             "gateway-1", "queuesvc-1", "pgsvc-1", "jobsvc-1"};
     for (const std::string& name : names) {
-      for (int i = 0; i < 6; ++i) Submit();
+      for (int i = 0; i < 7; ++i) Submit();
       ASSERT_NO_FATAL_FAILURE(Replace(name, bin_dir));
       ASSERT_NO_FATAL_FAILURE(KillOneOf(names));
       EXPECT_THAT(world_->suite().WaitAttached(absl::Seconds(60)), testing::IsOk()) << "beside " << name;

@@ -118,6 +118,7 @@ std::vector<AuditLine> Cluster::Audit() const {
     out.answered = TimeIn(*event, "stageTimestamp");
     if (const json::value* body = Find(*event, "requestObject")) out.body = *body;
     if (const json::value* user = Find(*event, "user")) out.user = FindString(*user, "username");
+    if (const json::value* user = Find(*event, "impersonatedUser")) out.impersonated = FindString(*user, "username");
     if (const json::value* object = Find(*event, "objectRef")) {
       out.group = FindString(*object, "apiGroup");
       out.resource = FindString(*object, "resource");

@@ -32,7 +32,8 @@ struct ClusterOptions {
 // One request that ended, as the audit log has it: all of the gateway's, and every write of anybody but system parts.
 struct AuditLine {
   std::string user, user_agent;
-  std::string verb;  // create, update, patch, delete, deletecollection, get, list, watch
+  std::string impersonated;  // The user in whose name `user` asked; empty: its own.
+  std::string verb;          // create, update, patch, delete, deletecollection, get, list, watch
   std::string group, resource, subresource, ns, name;
   std::string uri;
   int code = 0;

@@ -92,7 +92,7 @@ TEST(RoleTest, TheServicesHaveNoWayToSayWhoTheyAreToKubernetes) {
     ASSERT_TRUE(child.Wait(kLimit).has_value()) << program;
     const std::string help = e2e::ReadFile(dir / "out") + e2e::ReadFile(dir / "err");
     EXPECT_THAT(help, HasSubstr("--gateway")) << program;
-    for (const char* word : {"kube", "token", "certificate", "context"}) {
+    for (const char* word : {"kube_", "kubeconfig", "token", "certificate", "context"}) {
       EXPECT_EQ(help.find(fmt::format("--{}", word)), std::string::npos) << program << ": " << help;
     }
   }

@@ -11,18 +11,29 @@
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/exec/process_clock.h"
 #include "common/identity/rights.h"
 #include "common/rpc/grpc/credentials.h"
 #include "common/rpc/grpc/open_streams.h"
 #include "common/rpc/grpc/refused_calls.h"
+#include "common/rpc/grpc/users.h"
 
 namespace basalt::rpc {
 
+namespace {
+
+absl::Status NoRpc(std::string_view path) {
+  return MakeStatus(absl::StatusCode::kUnimplemented, fmt::format("there is no RPC {} here", Excerpt(path)));
+}
+
+}  // namespace
+
 CallGuard::CallGuard(identity::IdentityRules rules, std::shared_ptr<identity::DeniedList> denied,
-                     std::function<void(const RefusedCall&)> on_refused)
+                     std::function<void(const RefusedCall&)> on_refused, std::shared_ptr<Users> users)
     : rules_(std::move(rules)),
       on_refused_(std::move(on_refused)),
       denied_(std::move(denied)),
+      users_(std::move(users)),
       streams_(std::make_unique<OpenStreams>(
           [list = denied_](const std::vector<std::string>& uris) { return list->Has(uris); })) {}
 
@@ -56,19 +67,51 @@ void CallGuard::SetDenied(identity::DeniedUris uris) {
   streams_->EndDenied();
 }
 
-absl::Status CallGuard::CheckCall(const grpc::AuthContext& context, std::string_view path) const {
+absl::Status CallGuard::RefuseUser(const absl::Status& why, std::string_view user, std::string_view path,
+                                   std::string_view reason) const {
+  const std::string uri = user.empty() ? "" : identity::UriOfUser(user);
+  on_refused_(
+      {.path = path, .role = user.empty() ? "" : "user", .client = uri, .reason = reason, .why = ToStd(why.message())});
+  return why;
+}
+
+absl::Status CallGuard::CheckUser(const absl::Status& no_identity, std::string_view path,
+                                  std::string_view user_token) const {
+  const identity::Right* const right = identity::FindRight(path);
+  using Kind = identity::UserRight::Kind;
+  if (right != nullptr && right->users.kind == Kind::kAnybody) return absl::OkStatus();
+  if (user_token.empty()) return RefuseUser(no_identity, "", path, "identity");
+  const absl::StatusOr<gateway::v1::UserClaims> user = users_->Verify(user_token);
+  if (!user.ok()) {
+    const std::string named = ClaimsIn(user_token).user();
+    const bool is_denied = !named.empty() && users_->IsDenied(named);
+    return RefuseUser(user.status(), is_denied ? named : "", path, is_denied ? "denied" : "identity");
+  }
+  if (right == nullptr) return RefuseUser(NoRpc(path), user->user(), path, "unknown");
+  // Before anything of the request is read.
+  if (!users_->AllowCall(identity::UriOfUser(user->user()), ProcessNow())) {
+    return RefuseUser(MakeStatus(absl::StatusCode::kResourceExhausted,
+                                 "the user makes too many calls (--user_rate); come again later"),
+                      user->user(), path, "rate");
+  }
+  if (right->users.kind != Kind::kNone) return absl::OkStatus();
+  return RefuseUser(MakeStatus(absl::StatusCode::kPermissionDenied,
+                               fmt::format("users may not call {} (docs/security.md)", Excerpt(path))),
+                    user->user(), path, "role");
+}
+
+absl::Status CallGuard::CheckCall(const grpc::AuthContext& context, std::string_view path,
+                                  std::string_view user_token) const {
   const std::vector<std::string> uris = UrisOf(context);
   const absl::StatusOr<identity::Identity> client = IdentityOf(context, uris);
+  if (!client.ok() && users_ != nullptr) return CheckUser(client.status(), path, user_token);
   if (!client.ok()) return Refuse(client.status(), nullptr, path, "identity");
   if (denied_->Has(uris)) {
     return Refuse(MakeStatus(absl::StatusCode::kUnauthenticated, "the identity is denied (--denied_identities_file)"),
                   &*client, path, "denied");
   }
   if (identity::MayCall(client->role, path)) return absl::OkStatus();
-  if (identity::FindRight(path) == nullptr) {
-    return Refuse(MakeStatus(absl::StatusCode::kUnimplemented, fmt::format("there is no RPC {} here", Excerpt(path))),
-                  &*client, path, "unknown");
-  }
+  if (identity::FindRight(path) == nullptr) return Refuse(NoRpc(path), &*client, path, "unknown");
   return Refuse(
       MakeStatus(absl::StatusCode::kPermissionDenied, fmt::format("role {} may not call {} (docs/security.md)",
                                                                   identity::NameOf(client->role), Excerpt(path))),
@@ -89,12 +132,19 @@ absl::Status CallGuard::CheckMember(const identity::Identity& client, const gate
                 &client, path, "member");
 }
 
-std::shared_ptr<CallGuard> MakeCallGuard(const std::shared_ptr<const Credentials>& credentials, obs::Metrics* metrics) {
+std::shared_ptr<CallGuard> MakeCallGuard(const std::shared_ptr<const Credentials>& credentials, obs::Metrics* metrics,
+                                         const std::optional<TokenBucketOptions>& user_rate) {
   if (credentials == nullptr || credentials->rules() == nullptr) return nullptr;
   auto refused = std::make_shared<RefusedCalls>(metrics);
+  std::shared_ptr<Users> users;
+  if (user_rate.has_value()) {
+    const bool takes_certificates = credentials->self()->role == identity::Role::kGateway;
+    users = std::make_shared<Users>(*credentials->rules(), credentials->denied(), takes_certificates, *user_rate);
+  }
   return std::make_shared<CallGuard>(
       *credentials->rules(), credentials->denied(),
-      [refused = std::move(refused)](const RefusedCall& call) { refused->Record(call, absl::Now()); });
+      [refused = std::move(refused)](const RefusedCall& call) { refused->Record(call, absl::Now()); },
+      std::move(users));
 }
 
 identity::Role RoleOf(gateway::v1::ServiceKind service) {

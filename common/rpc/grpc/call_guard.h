@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,32 +18,43 @@
 #include "common/identity/denied.h"
 #include "common/identity/identity.h"
 #include "common/obs/metrics.h"
+#include "common/time/token_bucket.h"
 
 namespace basalt::rpc {
 
 class Credentials;
 class OpenStreams;
+class Users;
 
 // A call that was refused, for metrics and the log; nothing in it is of the request's contents.
 struct RefusedCall {
   std::string_view path;    // "/basalt.job.v1.JobService/SubmitJob"; it may name no RPC of ours.
-  std::string_view role;    // Empty: the client has no identity.
-  std::string_view client;  // The URI of the identity; empty: the client has none.
-  std::string_view reason;  // "identity", "denied", "role", "member" or "unknown".
+  std::string_view role;    // "user": one of Kubernetes. Empty: the client has no identity.
+  std::string_view client;  // The URI of the identity or the user; empty: the client has none.
+  std::string_view reason;  // "identity", "denied", "role", "member", "right", "rate" or "unknown".
   std::string_view why;     // In words.
 };
 
 class CallGuard {
  public:
-  // `on_refused` runs on any thread. `denied`: the list of the process, which SetDenied changes.
+  // `on_refused` runs on any thread. `denied`: the list of the process, which SetDenied changes. `users`: null: clients
+  // are members, operators and readers alone.
   CallGuard(identity::IdentityRules rules, std::shared_ptr<identity::DeniedList> denied,
-            std::function<void(const RefusedCall&)> on_refused);
+            std::function<void(const RefusedCall&)> on_refused, std::shared_ptr<Users> users = nullptr);
   ~CallGuard();
 
-  // Whether the client may call the RPC of that path. UNAUTHENTICATED: the client has no identity, and the message says
-  // why. PERMISSION_DENIED names the role and the RPC. UNIMPLEMENTED: no row of identity::AllRights names the RPC,
-  // which may be one of a newer release.
-  absl::Status CheckCall(const grpc::AuthContext& context, std::string_view path) const;
+  // Whether the client may call the RPC of that path. UNAUTHENTICATED: the client has no identity and no token of a
+  // user that counts, and the message says why. PERMISSION_DENIED names the role and the RPC. UNIMPLEMENTED: no row of
+  // identity::AllRights names the RPC, which may be one of a newer release. What a user may do to the object of the
+  // request is not asked here (UserAccess). `user_token`: as the client has sent it; empty: none.
+  absl::Status CheckCall(const grpc::AuthContext& context, std::string_view path, std::string_view user_token) const;
+
+  // Counts and logs a call of a user that was refused for that reason, and returns `why`.
+  absl::Status RefuseUser(const absl::Status& why, std::string_view user, std::string_view path,
+                          std::string_view reason) const;
+
+  // Null: no users.
+  const std::shared_ptr<Users>& users() const { return users_; }
 
   // The identity that the certificate of the client states. UNAUTHENTICATED: it states none that counts.
   absl::StatusOr<identity::Identity> ClientOf(const grpc::AuthContext& context) const;
@@ -64,16 +76,19 @@ class CallGuard {
                                                 const std::vector<std::string>& uris) const;
   absl::Status Refuse(const absl::Status& status, const identity::Identity* client, std::string_view path,
                       std::string_view reason) const;
+  absl::Status CheckUser(const absl::Status& no_identity, std::string_view path, std::string_view user_token) const;
 
   const identity::IdentityRules rules_;
   const std::function<void(const RefusedCall&)> on_refused_;
   const std::shared_ptr<identity::DeniedList> denied_;
+  const std::shared_ptr<Users> users_;
   const std::unique_ptr<OpenStreams> streams_;
 };
 
 // The guard of a process, which counts and logs what it refuses. Null: `credentials` are null or without TLS. `metrics`
-// may be null, and outlives the guard.
-std::shared_ptr<CallGuard> MakeCallGuard(const std::shared_ptr<const Credentials>& credentials, obs::Metrics* metrics);
+// may be null, and outlives the guard. `user_rate`: of the calls of one user of Kubernetes; none: users do not call.
+std::shared_ptr<CallGuard> MakeCallGuard(const std::shared_ptr<const Credentials>& credentials, obs::Metrics* metrics,
+                                         const std::optional<TokenBucketOptions>& user_rate = std::nullopt);
 
 // Requires: `service` is one of the three services.
 identity::Role RoleOf(gateway::v1::ServiceKind service);

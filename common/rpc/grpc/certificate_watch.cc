@@ -10,6 +10,7 @@
 #include "common/exec/run_on.h"
 #include "common/identity/denied.h"
 #include "common/obs/log.h"
+#include "common/rpc/grpc/users.h"
 
 namespace basalt::rpc {
 namespace {
@@ -109,6 +110,13 @@ absl::Status CertificateWatch::ReadCertificate() {
     return Invalid(fmt::format("{}: the certificate is that of {}, and this process is {}", files_.certificate,
                                identity::UriOf(*now), identity::UriOf(self_)));
   }
+  if (guard_->users() != nullptr) {
+    BASALT_ASSIGN_OR_RETURN(const std::string authorities, identity::ReadSmallFile(files_.authorities));
+    BASALT_ASSIGN_OR_RETURN(std::shared_ptr<const identity::Authorities> read,
+                            identity::Authorities::FromPem(authorities));
+    guard_->users()->SetSuite(std::move(read));
+    guard_->users()->SetOwn(checked.own);
+  }
   from_ = checked.facts.not_before;
   until_ = checked.facts.not_after;
   if (checked.own.certificate_pem == certificate_) return absl::OkStatus();
@@ -126,6 +134,7 @@ absl::Status CertificateWatch::ReadDenied() {
   absl::StatusOr<identity::DeniedUris> denied = identity::ParseDenied(text);
   if (!denied.ok()) return Invalid(fmt::format("{}: {}", files_.denied, ToStd(denied.status().message())));
   for (const std::string& uri : *denied) {
+    if (uri.starts_with("user:")) continue;
     if (const absl::Status nobody = rules_.IdentityOf({uri}).status(); !nobody.ok()) {
       obs::LogWarning("a denied identity is nobody's", {{"identity", Excerpt(uri, 300)}, {"why", nobody.ToString()}});
     }

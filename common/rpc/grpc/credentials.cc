@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -19,6 +20,7 @@
 #include "common/rpc/grpc/library_log.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/suite_channel.h"
+#include "common/rpc/grpc/users.h"
 
 namespace basalt::rpc {
 namespace {
@@ -29,6 +31,28 @@ using identity::IdentityRules;
 
 std::string ToText(grpc::string_ref text) { return {text.data(), text.size()}; }
 
+// Of the clients of a gateway: members have certificates of the suite, users some of Kubernetes or none.
+class ClientVerifier final : public tls::ExternalCertificateVerifier {
+ public:
+  explicit ClientVerifier(std::shared_ptr<const Users> users) : users_(std::move(users)) {}
+  ~ClientVerifier() override = default;
+
+  bool Verify(tls::TlsCustomVerificationCheckRequest* request, std::function<void(grpc::Status)>,
+              grpc::Status* sync_status) override {
+    if (request->peer_cert().empty()) return true;
+    // OpenSSL leaves the client's own certificate out of the chain.
+    const std::string chain = ToText(request->peer_cert()) + ToText(request->peer_cert_full_chain());
+    std::vector<std::string> uris;
+    for (const grpc::string_ref& uri : request->uri_names()) uris.push_back(ToText(uri));
+    *sync_status = ToGrpc(users_->CheckHandshake(uris, chain));
+    return true;
+  }
+  void Cancel(tls::TlsCustomVerificationCheckRequest*) override {}
+
+ private:
+  const std::shared_ptr<const Users> users_;
+};
+
 // gRPC runs it on the thread of the call, before any handler.
 class Authorizer final : public grpc::AuthMetadataProcessor {
  public:
@@ -36,8 +60,11 @@ class Authorizer final : public grpc::AuthMetadataProcessor {
   bool IsBlocking() const override { return false; }
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext* context, OutputMetadata*,
                        OutputMetadata*) override {
-    const auto path = metadata.find(":path");
-    return ToGrpc(guard_->CheckCall(*context, path == metadata.end() ? "" : ToText(path->second)));
+    const auto value = [&](const char* key) {
+      const auto found = metadata.find(key);
+      return found == metadata.end() ? "" : ToText(found->second);
+    };
+    return ToGrpc(guard_->CheckCall(*context, value(":path"), value(kUserTokenKey)));
   }
 
  private:
@@ -73,7 +100,15 @@ class TlsCredentials final : public Credentials {
 
   std::shared_ptr<grpc::ServerCredentials> ForServer(std::shared_ptr<const CallGuard> guard) const override {
     tls::TlsServerCredentialsOptions options(provider_);
-    options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    if (guard->users() == nullptr) {
+      options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    } else if (!guard->users()->takes_certificates()) {
+      options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+    } else {
+      // The client shows that it has the key, and ClientVerifier says whose certificate that is.
+      options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
+      options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<ClientVerifier>(guard->users()));
+    }
     SetCommon(options);
     std::shared_ptr<grpc::ServerCredentials> credentials = tls::TlsServerCredentials(options);
     credentials->SetAuthMetadataProcessor(std::make_shared<Authorizer>(std::move(guard)));

@@ -46,7 +46,8 @@ class Credentials {
 
   virtual ~Credentials() = default;
   virtual bool is_secure() const = 0;
-  // Clients need a certificate of the authorities, and `guard` is asked for every call. Without TLS `guard` is null,
+  // Clients need a certificate of the authorities, and `guard` is asked for every call. Where the guard takes users of
+  // Kubernetes, clients may have no certificate, at a gateway also one of a user. Without TLS `guard` is null,
   // and everybody may call everything. Requires: `guard` is not null with TLS.
   virtual std::shared_ptr<grpc::ServerCredentials> ForServer(std::shared_ptr<const CallGuard> guard) const = 0;
   // A server needs a certificate of the authorities with an identity of the cluster and one of these roles (a mask of

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "common/identity/user_token.h"
+#include "common/rpc/grpc/users.h"
+
 namespace basalt::rpc {
 
 using grpc::experimental::InterceptionHookPoints;
@@ -45,6 +48,9 @@ std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> OpenStrea
 
 void OpenStreams::Add(grpc::ServerContextBase& context) {
   std::vector<std::string> uris = UrisOf(*context.auth_context());
+  if (const std::string token = UserTokenOf(context); !token.empty()) {
+    uris.push_back(identity::UriOfUser(ClaimsIn(token).user()));
+  }
   {
     MutexLock lock(mutex_);
     streams_[&context] = uris;

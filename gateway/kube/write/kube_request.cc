@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "basalt/gateway/v1/user.pb.h"
 #include "common/base/excerpt.h"
 #include "common/base/json.h"
 #include "common/base/status.h"
@@ -14,6 +18,8 @@
 
 namespace basalt::gateway {
 namespace {
+
+constexpr char kRequestedBy[] = "basalt.dev/requested-by";
 
 std::string ObjectKey(const v1::Resource& resource, std::string_view ns, std::string_view name) {
   return fmt::format("{}.{}/{}/{}", resource.plural(), resource.group(), ns, name);
@@ -78,6 +84,12 @@ absl::Status PrepareCreate(const v1::WriteRequest& request, std::string_view job
   BASALT_RETURN_IF_ERROR(CheckCreatedBody(request, body, job_uid));
   out.method = "POST";
   out.body = request.create().body();
+  // The gateway alone says for whom it writes.
+  if (metadata != nullptr && FindPath(body, {"metadata", "annotations", kRequestedBy}) != nullptr) {
+    json::value without = body;
+    without.at("metadata").at("annotations").as_object().erase(kRequestedBy);
+    out.body = ToText(without);
+  }
   out.headers.emplace_back("Content-Type", "application/json");
   return absl::OkStatus();
 }
@@ -170,6 +182,44 @@ absl::Status PrepareDeleteCollection(const v1::WriteRequest& request, KubeReques
   return absl::OkStatus();
 }
 
+// HTTP drops blanks at both ends.
+bool FitsHeader(std::string_view text) {
+  if (text.empty() || text.front() == ' ' || text.back() == ' ') return false;
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+// The API server adds these groups by itself, and would ask whether the gateway may impersonate each that is named.
+bool IsGivenToAll(std::string_view group) {
+  return group == "system:authenticated" || group.starts_with("system:serviceaccounts");
+}
+
+// Whom the write is made for. Impersonated where a header can hold the names; else, as where the gateway may not
+// impersonate, the body of what is made or merged names the user.
+absl::Status PrepareUser(const v1::WriteRequest& request, KubeRequest& out) {
+  v1::UserToken token;
+  v1::UserClaims user;
+  if (!token.ParseFromString(request.user_token()) || !user.ParseFromString(token.claims()) || user.user().empty()) {
+    return Invalid("user_token: names no user");
+  }
+  bool fits = FitsHeader(user.user());
+  http::Headers headers = {{"Impersonate-User", user.user()}};
+  for (const std::string& group : user.groups()) {
+    if (IsGivenToAll(group)) continue;
+    fits = fits && FitsHeader(group);
+    headers.emplace_back("Impersonate-Group", group);
+  }
+  if (fits) out.impersonation = std::move(headers);
+  const bool is_merged = request.has_patch() && request.patch().type() != v1::Patch::TYPE_JSON;
+  if (!request.has_create() && !is_merged) return absl::OkStatus();
+  BASALT_ASSIGN_OR_RETURN(json::value body, ParseObject("body", out.body));
+  BASALT_ASSIGN_OR_RETURN(json::object * metadata, Metadata(body));
+  ObjectIn(*metadata, "annotations")[kRequestedBy] = user.user();
+  out.named_body = ToText(body);
+  if (!fits) out.body = std::exchange(out.named_body, "");
+  return absl::OkStatus();
+}
+
 // What a header can hold: names come from outside.
 std::string Plain(std::string_view name) {
   std::string plain(name.substr(0, 253));
@@ -234,6 +284,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
       return Invalid("operation is not set");
   }
   if (request.dry_run() && out.method != "DELETE") AddQuery(out.target, "dryRun", "All");
+  if (!request.user_token().empty()) BASALT_RETURN_IF_ERROR(PrepareUser(request, out));
   return out;
 }
 

@@ -16,6 +16,9 @@ struct KubeRequest {
   std::string target;  // Without timeout=.
   http::Headers headers;
   std::string body;
+  // Of a write that is made for a user: with these headers too the API server takes the user for the writer.
+  http::Headers impersonation;
+  std::string named_body;  // In place of `body` without them: it names the user. Empty: it is the same.
   // What is written, one at a time: plural.group/namespace/name.
   std::string object_key;
   ObjectKind kind = ObjectKind::kGeneric;
@@ -24,6 +27,7 @@ struct KubeRequest {
 // INVALID_ARGUMENT, with the field, where the request breaks a rule of gateway.proto, PERMISSION_DENIED where what is
 // created is not of the owner's key (gateway/access/body.h), or a part is patched that the service does not write
 // (gateway/access/patches.h): the API server never sees it.
+// Of `request.user_token` only the claims are read: whoever took the request has verified the token.
 // `job_uid`: of the job that what is created has to name; empty: it is not compared.
 // `product` is who writes, "basalt-gateway/1.2"; a write names its owner after it.
 absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::string_view default_field_manager,

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/http/failure.h"
 #include "common/kube/text.h"
+#include "common/obs/log.h"
 #include "gateway/kube/refusal.h"
 
 namespace basalt::gateway {
@@ -97,7 +99,7 @@ void KubeWriter::Get(v1::GetRequest request, GetDone done) {
 }
 
 absl::Status KubeWriter::Accept(std::unique_ptr<Op>& op) {
-  op->bytes = op->prepared.body.size() + kRequestBytes;
+  op->bytes = op->prepared.body.size() + op->prepared.named_body.size() + kRequestBytes;
   BASALT_RETURN_IF_ERROR(admission_.Take(op->replica, op->bytes));
   op->id = next_id_++;
   op->deadline = loop_.Now() + op->timeout;
@@ -214,7 +216,13 @@ void KubeWriter::Send(Op& op) {
   request.method = op.prepared.method;
   request.target = op.prepared.target;
   request.headers = op.prepared.headers;
-  request.body = op.prepared.body;
+  op.is_impersonating = !op.prepared.impersonation.empty() &&
+                        not_impersonated_.Find(op.prepared.impersonation.front().second, op.started) == nullptr;
+  if (op.is_impersonating) {
+    request.headers.insert(request.headers.end(), op.prepared.impersonation.begin(), op.prepared.impersonation.end());
+  }
+  const bool is_named = !op.is_impersonating && !op.prepared.named_body.empty();
+  request.body = is_named ? op.prepared.named_body : op.prepared.body;
   absl::Duration attempt = left;
   // The client has queues of its own, and the whole process may stand still before the bytes are gone.
   if (op.write_done != nullptr) {
@@ -297,7 +305,8 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
     absl::Duration pause = error.retry_after_ms() > 0 ? absl::Milliseconds(error.retry_after_ms()) : kDefaultPause;
     pause *= 1.0 + 0.1 * random_.Unit();
     op.refusal = std::move(error);
-    if (!IsOfServer(response.body)) return Resend(op, pause);
+    // Flow control counts an impersonated write to the flow of the user: others go on.
+    if (op.is_impersonating || !IsOfServer(response.body)) return Resend(op, pause);
     Slower(op);
     PauseAll(std::min(pause, kLongestPause));
     return Resend(op);
@@ -306,6 +315,12 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
     // Nothing of it was done, nor would be of another. Who we are can be put right within its time.
     op.refusal = std::move(error);
     PauseAll(connect_back_off_.Next(random_));
+    return Resend(op);
+  }
+  if (op.is_impersonating && IsImpersonationRefused(error)) {
+    obs::LogInfo("an annotation names the user of a write: the gateway may not impersonate the user",
+                 {{"why", Excerpt(error.message())}, {"cure", "apply deploy/rbac/impersonation"}});
+    not_impersonated_.Put(op.prepared.impersonation.front().second, true, loop_.Now() + options_.no_impersonation);
     return Resend(op);
   }
   if (IsMissingRight(error) && loop_.Now() - lost_ < options_.starting) {

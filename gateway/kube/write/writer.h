@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "basalt/gateway/v1/gateway.pb.h"
+#include "common/base/expiring_cache.h"
 #include "common/base/random.h"
 #include "common/exec/loop.h"
 #include "common/http/http.h"
@@ -58,6 +59,9 @@ struct WriterOptions {
   std::string field_manager = "basalt";
   std::string user_agent = "basalt-gateway";  // Each write names its owner after it.
   size_t max_answer = 64 << 20;
+  // Writes for users are made in the users' names. Where the API server says that the gateway may not impersonate a
+  // user, the gateway does not try to for so long.
+  absl::Duration no_impersonation = absl::Minutes(5);
 };
 
 class KubeWriter {
@@ -109,7 +113,8 @@ class KubeWriter {
     absl::Time started;
     absl::Time settled;  // Of what is under way: the server has given it up by then.
     std::unique_ptr<http::Call> call;
-    v1::KubeError refusal;  // The last one that it was resent after; code 0 = none.
+    bool is_impersonating = false;  // What is under way.
+    v1::KubeError refusal;          // The last one that it was resent after; code 0 = none.
   };
 
   // RESOURCE_EXHAUSTED: there is no room. `op` is left then.
@@ -172,7 +177,8 @@ class KubeWriter {
   TokenBucket rate_;
   absl::Time slowed_ = absl::InfinitePast();
   absl::Time paused_until_ = absl::InfinitePast();
-  absl::Time lost_ = absl::InfinitePast();  // When the server was last out of reach.
+  absl::Time lost_ = absl::InfinitePast();      // When the server was last out of reach.
+  ExpiringCache<bool> not_impersonated_{1000};  // Users whom the gateway may not impersonate.
   BackOff connect_back_off_;
   TimerId timer_ = kNoTimer;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "basalt/gateway/v1/user.pb.h"
 #include "common/exec/sim_loop.h"
 #include "common/http/date.h"
 #include "gateway/kube/testing.h"
@@ -504,6 +505,112 @@ TEST_F(WriterTest, AReadIsRepeatedWhateverHappenedToIt) {
   }
   ASSERT_EQ(answers.size(), 3U);
   EXPECT_EQ(answers[2].status().code(), absl::StatusCode::kUnavailable);
+}
+
+// A replica's creation of a job for a user.
+v1::WriteRequest CreationFor(const std::string& user, const std::vector<std::string>& groups = {}) {
+  v1::UserClaims claims;
+  claims.set_user(user);
+  for (const std::string& group : groups) claims.add_groups(group);
+  v1::UserToken token;
+  token.set_claims(claims.SerializeAsString());
+  v1::WriteRequest request;
+  request.mutable_owner()->set_key("n/j");
+  request.mutable_owner()->mutable_member()->set_service(v1::SERVICE_KIND_JOB);
+  request.mutable_resource()->set_group("batch.volcano.sh");
+  request.mutable_resource()->set_version("v1alpha1");
+  request.mutable_resource()->set_plural("jobs");
+  request.set_namespace_("n");
+  request.set_name("j");
+  request.mutable_create()->set_body(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j","namespace":"n"}})");
+  request.set_user_token(token.SerializeAsString());
+  return request;
+}
+
+std::vector<std::string> ImpersonatedBy(const http::Request& request) {
+  std::vector<std::string> found;
+  for (const auto& [name, value] : request.headers) {
+    if (name.starts_with("Impersonate-")) found.push_back(name.substr(12) + "=" + value);
+  }
+  return found;
+}
+
+TEST_F(WriterTest, AWriteForAUserIsMadeInTheNameOfTheUser) {
+  const auto ignore = [](const absl::StatusOr<v1::WriteResponse>&) {};
+  writer().Write(CreationFor("ann", {"team-a", "system:authenticated"}), ignore);
+  EXPECT_EQ(ImpersonatedBy(client_.last().request()), (Tags{"User=ann", "Group=team-a"}));
+  EXPECT_EQ(client_.last().request().body.find("annotations"), std::string::npos);
+  client_.last().Answer(201, "{}");
+  writer().Write(CreationFor("system:serviceaccount:a:b", {"system:serviceaccounts", "system:serviceaccounts:a"}),
+                 ignore);
+  EXPECT_EQ(ImpersonatedBy(client_.last().request()), (Tags{"User=system:serviceaccount:a:b"}));
+}
+
+TEST_F(WriterTest, WhereTheGatewayMayNotImpersonateAnAnnotationNamesTheUser) {
+  constexpr char kRefused[] =
+      R"({"kind":"Status","code":403,"reason":"Forbidden","message":"users.authentication.k8s.io \"ann\" is forbidden: )"
+      R"(User \"gateway\" cannot impersonate:user-info resource \"users\""})";
+  std::vector<absl::StatusOr<v1::WriteResponse>> results;
+  const auto keep = [&](absl::StatusOr<v1::WriteResponse> result) { results.push_back(std::move(result)); };
+  writer().Write(CreationFor("ann"), keep);
+  client_.last().Answer(403, kRefused);
+  ASSERT_EQ(client_.started(), 2u);
+  EXPECT_TRUE(ImpersonatedBy(client_.last().request()).empty());
+  EXPECT_NE(client_.last().request().body.find(R"("annotations":{"basalt.dev/requested-by":"ann"})"), std::string::npos)
+      << client_.last().request().body;
+  client_.last().Answer(201, R"({"metadata":{"name":"j","uid":"u","resourceVersion":"8"}})");
+  time_.RunDueTasks();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].ok() && results[0]->has_object());
+  // Nobody else is held up by it, and ann is tried again later.
+  writer().Write(CreationFor("bob"), keep);
+  EXPECT_EQ(ImpersonatedBy(client_.last().request()), (Tags{"User=bob"}));
+  client_.last().Answer(201, "{}");
+  writer().Write(CreationFor("ann"), keep);
+  EXPECT_TRUE(ImpersonatedBy(client_.last().request()).empty());
+  client_.last().Answer(201, "{}");
+  time_.Advance(absl::Minutes(5));
+  writer().Write(CreationFor("ann"), keep);
+  EXPECT_EQ(ImpersonatedBy(client_.last().request()), (Tags{"User=ann"}));
+}
+
+TEST_F(WriterTest, ARightThatTheUserLacksIsTheUsersAffair) {
+  std::vector<absl::StatusOr<v1::WriteResponse>> results;
+  writer().Write(CreationFor("ann"), [&](absl::StatusOr<v1::WriteResponse> got) { results.push_back(std::move(got)); });
+  client_.last().Answer(403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"jobs is forbidden: User )"
+                             R"(\"ann\" cannot create resource \"jobs\""})");
+  time_.RunDueTasks();
+  EXPECT_EQ(client_.started(), 1u);
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0]->error().code(), 403);
+}
+
+TEST_F(WriterTest, ANameThatNoHeaderCanHoldIsPutIntoTheAnnotation) {
+  for (const char* name : {"a\nImpersonate-Group: system:masters", "ann ", " ann"}) {
+    writer().Write(CreationFor(name), [](const absl::StatusOr<v1::WriteResponse>&) {});
+    EXPECT_TRUE(ImpersonatedBy(client_.last().request()).empty()) << name;
+    EXPECT_NE(client_.last().request().body.find("requested-by"), std::string::npos);
+    client_.last().Answer(201, "{}");
+  }
+}
+
+TEST_F(WriterTest, NobodyElseSaysForWhomTheGatewayWrites) {
+  v1::WriteRequest request = CreationFor("ann");
+  request.mutable_create()->set_body(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j","namespace":"n",)"
+      R"("annotations":{"a":"b","basalt.dev/requested-by":"root"}}})");
+  writer().Write(request, [](const absl::StatusOr<v1::WriteResponse>&) {});
+  EXPECT_EQ(client_.last().request().body.find("root"), std::string::npos);
+  EXPECT_NE(client_.last().request().body.find(R"("a":"b")"), std::string::npos);
+}
+
+// The flow control of the API server counts an impersonated request to the user.
+TEST_F(WriterTest, AUserWhoIsThrottledHoldsUpNobodyElse) {
+  writer().Write(CreationFor("ann"), [](const absl::StatusOr<v1::WriteResponse>&) {});
+  client_.last().Answer(429, "Too many requests, please try again later.", {{"Retry-After", "5"}});
+  Patch("other", "p");
+  EXPECT_EQ(client_.started(), 2u);
 }
 
 }  // namespace

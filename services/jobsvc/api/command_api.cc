@@ -80,11 +80,12 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
 
 }  // namespace
 
-void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::CommandJobResponse> done) {
+void JobApi::Command(job::v1::CommandJobRequest request, const std::string& user_token,
+                     rpc::Done<job::v1::CommandJobResponse> done) {
   if (const absl::Status status = CheckAction(request); !status.ok()) return done(status);
   const std::string key = KeyOf(request.namespace_(), request.name());
   auto shared = std::make_shared<rpc::Done<job::v1::CommandJobResponse>>(std::move(done));
-  workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
+  workers_.OnWorkerOf(SlotOf(key), [key, user_token, request = std::move(request), shared](JobController& controller) {
     runtime::Context& context = controller.context();
     const absl::StatusOr<const JobEntry*> found = FindReconciledJob(controller, key, request.uid());
     if (!found.ok()) return (*shared)(found.status());
@@ -97,6 +98,7 @@ void JobApi::Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::Comm
     const std::string name = CommandName(*entry->job, request.action(), *target, id);
     auto write = kube::WriteOf(kube::kCommands, entry->ns, name);
     write.mutable_create()->set_body(CommandJson(*entry->job, name, request.action(), *target));
+    write.set_user_token(user_token);
     context.WriteForCaller(key, std::move(write), [name, shared](const runtime::WriteOutcome& outcome) {
       const bool is_there = runtime::IsNameTaken(outcome);
       if (const absl::Status status = StatusOf(outcome); !status.ok() && !is_there) return (*shared)(status);

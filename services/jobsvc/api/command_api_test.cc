@@ -38,7 +38,7 @@ class CommandApiTest : public ::testing::Test {
   // The name of the Command.
   absl::StatusOr<std::string> Ask(job::v1::CommandJobRequest request, absl::Duration time = absl::Seconds(10)) {
     std::optional<absl::StatusOr<job::v1::CommandJobResponse>> answer;
-    api_.Command(std::move(request), [&](auto got) { answer = std::move(got); });
+    api_.Command(std::move(request), /*user_token=*/"", [&](auto got) { answer = std::move(got); });
     rig_.Run(time);
     if (!answer) return absl::InternalError("no answer");
     if (!answer->ok()) return answer->status();
@@ -127,8 +127,8 @@ TEST_F(CommandApiTest, ARequestThatIsRepeatedMakesOneCommand) {
   rig_.kube().ClearLog();
   std::optional<absl::StatusOr<job::v1::CommandJobResponse>> first;
   std::optional<absl::StatusOr<job::v1::CommandJobResponse>> second;
-  api_.Command(request, [&](auto got) { first = std::move(got); });
-  api_.Command(request, [&](auto got) { second = std::move(got); });
+  api_.Command(request, /*user_token=*/"", [&](auto got) { first = std::move(got); });
+  api_.Command(request, /*user_token=*/"", [&](auto got) { second = std::move(got); });
   rig_.Run(absl::Seconds(20));
   ASSERT_TRUE(first && first->ok() && second && second->ok());
   EXPECT_EQ((*first)->command(), (*second)->command());

@@ -160,6 +160,7 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
                                          : fmt::format("there is no history of a job {} with UID {}", key, uid)));
     }
     job::v1::JobHistory history;
+    history.set_cluster(std::string(controller.context().cluster()));
     history.set_uid(job->uid());
     history.set_allocated_gone_time(kube::ToTimestamp(job->gone_ms()).release());
     const auto records = controller.HistoryOf(slot, history.uid());
@@ -174,15 +175,17 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
   });
 }
 
-void JobApi::Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::DeleteJobResponse> done) {
+void JobApi::Delete(job::v1::DeleteJobRequest request, const std::string& user_token,
+                    rpc::Done<job::v1::DeleteJobResponse> done) {
   const std::string key = KeyOf(request.namespace_(), request.name());
   auto shared = std::make_shared<rpc::Done<job::v1::DeleteJobResponse>>(std::move(done));
-  workers_.OnWorkerOf(SlotOf(key), [key, uid = request.uid(), shared](JobController& controller) {
+  workers_.OnWorkerOf(SlotOf(key), [key, user_token, uid = request.uid(), shared](JobController& controller) {
     const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, uid);
     if (!entry.ok()) return (*shared)(entry.status());
     auto write = kube::WriteOf(kube::kJobs, (*entry)->ns, (*entry)->name);
     write.mutable_delete_()->set_uid((*entry)->job->meta().uid());
     write.mutable_delete_()->set_propagation_policy("Background");
+    write.set_user_token(user_token);
     controller.context().WriteForCaller(key, std::move(write), [key, shared](runtime::WriteOutcome outcome) {
       const absl::Status status = StatusOf(outcome);
       if (status.code() == absl::StatusCode::kNotFound) return (*shared)(NotFound(key));

@@ -24,15 +24,18 @@ class JobApi {
   // The workers outlive the API.
   JobApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub) : workers_(workers), hub_(std::move(hub)) {}
 
-  // What a submission brings. Whoever looks for the job's owner has read it, and nobody does so again.
-  void Submit(Manifest manifest, bool dry_run, rpc::Done<job::v1::Job> done);
+  // What a submission brings. Whoever looks for the job's owner has read it, and nobody does so again. `user_token`: of
+  // the user whom Kubernetes is to take for the writer (WriteRequest.user_token), here and below.
+  void Submit(Manifest manifest, bool dry_run, const std::string& user_token, rpc::Done<job::v1::Job> done);
   void Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done);
   void ListPart(job::v1::ListPartRequest request, rpc::Done<job::v1::ListPartResponse> done);
   void History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::JobHistory> done);
-  void Command(job::v1::CommandJobRequest request, rpc::Done<job::v1::CommandJobResponse> done);
-  void Scale(job::v1::ScaleJobRequest request, rpc::Done<job::v1::Job> done);
+  void Command(job::v1::CommandJobRequest request, const std::string& user_token,
+               rpc::Done<job::v1::CommandJobResponse> done);
+  void Scale(job::v1::ScaleJobRequest request, const std::string& user_token, rpc::Done<job::v1::Job> done);
   void Explain(job::v1::ExplainJobRequest request, rpc::Done<job::v1::JobExplanation> done);
-  void Delete(job::v1::DeleteJobRequest request, rpc::Done<job::v1::DeleteJobResponse> done);
+  void Delete(job::v1::DeleteJobRequest request, const std::string& user_token,
+              rpc::Done<job::v1::DeleteJobResponse> done);
   std::unique_ptr<rpc::Feed<job::v1::WatchPartResponse>> WatchPart(const job::v1::WatchPartRequest& request,
                                                                    std::function<void()> notify);
 

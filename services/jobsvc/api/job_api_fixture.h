@@ -69,8 +69,9 @@ class JobApiTest : public ::testing::Test {
   absl::StatusOr<job::v1::Job> Submit(const std::string& text, bool dry_run = false) {
     auto manifest = ReadManifest(text, /*ns=*/"");
     if (!manifest.ok()) return manifest.status();
-    return Await<job::v1::Job>(
-        [&](rpc::Done<job::v1::Job> done) { api_.Submit(*std::move(manifest), dry_run, std::move(done)); });
+    return Await<job::v1::Job>([&](rpc::Done<job::v1::Job> done) {
+      api_.Submit(*std::move(manifest), dry_run, /*user_token=*/"", std::move(done));
+    });
   }
   absl::StatusOr<job::v1::Job> Get(const std::string& name) {
     job::v1::GetJobRequest request;
@@ -88,7 +89,10 @@ class JobApiTest : public ::testing::Test {
     request.set_namespace_("default");
     request.set_name(name);
     request.set_uid(uid);
-    return Ask(&JobApi::Delete, request).status();
+    return Await<job::v1::DeleteJobResponse>([&](rpc::Done<job::v1::DeleteJobResponse> done) {
+             api_.Delete(request, /*user_token=*/"", std::move(done));
+           })
+        .status();
   }
   absl::StatusOr<job::v1::ListPartResponse> ListPart(const job::v1::ListJobsRequest& request, const SlotSet& slots) {
     job::v1::ListPartRequest part;

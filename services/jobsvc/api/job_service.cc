@@ -80,14 +80,20 @@ class JobServiceImpl final : public JobService::CallbackService {
                                       job::v1::Job* response) override {
     return rpc::ServeUnary<job::v1::SubmitJobRequest, job::v1::Job>(
         *reading_, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](job::v1::SubmitJobRequest asked,
-                                                         rpc::Done<job::v1::Job> done) mutable {
+        [core = core_, caller = rpc::CallerOf(*context, *core_->parts.members)](job::v1::SubmitJobRequest asked,
+                                                                                rpc::Done<job::v1::Job> done) mutable {
           // Refused here if it is wrong. Where the job is another replica's, that one reads the text, too.
           absl::StatusOr<Manifest> manifest = Read(*core, asked);
           if (!manifest.ok()) return done(manifest.status());
           core->loop.Post([core, caller = std::move(caller), asked = std::move(asked), manifest = *std::move(manifest),
                            done = std::move(done)]() mutable {
-            Submit(core, std::move(caller), std::move(asked), std::move(manifest), std::move(done));
+            rpc::Target target{.ns = manifest.job.meta().namespace_(), .name = manifest.job.meta().name()};
+            auto serve = [core, caller, asked = std::move(asked),
+                          manifest = std::move(manifest)](rpc::Done<job::v1::Job> answered) mutable {
+              Submit(core, std::move(caller), std::move(asked), std::move(manifest), std::move(answered));
+            };
+            rpc::Admit<job::v1::SubmitJobRequest, job::v1::Job>(core->loop, *core->parts.members, caller,
+                                                                std::move(target), std::move(done), std::move(serve));
           });
         });
   }
@@ -147,11 +153,11 @@ class JobServiceImpl final : public JobService::CallbackService {
     // While another replica answers only the text is kept; it is read again where the job comes back here.
     std::optional<Manifest> kept;
     if (core->jobs->IsHere(SlotOf(key))) kept = std::move(manifest);
-    auto local = [core, kept = std::move(kept)](const job::v1::SubmitJobRequest& again,
-                                                rpc::Done<job::v1::Job> answered) mutable {
+    auto local = [core, user_token = caller.client.user_token, kept = std::move(kept)](
+                     const job::v1::SubmitJobRequest& again, rpc::Done<job::v1::Job> answered) mutable {
       absl::StatusOr<Manifest> own = kept ? *std::move(kept) : Read(*core, again);
       if (!own.ok()) return answered(own.status());
-      core->api.Submit(*std::move(own), again.dry_run(), std::move(answered));
+      core->api.Submit(*std::move(own), again.dry_run(), user_token, std::move(answered));
     };
     core->jobs->Route(
         std::move(caller), SlotOf(key), fmt::format("job {}", key), /*question=*/dry_run, std::move(asked),

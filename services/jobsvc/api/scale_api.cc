@@ -130,7 +130,7 @@ void AnswerWrite(const std::string& key, kube::v1::Job meant, runtime::WriteOutc
 }
 
 void ScaleStored(runtime::Context& context, const std::string& key, const job::v1::ScaleJobRequest& request,
-                 const kube::v1::Job& job, const ScaleDone& done) {
+                 const std::string& user_token, const kube::v1::Job& job, const ScaleDone& done) {
   const std::string& uid = job.meta().uid();
   if (!request.uid().empty() && uid != request.uid()) return (*done)(NotFound(key, request.uid(), uid));
   if (!job.decode_error().empty()) {
@@ -147,6 +147,7 @@ void ScaleStored(runtime::Context& context, const std::string& key, const job::v
   patch.set_uid(uid);
   patch.set_body(scaling.Body());
   write.set_dry_run(request.dry_run());
+  write.set_user_token(user_token);
   context.WriteForCaller(key, std::move(write),
                          [key, done, meant = scaling.after()](runtime::WriteOutcome outcome) mutable {
                            AnswerWrite(key, std::move(meant), std::move(outcome), done);
@@ -155,23 +156,24 @@ void ScaleStored(runtime::Context& context, const std::string& key, const job::v
 
 }  // namespace
 
-void JobApi::Scale(job::v1::ScaleJobRequest request, rpc::Done<job::v1::Job> done) {
+void JobApi::Scale(job::v1::ScaleJobRequest request, const std::string& user_token, rpc::Done<job::v1::Job> done) {
   const std::string key = KeyOf(request.namespace_(), request.name());
   const auto shared = std::make_shared<rpc::Done<job::v1::Job>>(std::move(done));
-  workers_.OnWorkerOf(SlotOf(key), [key, request = std::move(request), shared](JobController& controller) {
+  workers_.OnWorkerOf(SlotOf(key), [key, user_token, request = std::move(request), shared](JobController& controller) {
     const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, request.uid());
     if (!entry.ok()) return (*shared)(entry.status());
     auto get = kube::GetOf(kube::kJobs, (*entry)->ns, (*entry)->name);
     // The controller keeps no spec as it was written: what is defaulted must not be written back.
     controller.context().GetForCaller(
-        key, std::move(get), [key, request, shared, &controller](absl::StatusOr<gateway::v1::GetResponse> response) {
+        key, std::move(get),
+        [key, user_token, request, shared, &controller](absl::StatusOr<gateway::v1::GetResponse> response) {
           if (!response.ok()) {
             return (*shared)(
                 MakeStatus(absl::StatusCode::kUnavailable,
                            fmt::format("job {} could not be read: {}", key, ToStd(response.status().message()))));
           }
           if (response->has_object() && response->object().has_job()) {
-            return ScaleStored(controller.context(), key, request, response->object().job(), shared);
+            return ScaleStored(controller.context(), key, request, user_token, response->object().job(), shared);
           }
           if (response->error().code() == 404) return (*shared)(NotFound(key));
           const absl::Status refused = runtime::StatusOf(response->error());

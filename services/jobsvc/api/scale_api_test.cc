@@ -36,7 +36,7 @@ class ScaleApiTest : public ::testing::Test {
   }
   absl::StatusOr<job::v1::Job> Scale(job::v1::ScaleJobRequest request) {
     std::optional<absl::StatusOr<job::v1::Job>> answer;
-    api_.Scale(std::move(request), [&](auto got) { answer = std::move(got); });
+    api_.Scale(std::move(request), /*user_token=*/"", [&](auto got) { answer = std::move(got); });
     rig_.Run(absl::Seconds(1));
     if (!answer) return absl::InternalError("no answer");
     return *std::move(answer);

@@ -197,6 +197,7 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
     if (!told.ok()) return done(told.status());
     if (!*told) return done(NotFound(key, fmt::format("there is no history of a pod group {}", NameOf(key))));
     podgroup::v1::PodGroupHistory history;
+    history.set_cluster(std::string(controller.context().cluster()));
     history.set_allocated_gone_time(kube::ToTimestamp((*told)->gone_ms).release());
     for (PodGroupHistoryRecord& record : (*told)->entries) *history.add_entries() = ToMessage(std::move(record));
     done(std::move(history));

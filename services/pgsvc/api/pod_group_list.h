@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
+#include "common/kube/kinds.h"
 #include "common/kube/object_key.h"
 
 namespace basalt::pgsvc {
@@ -17,6 +18,10 @@ struct PodGroupList {
 
   static auto& Items(Part& part) { return *part.mutable_pod_groups(); }
   static auto& Items(Page& page) { return *page.mutable_pod_groups(); }
+  // KAI's groups stand beside Volcano's.
+  static std::string GroupOf(const Item& group) {
+    return group.profile() == podgroup::v1::PROFILE_KAI ? std::string(kube::kKaiPodGroups.group) : "";
+  }
   // Groups of one name stand in the order of their profiles: nothing that a name may have comes before a space.
   static std::string KeyOf(const Item& group) {
     const std::string name = kube::ObjectKey(group.object().meta().namespace_(), group.object().meta().name());

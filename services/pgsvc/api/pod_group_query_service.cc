@@ -8,6 +8,7 @@
 #include "basalt/podgroup/v1/pod_group_query.grpc.pb.h"
 #include "common/base/slots.h"
 #include "common/base/status.h"
+#include "common/kube/kinds.h"
 #include "common/rpc/error_details.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/list_all.h"
@@ -73,6 +74,14 @@ struct Core {
   const std::shared_ptr<rpc::Forwarder<PodGroupPartService>> parts;
 };
 
+// Whom a question about a group is about; groups of KAI's form are of another API group.
+template <typename Request>
+rpc::Target TargetOfGroup(const Request& asked) {
+  rpc::Target target = rpc::TargetOfOne(asked);
+  if (asked.profile() == podgroup::v1::PROFILE_KAI) target.group = kube::kKaiPodGroups.group;
+  return target;
+}
+
 class QueryService final : public PodGroupQueryService::CallbackService {
  public:
   explicit QueryService(std::shared_ptr<Core> core) : core_(std::move(core)) {
@@ -99,34 +108,26 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   grpc::ServerUnaryReactor* ListGroupingRules(grpc::CallbackServerContext* context,
                                               const ListGroupingRulesRequest* request,
                                               ListGroupingRulesResponse* response) override {
-    return rpc::ServeHere(core_, context, request, response, &PodGroupApi::ListGroupingRules);
+    return ServeAdmitted(context, request, response, &PodGroupApi::ListGroupingRules);
   }
   grpc::ServerUnaryReactor* TryGrouping(grpc::CallbackServerContext* context, const TryGroupingRequest* request,
                                         TryGroupingResponse* response) override {
-    return rpc::ServeUnary(*trying_, context, request, response,
-                           rpc::HandlerOf<TryGroupingRequest, TryGroupingResponse>(core_, &PodGroupApi::TryGrouping));
+    return ServeAdmitted(context, request, response, &PodGroupApi::TryGrouping, trying_);
   }
   grpc::ServerUnaryReactor* ExplainGrouping(grpc::CallbackServerContext* context, const ExplainGroupingRequest* request,
                                             ExplainGroupingResponse* response) override {
     return rpc::ServeUnary(
         core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](ExplainGroupingRequest asked,
-                                                         rpc::Done<ExplainGroupingResponse> done) {
+        [core = core_, caller = rpc::CallerOf(*context, *core_->members)](ExplainGroupingRequest asked,
+                                                                          rpc::Done<ExplainGroupingResponse> done) {
           if (const absl::Status wrong = CheckQuestion(asked); !wrong.ok()) return done(wrong);
-          const bool is_compat = asked.profile() == podgroup::v1::PROFILE_COMPAT;
-          const bool is_any = asked.profile() == podgroup::v1::PROFILE_UNSPECIFIED;
-          if (!is_any && (!is_compat || !asked.group().empty())) {
-            return Explain(core, caller, std::move(asked), std::move(done));
-          }
-          FindGroups(
-              core, caller, asked,
-              [core, caller, asked, done = std::move(done)](absl::StatusOr<ListPodGroupsResponse> found) mutable {
-                if (!found.ok()) return done(found.status());
-                core->loop.Post([core, caller = std::move(caller), asked = std::move(asked), found = *std::move(found),
-                                 done = std::move(done)]() mutable {
-                  ExplainFound(core, std::move(caller), std::move(asked), found, std::move(done));
-                });
-              });
+          rpc::Target target = TargetOfGroup(asked);
+          target.name.clear();  // That is a pod's: the user needs the right on all groups of the namespace.
+          auto serve = [core, caller, asked = std::move(asked)](rpc::Done<ExplainGroupingResponse> answered) mutable {
+            ExplainHere(core, std::move(caller), std::move(asked), std::move(answered));
+          };
+          rpc::Admit<ExplainGroupingRequest, ExplainGroupingResponse>(
+              core->loop, *core->members, caller, std::move(target), std::move(done), std::move(serve));
         });
   }
   grpc::ServerUnaryReactor* ListPodGroups(grpc::CallbackServerContext* context, const ListPodGroupsRequest* request,
@@ -139,6 +140,29 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
 
  private:
+  // What this replica answers, whatever it owns: on the loop `beside`, if it is not null.
+  template <typename Request, typename Response, typename Method>
+  grpc::ServerUnaryReactor* ServeAdmitted(grpc::CallbackServerContext* context, const Request* request,
+                                          Response* response, Method method,
+                                          const std::shared_ptr<Loop>& beside = nullptr) {
+    return rpc::ServeUnary(
+        core_->loop, context, request, response,
+        [core = core_, caller = rpc::CallerOf(*context, *core_->members), method, is_beside = beside != nullptr,
+         weak = std::weak_ptr<Loop>(beside)](Request asked, rpc::Done<Response> done) {
+          auto serve = [core, method, is_beside, weak, asked = std::move(asked)](rpc::Done<Response> answered) mutable {
+            auto handler = rpc::HandlerOf<Request, Response>(core, method);
+            if (!is_beside) return handler(std::move(asked), std::move(answered));
+            const std::shared_ptr<Loop> loop = weak.lock();
+            if (loop == nullptr) return;  // The service ends; so does the call.
+            loop->Post([handler, asked = std::move(asked), answered = std::move(answered)]() mutable {
+              handler(std::move(asked), std::move(answered));
+            });
+          };
+          rpc::Admit<Request, Response>(core->loop, *core->members, caller, rpc::Target(), std::move(done),
+                                        std::move(serve));
+        });
+  }
+
   template <typename Request, typename Response>
   struct Turn {
     rpc::Caller caller;
@@ -154,14 +178,20 @@ class QueryService final : public PodGroupQueryService::CallbackService {
                                      podgroup::v1::Profile first, Method method, Start start) {
     return rpc::ServeUnary(
         core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context), first, method, start](Request asked,
-                                                                               rpc::Done<Response> done) {
+        [core = core_, caller = rpc::CallerOf(*context, *core_->members), first, method, start](
+            Request asked, rpc::Done<Response> done) {
           if (const absl::Status wrong = CheckQuestion(asked); !wrong.ok()) return done(wrong);
-          const bool is_any = asked.profile() == podgroup::v1::PROFILE_UNSPECIFIED;
-          if (is_any) asked.set_profile(first);
-          Turn<Request, Response> turn{
-              .caller = caller, .asked = std::move(asked), .is_any = is_any, .done = std::move(done)};
-          AskInTurn(core, std::move(turn), method, start);
+          rpc::Target target = TargetOfGroup(asked);
+          auto serve = [core, caller, first, method, start,
+                        asked = std::move(asked)](rpc::Done<Response> answered) mutable {
+            const bool is_any = asked.profile() == podgroup::v1::PROFILE_UNSPECIFIED;
+            if (is_any) asked.set_profile(first);
+            Turn<Request, Response> turn{
+                .caller = caller, .asked = std::move(asked), .is_any = is_any, .done = std::move(answered)};
+            AskInTurn(core, std::move(turn), method, start);
+          };
+          rpc::Admit<Request, Response>(core->loop, *core->members, caller, std::move(target), std::move(done),
+                                        std::move(serve));
         });
   }
 
@@ -174,6 +204,23 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     Turn<ExplainGroupingRequest, ExplainGroupingResponse> turn{
         .caller = std::move(caller), .asked = std::move(asked), .is_any = false, .done = std::move(done)};
     AskInTurn(core, std::move(turn), &PodGroupApi::ExplainGrouping, StartExplain);
+  }
+
+  static void ExplainHere(const std::shared_ptr<Core>& core, rpc::Caller caller, ExplainGroupingRequest asked,
+                          rpc::Done<ExplainGroupingResponse> done) {
+    const bool is_compat = asked.profile() == podgroup::v1::PROFILE_COMPAT;
+    const bool is_any = asked.profile() == podgroup::v1::PROFILE_UNSPECIFIED;
+    if (!is_any && (!is_compat || !asked.group().empty())) {
+      return Explain(core, std::move(caller), std::move(asked), std::move(done));
+    }
+    FindGroups(core, caller, asked,
+               [core, caller, asked, done = std::move(done)](absl::StatusOr<ListPodGroupsResponse> found) mutable {
+                 if (!found.ok()) return done(found.status());
+                 core->loop.Post([core, caller = std::move(caller), asked = std::move(asked), found = *std::move(found),
+                                  done = std::move(done)]() mutable {
+                   ExplainFound(core, std::move(caller), std::move(asked), found, std::move(done));
+                 });
+               });
   }
 
   // The groups of the pod that the question names, from the replicas that have the pod.
@@ -194,6 +241,8 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     const bool is_compat = asked.profile() == podgroup::v1::PROFILE_COMPAT;
     for (const PodGroup& group : found.pod_groups()) {
       if (is_compat && group.profile() != podgroup::v1::PROFILE_COMPAT) continue;
+      // The right on Volcano's groups is none on KAI's.
+      if (caller.client.is_user && group.profile() == podgroup::v1::PROFILE_KAI) continue;
       asked.set_profile(group.profile());
       asked.set_group(group.object().meta().name());
       return Explain(core, std::move(caller), std::move(asked), std::move(done));
@@ -226,7 +275,9 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     rpc::Caller caller = turn.caller;
     Request request = asked;
     auto answered = [core, turn = std::move(turn), method, start](absl::StatusOr<Response> answer) mutable {
-      const bool is_last = !turn.is_any || turn.asked.profile() == podgroup::v1::PROFILE_KAI;
+      // A user who asks for any profile is told of Volcano's groups; KAI's have to be asked for by their profile.
+      const auto last = turn.caller.client.is_user ? podgroup::v1::PROFILE_RICH : podgroup::v1::PROFILE_KAI;
+      const bool is_last = !turn.is_any || turn.asked.profile() == last;
       if (absl::IsUnavailable(answer.status()) && turn.unavailable.ok()) turn.unavailable = answer.status();
       const bool is_undecided = absl::IsNotFound(answer.status()) || absl::IsUnavailable(answer.status());
       if (is_last || !is_undecided) {
@@ -244,7 +295,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
 
   const std::shared_ptr<Core> core_;
   // Many objects take long to group, and nothing of the cluster is needed for that: nobody else waits.
-  std::unique_ptr<Loop> trying_ = MakeThreadLoop("trying");
+  std::shared_ptr<Loop> trying_ = MakeThreadLoop("trying");
 };
 
 class PartService final : public PodGroupPartService::CallbackService {

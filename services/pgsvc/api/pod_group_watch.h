@@ -10,6 +10,7 @@
 #include "basalt/podgroup/v1/pod_group_part.pb.h"
 #include "common/base/slots.h"
 #include "common/kube/group_profile.h"
+#include "common/kube/kinds.h"
 #include "common/kube/object_key.h"
 #include "common/runtime/watch/publisher.h"
 #include "common/watch/watch_hub.h"
@@ -24,6 +25,12 @@ struct WatchedPodGroups {
   using PartResponse = podgroup::v1::WatchPartResponse;
   using Object = podgroup::v1::PodGroup;
   using Controller = PodGroupController;
+
+  // KAI's groups stand beside Volcano's.
+  static constexpr std::string_view kOtherGroup = kube::kKaiPodGroups.group;
+  static bool IsOfOtherGroup(const Response& response) {
+    return response.pod_group().profile() == podgroup::v1::PROFILE_KAI;
+  }
 
   // In which a group of that name may be, by its profile.
   static std::vector<uint32_t> SlotsOf(std::string_view ns, std::string_view name) {

@@ -146,14 +146,15 @@ absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRe
   return rpc::InvalidField(problems.front().field, problems.front().rule);
 }
 
-void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done) {
+void QueueApi::Command(queue::v1::CommandQueueRequest request, const std::string& user_token,
+                       rpc::Done<queue::v1::CommandQueueResponse> done) {
   if (request.action() != kOpenQueue && request.action() != kCloseQueue) {
     return done(rpc::InvalidField(
         "action", fmt::format("'{}' is none; use {} or {}", request.action(), kOpenQueue, kCloseQueue)));
   }
   const uint32_t slot = SlotOf(request.name());
   auto shared = std::make_shared<rpc::Done<queue::v1::CommandQueueResponse>>(std::move(done));
-  workers_.OnWorkerOf(slot, [request = std::move(request), shared](QueueController& controller) {
+  workers_.OnWorkerOf(slot, [request = std::move(request), user_token, shared](QueueController& controller) {
     runtime::Context& context = controller.context();
     const std::string& name = request.name();
     const absl::StatusOr<const kube::v1::Queue*> queue = FindQueueOf(controller, name, request.uid());
@@ -161,6 +162,7 @@ void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::
     if (const absl::Status status = CheckCommand(request, **queue); !status.ok()) return (*shared)(status);
     const std::string id = request.request_id().empty() ? MakeUuid(context.random()) : request.request_id();
     gateway::v1::WriteRequest write = MakeCommandCreation((*queue)->meta(), request.action(), id);
+    write.set_user_token(user_token);
     const std::string command = kube::ObjectKey(write.namespace_(), write.name());
     context.WriteForCaller(name, std::move(write), [command, shared](const runtime::WriteOutcome& outcome) {
       const absl::Status status = runtime::StatusOf(outcome);
@@ -172,13 +174,14 @@ void QueueApi::Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::
   });
 }
 
-void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1::Queue> done) {
+void QueueApi::Create(queue::v1::CreateQueueRequest request, const std::string& user_token,
+                      rpc::Done<queue::v1::Queue> done) {
   absl::StatusOr<kube::v1::Queue> read = ReadQueueManifest(request);
   if (!read.ok()) return done(read.status());
   auto shared = std::make_shared<rpc::Done<queue::v1::Queue>>(std::move(done));
   const uint32_t slot = SlotOf(read->meta().name());
   workers_.OnWorkerOf(
-      slot, [queue = *std::move(read), request = std::move(request), shared](QueueController& controller) {
+      slot, [queue = *std::move(read), request = std::move(request), user_token, shared](QueueController& controller) {
         const std::string& name = queue.meta().name();
         if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
         // A queue that exists already is refused by the API server, as such.
@@ -188,9 +191,10 @@ void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1
         // A dry run is answered without an object: the queue that was read is what would be made, but for defaults.
         queue::v1::Queue answer;
         if (request.dry_run()) *answer.mutable_object() = queue;
+        gateway::v1::WriteRequest write = MakeManifestRequest(name, request.manifest_json(), request.dry_run());
+        write.set_user_token(user_token);
         controller.context().WriteForCaller(
-            name, MakeManifestRequest(name, request.manifest_json(), request.dry_run()),
-            [name, shared, made = std::move(answer)](runtime::WriteOutcome outcome) mutable {
+            name, std::move(write), [name, shared, made = std::move(answer)](runtime::WriteOutcome outcome) mutable {
               if (runtime::IsNameTaken(outcome)) {
                 return (*shared)(
                     OfQueue(absl::StatusCode::kAlreadyExists, name, fmt::format("queue {} exists already", name)));
@@ -202,34 +206,40 @@ void QueueApi::Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1
       });
 }
 
-void QueueApi::Delete(const queue::v1::DeleteQueueRequest& request, rpc::Done<queue::v1::DeleteQueueResponse> done) {
+void QueueApi::Delete(const queue::v1::DeleteQueueRequest& request, const std::string& user_token,
+                      rpc::Done<queue::v1::DeleteQueueResponse> done) {
   auto shared = std::make_shared<rpc::Done<queue::v1::DeleteQueueResponse>>(std::move(done));
-  workers_.OnWorkerOf(SlotOf(request.name()), [request, shared](QueueController& controller) {
+  workers_.OnWorkerOf(SlotOf(request.name()), [request, user_token, shared](QueueController& controller) {
     const std::string& name = request.name();
     const absl::StatusOr<const kube::v1::Queue*> queue = FindQueueOf(controller, name, request.uid());
     if (!queue.ok()) return (*shared)(queue.status());
     if (const std::string problem = CheckDeletion(name, controller.children()); !problem.empty()) {
       return (*shared)(OfQueue(absl::StatusCode::kFailedPrecondition, name, problem));
     }
-    controller.context().WriteForCaller(name, MakeQueueDeletion((*queue)->meta()),
-                                        [name, shared](const runtime::WriteOutcome& outcome) {
-                                          const absl::Status status = runtime::StatusOf(outcome);
-                                          if (status.code() == absl::StatusCode::kNotFound) {
-                                            return (*shared)(NotFound(name));
-                                          }
-                                          if (!status.ok()) return (*shared)(status);
-                                          (*shared)(queue::v1::DeleteQueueResponse());
-                                        });
+    gateway::v1::WriteRequest write = MakeQueueDeletion((*queue)->meta());
+    write.set_user_token(user_token);
+    controller.context().WriteForCaller(name, std::move(write), [name, shared](const runtime::WriteOutcome& outcome) {
+      const absl::Status status = runtime::StatusOf(outcome);
+      if (status.code() == absl::StatusCode::kNotFound) {
+        return (*shared)(NotFound(name));
+      }
+      if (!status.ok()) return (*shared)(status);
+      (*shared)(queue::v1::DeleteQueueResponse());
+    });
   });
 }
 
-void QueueApi::Explain(const queue::v1::ExplainQueueRequest& request, rpc::Done<queue::v1::QueueExplanation> done) {
+void QueueApi::Explain(const queue::v1::ExplainQueueRequest& request, const std::string& user_token,
+                       rpc::Done<queue::v1::QueueExplanation> done) {
   const uint32_t slot = SlotOf(request.name());
-  workers_.OnWorkerOf(slot, [name = request.name(), slot, done = std::move(done)](QueueController& controller) mutable {
+  workers_.OnWorkerOf(slot, [name = request.name(), slot, is_for_user = !user_token.empty(),
+                             done = std::move(done)](QueueController& controller) mutable {
     if (const absl::Status status = CheckIsOurs(name); !status.ok()) return done(status);
     if (!controller.context().IsReady(slot)) return done(NotReady(name));
     if (!controller.Find(name)) return done(NotFound(name));
-    done(controller.Explain(name));
+    absl::StatusOr<queue::v1::QueueExplanation> explanation = controller.Explain(name);
+    if (explanation.ok() && is_for_user) explanation->clear_pod_groups();
+    done(std::move(explanation));
   });
 }
 
@@ -247,7 +257,9 @@ void QueueApi::History(const queue::v1::GetQueueHistoryRequest& request, rpc::Do
   workers_.OnWorkerOf(slot, [request, slot, done = std::move(done)](QueueController& controller) mutable {
     if (const absl::Status status = CheckIsOurs(request.name()); !status.ok()) return done(status);
     if (!controller.context().IsReady(slot)) return done(NotReady(request.name()));
-    done(HistoryOf(controller.records(), controller.RecordOf(request.name()), request));
+    auto history = HistoryOf(controller.records(), controller.RecordOf(request.name()), request);
+    if (history.ok()) history->set_cluster(std::string(controller.context().cluster()));
+    done(std::move(history));
   });
 }
 

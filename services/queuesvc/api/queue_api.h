@@ -36,10 +36,15 @@ class QueueApi {
 
   void Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v1::Queue> done);
   void History(const queue::v1::GetQueueHistoryRequest& request, rpc::Done<queue::v1::QueueHistory> done);
-  void Create(queue::v1::CreateQueueRequest request, rpc::Done<queue::v1::Queue> done);
-  void Delete(const queue::v1::DeleteQueueRequest& request, rpc::Done<queue::v1::DeleteQueueResponse> done);
-  void Command(queue::v1::CommandQueueRequest request, rpc::Done<queue::v1::CommandQueueResponse> done);
-  void Explain(const queue::v1::ExplainQueueRequest& request, rpc::Done<queue::v1::QueueExplanation> done);
+  // `user_token`: of the user whom Kubernetes is to take for the writer (WriteRequest.user_token), here and below.
+  void Create(queue::v1::CreateQueueRequest request, const std::string& user_token, rpc::Done<queue::v1::Queue> done);
+  void Delete(const queue::v1::DeleteQueueRequest& request, const std::string& user_token,
+              rpc::Done<queue::v1::DeleteQueueResponse> done);
+  void Command(queue::v1::CommandQueueRequest request, const std::string& user_token,
+               rpc::Done<queue::v1::CommandQueueResponse> done);
+  // For a user the names of pod groups are left out.
+  void Explain(const queue::v1::ExplainQueueRequest& request, const std::string& user_token,
+               rpc::Done<queue::v1::QueueExplanation> done);
   void ListPart(const queue::v1::ListPartRequest& request, rpc::Done<queue::v1::ListPartResponse> done);
   std::unique_ptr<rpc::Feed<queue::v1::WatchPartResponse>> WatchPart(const queue::v1::WatchPartRequest& request,
                                                                      std::function<void()> notify);

@@ -72,7 +72,7 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
     request.set_action(action);
     request.set_uid(uid);
     request.set_request_id(id);
-    api_.Command(std::move(request), [this](auto got) { answer_ = std::move(got); });
+    api_.Command(std::move(request), /*user_token=*/"", [this](auto got) { answer_ = std::move(got); });
   }
   absl::Status RefusalOf(const std::string& name, const std::string& action, const std::string& uid = "") {
     Ask(name, action, uid);
@@ -83,7 +83,7 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
     absl::StatusOr<queue::v1::QueueExplanation> explanation = absl::InternalError("no answer");
     queue::v1::ExplainQueueRequest request;
     request.set_name(name);
-    api_.Explain(request, [&](auto got) { explanation = std::move(got); });
+    api_.Explain(request, /*user_token=*/"", [&](auto got) { explanation = std::move(got); });
     return explanation;
   }
 
@@ -245,7 +245,7 @@ TEST_F(QueueApiTest, AQueueIsMadeBelowAParentThatIsThere) {
     queue::v1::CreateQueueRequest request;
     request.set_manifest_json(manifest);
     request.set_dry_run(dry_run);
-    api().Create(request, [&](auto got) { made = std::move(got); });
+    api().Create(request, /*user_token=*/"", [&](auto got) { made = std::move(got); });
   };
   const auto manifest = [](const std::string& name, const std::string& parent) {
     return R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":")" + name +
@@ -310,7 +310,7 @@ TEST_F(QueueApiTest, AQueueThatNobodyNeedsIsDeletedByItsUid) {
     queue::v1::DeleteQueueRequest request;
     request.set_name(name);
     request.set_uid(uid);
-    api().Delete(request, [&](auto got) { deleted = std::move(got); });
+    api().Delete(request, /*user_token=*/"", [&](auto got) { deleted = std::move(got); });
   };
   ask("research");
   ASSERT_EQ(context_.writes.size(), 1U);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "basalt/queue/v1/queue_part.pb.h"
+#include "common/kube/kinds.h"
 #include "common/kube/object_key.h"
 
 namespace basalt::queuesvc {
@@ -16,6 +17,7 @@ struct QueueList {
 
   static auto& Items(Part& part) { return *part.mutable_queues(); }
   static auto& Items(Page& page) { return *page.mutable_queues(); }
+  static std::string GroupOf(const Item& queue) { return queue.has_kai() ? std::string(kube::kKaiQueues.group) : ""; }
   static std::string KeyOf(const Item& queue) {
     return queue.has_kai() ? kube::KaiQueueKey(queue.kai().object().meta().name()) : queue.object().meta().name();
   }

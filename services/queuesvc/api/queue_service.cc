@@ -11,6 +11,8 @@
 #include "basalt/queue/v1/queue.grpc.pb.h"
 #include "basalt/queue/v1/queue_part.grpc.pb.h"
 #include "common/base/slots.h"
+#include "common/kube/kinds.h"
+#include "common/kube/object_key.h"
 #include "common/rpc/grpc/forward/feed.h"
 #include "common/rpc/grpc/forward/forward.h"
 #include "common/rpc/grpc/forward/serve.h"
@@ -30,6 +32,11 @@ using queue::v1::WatchPartRequest;
 using queue::v1::WatchPartResponse;
 using queue::v1::WatchQueuesRequest;
 using queue::v1::WatchQueuesResponse;
+
+// The API group of a queue of KAI's scheduler; empty: it is one of Volcano's.
+std::string GroupOf(const std::string& name) {
+  return kube::IsKaiQueueKey(name) ? std::string(kube::kKaiQueues.group) : "";
+}
 
 // What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
 struct Core {
@@ -88,17 +95,22 @@ class Service final : public QueueService::CallbackService {
                                         queue::v1::Queue* response) override {
     return rpc::ServeUnary<queue::v1::CreateQueueRequest, queue::v1::Queue>(
         core_->loop, context, request, response,
-        [core = core_, caller = rpc::CallerOf(*context)](queue::v1::CreateQueueRequest asked,
-                                                         rpc::Done<queue::v1::Queue> done) {
+        [core = core_, caller = rpc::CallerOf(*context, *core_->members)](queue::v1::CreateQueueRequest asked,
+                                                                          rpc::Done<queue::v1::Queue> done) {
           const absl::StatusOr<kube::v1::Queue> queue = ReadQueueManifest(asked);
           if (!queue.ok()) return done(queue.status());
-          const std::string& name = queue->meta().name();
-          const bool dry_run = asked.dry_run();
-          core->queues->Route(caller, SlotOf(name), fmt::format("queue {}", name),
-                              /*question=*/dry_run, std::move(asked), std::move(done),
-                              rpc::HandlerOf<queue::v1::CreateQueueRequest, queue::v1::Queue>(core, &QueueApi::Create),
-                              rpc::Remote<queue::v1::Queue>(
-                                  [](auto& stub, auto... arguments) { stub.async()->CreateQueue(arguments...); }));
+          const std::string name = queue->meta().name();
+          auto serve = [core, caller, name, asked = std::move(asked)](rpc::Done<queue::v1::Queue> answered) mutable {
+            const bool dry_run = asked.dry_run();
+            core->queues->Route(caller, SlotOf(name), fmt::format("queue {}", name),
+                                /*question=*/dry_run, std::move(asked), std::move(answered),
+                                rpc::HandlerOf<queue::v1::CreateQueueRequest, queue::v1::Queue>(
+                                    core, &QueueApi::Create, caller.client.user_token),
+                                rpc::Remote<queue::v1::Queue>(
+                                    [](auto& stub, auto... arguments) { stub.async()->CreateQueue(arguments...); }));
+          };
+          rpc::Admit<queue::v1::CreateQueueRequest, queue::v1::Queue>(
+              core->loop, *core->members, caller, {.ns = "", .name = name}, std::move(done), std::move(serve));
         });
   }
 
@@ -139,8 +151,8 @@ class Service final : public QueueService::CallbackService {
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
                                      Method method, Start start, bool question = true) {
-    return rpc::ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()}, question,
-                             method, start);
+    return rpc::ServeAtOwner(core_, core_->queues, context, request, response,
+                             {"queue", request->name(), GroupOf(request->name())}, question, method, start);
   }
 
   const std::shared_ptr<Core> core_;

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "basalt/queue/v1/queue_part.pb.h"
+#include "common/kube/kinds.h"
+#include "common/kube/object_key.h"
 #include "common/runtime/watch/publisher.h"
 #include "common/watch/watch_hub.h"
 #include "services/queuesvc/control/queue_controller.h"
@@ -19,6 +21,14 @@ struct WatchedQueues {
   using PartResponse = queue::v1::WatchPartResponse;
   using Object = queue::v1::Queue;
   using Controller = QueueController;
+
+  // Queues of KAI's scheduler stand beside Volcano's.
+  static constexpr std::string_view kOtherGroup = kube::kKaiQueues.group;
+  static bool IsOfOtherGroup(const Response& response) {
+    const auto& meta = response.queue().object().meta();
+    // Of one that is gone there is only the key.
+    return response.queue().has_kai() || kube::IsKaiQueueKey(kube::ObjectKey(meta.namespace_(), meta.name()));
+  }
 
   static void MoveObject(PartResponse& told, Response& response) {
     response.mutable_queue()->Swap(told.mutable_queue());

@@ -29,6 +29,8 @@
 #include "common/identity/rights.h"
 #include "common/rpc/grpc/call_guard.h"
 #include "common/rpc/grpc/calls.h"
+#include "common/rpc/grpc/user_access.h"
+#include "common/rpc/grpc/user_token_key.h"
 #include "common/rpc/members.h"
 #include "common/rpc/peers.h"
 
@@ -40,8 +42,9 @@ inline constexpr char kForwardedKey[] = "basalt-forwarded";
 struct Caller {
   absl::Time deadline = absl::InfiniteFuture();
   std::string forwarded_by;  // Empty: it comes from a client.
+  Client client;
 };
-Caller CallerOf(const grpc::CallbackServerContext& context);
+Caller CallerOf(const grpc::CallbackServerContext& context, const Members& members);
 
 // Calls to the other replicas of one service; `Service` is the generated one, with its Stub. Held by shared_ptr: what
 // is under way keeps it. Everything but Stop runs on the loop.
@@ -248,6 +251,7 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     CallUnary(calls_, loop_, std::move(request), timeout, Done<Response>(std::move(take)),
               [&](grpc::ClientContext* context, auto... arguments) {
                 context->AddMetadata(kForwardedKey, self);
+                if (!caller.client.user_token.empty()) context->AddMetadata(kUserTokenKey, caller.client.user_token);
                 remote.start(*stub, context, arguments...);
               });
   }

@@ -74,7 +74,7 @@ class Node final : public ReplicaService::CallbackService {
                                           ExportRecordsResponse* response) override {
     return ServeUnary<ExportRecordsRequest, ExportRecordsResponse>(
         loop_, context, request, response,
-        [this, caller = CallerOf(*context)](ExportRecordsRequest asked, Done<ExportRecordsResponse> done) {
+        [this, caller = CallerOf(*context, assignment)](ExportRecordsRequest asked, Done<ExportRecordsResponse> done) {
           ++calls;
           last_caller = caller;
           if (on_call) on_call();

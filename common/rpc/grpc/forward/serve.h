@@ -10,10 +10,14 @@
 // Heavy (gRPC), as forward.h.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/base/slots.h"
@@ -25,15 +29,20 @@
 #include "common/rpc/grpc/forward/list_all.h"
 #include "common/rpc/grpc/forward/watch_all.h"
 #include "common/rpc/grpc/unary.h"
+#include "common/rpc/list_part.h"
 #include "common/rpc/request_bounds.h"
 
 namespace basalt::rpc {
 
-// That method of the API, as a handler.
+// That method of the API, as a handler. One that writes for the client gets the token of the client's user, too.
 template <typename Request, typename Response, typename Core, typename Method>
-auto HandlerOf(std::shared_ptr<Core> core, Method method) {
-  return [core = std::move(core), method](Request asked, Done<Response> done) {
-    (core->api.*method)(std::move(asked), std::move(done));
+auto HandlerOf(std::shared_ptr<Core> core, Method method, std::string user_token = "") {
+  return [core = std::move(core), method, user_token = std::move(user_token)](Request asked, Done<Response> done) {
+    if constexpr (requires { (core->api.*method)(std::move(asked), user_token, std::move(done)); }) {
+      (core->api.*method)(std::move(asked), user_token, std::move(done));
+    } else {
+      (core->api.*method)(std::move(asked), std::move(done));
+    }
   };
 }
 
@@ -43,10 +52,60 @@ grpc::ServerUnaryReactor* ServeHere(const std::shared_ptr<Core>& core, grpc::Cal
   return ServeUnary(core->loop, context, request, response, HandlerOf<Request, Response>(core, method));
 }
 
+// What the request is about.
+template <typename Request>
+Target TargetOf(const Request& request) {
+  Target target;
+  if constexpr (requires { request.namespace_(); }) target.ns = request.namespace_();
+  if constexpr (requires { request.name(); }) target.name = request.name();
+  if constexpr (requires { request.dry_run(); }) target.dry_run = request.dry_run();
+  return target;
+}
+// The same of a request about one object, which is in the namespace "default" where the request names none.
+template <typename Request>
+Target TargetOfOne(const Request& request) {
+  Target target = TargetOf(request);
+  if constexpr (requires { request.namespace_(); }) {
+    if (target.ns.empty()) target.ns = "default";
+  }
+  return target;
+}
+
+// The row of the calls that have such requests. Requires: there is one.
+template <typename Request>
+const identity::Right& RightOf() {
+  static const identity::Right* const right = identity::FindRightOfRequest(ToStd(Request::descriptor()->full_name()));
+  return *right;
+}
+
+// Every unary call of a client about objects of the cluster passes here once, or in VisibleList, before any object is
+// looked at: `serve(done)` runs on `loop` if the client may do that to `target`, and the audit log gets a line for a
+// call that changes something. A call that another replica forwards has passed there. On `loop`, which outlives the
+// answer.
+template <typename Request, typename Response, typename Serve>
+void Admit(Loop& loop, const Members& members, const Caller& caller, Target target, Done<Response> done, Serve serve) {
+  const std::shared_ptr<UserAccess> users = members.users();
+  if (users == nullptr) return serve(std::move(done));
+  const identity::Right& right = RightOf<Request>();
+  Done<Response> audited = [users, &right, client = caller.client, target,
+                            done = std::move(done)](absl::StatusOr<Response> answer) mutable {
+    users->Audit(client, right, target, answer.status());
+    done(std::move(answer));
+  };
+  if (!caller.client.is_user) return serve(std::move(audited));
+  users->Check(
+      caller.client, right, target,
+      [&loop, audited = std::move(audited), serve = std::move(serve)](absl::StatusOr<bool> may) mutable {
+        if (!may.ok()) return audited(may.status());
+        loop.Post([audited = std::move(audited), serve = std::move(serve)]() mutable { serve(std::move(audited)); });
+      });
+}
+
 // The object of a call: "job", "default/a".
 struct Subject {
   std::string kind;
   std::string key;
+  std::string group = {};  // The API group, where it is not that of the call's row.
 };
 
 // By that method of the owner's API; `start(stub, context, request, response, callback)` asks another replica.
@@ -57,34 +116,236 @@ grpc::ServerUnaryReactor* ServeAtOwner(const std::shared_ptr<Core>& core,
                                        grpc::CallbackServerContext* context, const Request* request, Response* response,
                                        Subject subject, bool question, Method method, Start start) {
   return ServeUnary(core->loop, context, request, response,
-                    [core, owners, caller = CallerOf(*context), subject = std::move(subject), question, method, start](
-                        Request asked, Done<Response> done) {
+                    [core, owners, caller = CallerOf(*context, owners->members()), subject = std::move(subject),
+                     question, method, start](Request asked, Done<Response> done) {
                       if (asked.name().empty()) return done(InvalidField("name", "is required"));
-                      owners->Route(caller, SlotOf(subject.key), fmt::format("{} {}", subject.kind, subject.key),
-                                    question, std::move(asked), std::move(done),
-                                    HandlerOf<Request, Response>(core, method), Remote<Response>(start));
+                      Target target = TargetOfOne(asked);
+                      target.group = subject.group;
+                      auto serve = [=, asked = std::move(asked)](Done<Response> answered) mutable {
+                        owners->Route(caller, SlotOf(subject.key), fmt::format("{} {}", subject.kind, subject.key),
+                                      question, std::move(asked), std::move(answered),
+                                      HandlerOf<Request, Response>(core, method, caller.client.user_token),
+                                      Remote<Response>(start));
+                      };
+                      Admit<Request, Response>(core->loop, owners->members(), caller, std::move(target),
+                                               std::move(done), std::move(serve));
                     });
 }
 
-// A page of what ListPart of all members' APIs has. Errors: as ListAll, and of `check`, before anybody is asked.
+// Makes a page of the items that a user may list. Items that the user may not list are as if they were not there: pages
+// are filled up with those that follow, and no page token names a hidden item. `List`: see common/rpc/list_part.h;
+// where its items are of several API groups, its GroupOf(item) names the group that is not the row's. On the loop of
+// `core`.
+template <typename List, typename Core, typename PartService, typename Request>
+class VisibleList : public std::enable_shared_from_this<VisibleList<List, Core, PartService, Request>> {
+ public:
+  using Page = typename List::Page;
+  static constexpr int kMostRounds = 200;
+
+  VisibleList(std::shared_ptr<Core> core, std::shared_ptr<Forwarder<PartService>> parts, Caller caller, Request asked,
+              Done<Page> done)
+      : core_(std::move(core)),
+        parts_(std::move(parts)),
+        caller_(std::move(caller)),
+        asked_(std::move(asked)),
+        size_(PageSizeOf(asked_.page_size())),
+        done_(std::move(done)) {}
+
+  // `target`: what the request names. Where `may_refuse` is false, a user who may not list all of it is shown a part.
+  void Check(const Target& target, bool may_refuse) {
+    parts_->members().users()->Check(
+        caller_.client, RightOf<Request>(), target,
+        [self = this->shared_from_this()](absl::StatusOr<bool> may) {
+          self->core_->loop.Post([self, may] {
+            if (!may.ok()) return self->done_(may.status());
+            self->may_all_ = *may;
+            self->asked_.set_page_size(kMaxPageSize);
+            self->Next();
+          });
+        },
+        may_refuse);
+  }
+
+ private:
+  static Target TargetOfItem(const typename List::Item& item) {
+    const std::string key = List::KeyOf(item);
+    Target target;
+    if constexpr (requires(Request request) { request.namespace_(); }) target.ns = key.substr(0, key.find('/'));
+    if constexpr (requires { List::GroupOf(item); }) target.group = List::GroupOf(item);
+    return target;
+  }
+  bool IsAdmitted(const Target& target) const { return may_all_ && target.group.empty(); }
+
+  void Next() {
+    if (++rounds_ > kMostRounds) {
+      return done_(MakeStatus(absl::StatusCode::kResourceExhausted,
+                              "there are too many objects that the user may not list: name a namespace"));
+    }
+    const auto local = [core = core_](typename List::PartRequest part, Done<typename List::Part> told) {
+      core->api.ListPart(std::move(part), std::move(told));
+    };
+    ListAll<List>(*parts_, caller_, asked_, Done<Page>([self = this->shared_from_this()](absl::StatusOr<Page> page) {
+      self->core_->loop.Post([self, page = std::move(page)]() mutable { self->Take(std::move(page)); });
+    }),
+                  local, [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+  }
+
+  void Take(absl::StatusOr<Page> page) {
+    if (!page.ok()) return done_(page.status());
+    std::vector<Target> open;
+    for (const auto& item : List::Items(*page)) {
+      Target target = TargetOfItem(item);
+      if (IsAdmitted(target) || answers_.contains({target.ns, target.group})) continue;
+      answers_[{target.ns, target.group}] = false;
+      open.push_back(std::move(target));
+    }
+    if (open.empty()) return Add(*page);
+    parts_->members().users()->CheckAll(
+        caller_.client, RightOf<Request>(), open,
+        [self = this->shared_from_this(), open,
+         page = *std::move(page)](absl::StatusOr<std::vector<bool>> may) mutable {
+          self->core_->loop.Post([self, open, page = std::move(page), may = std::move(may)]() mutable {
+            if (!may.ok()) return self->done_(may.status());
+            for (size_t i = 0; i < open.size(); ++i) self->answers_[{open[i].ns, open[i].group}] = (*may)[i];
+            self->Add(page);
+          });
+        });
+  }
+
+  void Add(Page& page) {
+    for (auto& item : List::Items(page)) {
+      const Target target = TargetOfItem(item);
+      if (!IsAdmitted(target) && !answers_[{target.ns, target.group}]) continue;
+      if (static_cast<size_t>(List::Items(visible_).size()) == size_) {
+        visible_.set_next_page_token(List::KeyOf(*List::Items(visible_).rbegin()));
+        return done_(std::move(visible_));
+      }
+      List::Items(visible_).Add(std::move(item));
+    }
+    if (page.next_page_token().empty()) return done_(std::move(visible_));
+    asked_.set_page_token(page.next_page_token());
+    Next();
+  }
+
+  const std::shared_ptr<Core> core_;
+  const std::shared_ptr<Forwarder<PartService>> parts_;
+  const Caller caller_;
+  Request asked_;  // With the place from which the search goes on.
+  const size_t size_;
+  Done<Page> done_;
+  bool may_all_ = false;                                         // Each item that has the row's API group.
+  std::map<std::pair<std::string, std::string>, bool> answers_;  // By namespace and group.
+  Page visible_;
+  int rounds_ = 0;
+};
+
+// A page of what ListPart of all members' APIs has. A user who may not list all namespaces is shown those that the user
+// may list. Errors: as ListAll, and of `check`, before anybody is asked.
 template <typename List, typename Core, typename PartService, typename Request>
 grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
                                     const std::shared_ptr<Forwarder<PartService>>& parts,
                                     grpc::CallbackServerContext* context, const Request* request,
                                     typename List::Page* response, absl::Status (*check)(const Request&) = nullptr) {
+  using Page = typename List::Page;
   return ServeUnary(
       core->loop, context, request, response,
-      [core, parts, caller = CallerOf(*context), check](const Request& asked, Done<typename List::Page> done) {
+      [core, parts, caller = CallerOf(*context, parts->members()), check](const Request& asked, Done<Page> done) {
         if (check != nullptr) {
           if (const absl::Status refused = check(asked); !refused.ok()) return done(refused);
         }
-        const auto local = [core](typename List::PartRequest part, Done<typename List::Part> answered) {
-          core->api.ListPart(std::move(part), std::move(answered));
-        };
-        ListAll<List>(*parts, caller, asked, std::move(done), local,
-                      [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+        if (!caller.client.is_user) {
+          const auto local = [core](typename List::PartRequest part, Done<typename List::Part> told) {
+            core->api.ListPart(std::move(part), std::move(told));
+          };
+          return ListAll<List>(*parts, caller, asked, std::move(done), local,
+                               [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
+        }
+        if (asked.page_size() < 0) return done(InvalidField("page_size", "must not be negative"));
+        bool is_everywhere = false;
+        if constexpr (requires { asked.namespace_(); }) is_everywhere = asked.namespace_().empty();
+        const Target target = TargetOf(asked);
+        auto list = std::make_shared<VisibleList<List, Core, PartService, Request>>(core, parts, caller, asked,
+                                                                                    std::move(done));
+        list->Check(target, /*may_refuse=*/!is_everywhere);
       });
 }
+
+// A watch of a user: it begins once the user may watch that, and ends with the user's token, so that rights are
+// reviewed again. Whoever watches resumes with a new token. Where objects are of several API groups,
+// `Watched::kOtherGroup` is the one that is not the row's, and `Watched::IsOfOtherGroup(message)` says which objects
+// have it: users who may watch the objects of that group are told of them.
+template <typename Watched>
+class AdmittedFeed final : public Feed<typename Watched::Response> {
+ public:
+  using Message = typename Watched::Response;
+  using Open = typename FeedReactor<Message>::Open;
+
+  AdmittedFeed(Loop& loop, UserAccess& users, const Client& client, const Target& target, Open open,
+               std::function<void()> notify)
+      : loop_(loop), end_of_token_(loop.Now() + client.left), open_(std::move(open)), notify_(std::move(notify)) {
+    const identity::Right& right = RightOf<typename Watched::Request>();
+    std::vector<Target> others;
+    if constexpr (requires { Watched::kOtherGroup; }) {
+      others.push_back(target);
+      others.back().group = Watched::kOtherGroup;
+    }
+    users.Check(client, right, target, [&loop, &users, &right, client, others, self = self_](absl::StatusOr<bool> may) {
+      if (!may.ok() || others.empty()) return Begin(loop, self, may.status(), false);
+      users.CheckAll(client, right, others, [&loop, self](absl::StatusOr<std::vector<bool>> other) {
+        Begin(loop, self, other.status(), other.ok() && other->front());
+      });
+    });
+  }
+  ~AdmittedFeed() override { *self_ = nullptr; }
+
+  bool Take(Message* message) override {
+    while (feed_ != nullptr && !end_ && feed_->Take(message)) {
+      if (!IsHidden(*message)) return true;
+      message->Clear();
+    }
+    return false;
+  }
+  std::optional<absl::Status> End() override { return end_ || feed_ == nullptr ? end_ : feed_->End(); }
+  void Tick() override {
+    if (feed_ != nullptr) feed_->Tick();
+    if (end_ || loop_.Now() < end_of_token_) return;
+    end_ = MakeStatus(absl::StatusCode::kUnauthenticated, "the time of the user's token is over: log in and resume");
+    notify_();
+  }
+
+ private:
+  using Self = std::shared_ptr<AdmittedFeed*>;  // Null once the feed is gone; only touched on the loop.
+
+  static void Begin(Loop& loop, const Self& self, const absl::Status& may, bool shows_others) {
+    loop.Post([self, may, shows_others] {
+      AdmittedFeed* const feed = *self;
+      if (feed == nullptr) return;
+      feed->shows_others_ = shows_others;
+      if (may.ok()) {
+        feed->feed_ = feed->open_(feed->notify_);
+      } else {
+        feed->end_ = may;
+      }
+      feed->notify_();
+    });
+  }
+  bool IsHidden(const Message& message) const {
+    if constexpr (requires { Watched::kOtherGroup; }) {
+      return !shows_others_ && Watched::IsOfOtherGroup(message);
+    } else {
+      return false;
+    }
+  }
+
+  Loop& loop_;
+  const absl::Time end_of_token_;
+  const Open open_;
+  const std::function<void()> notify_;
+  const Self self_ = std::make_shared<AdmittedFeed*>(this);
+  std::unique_ptr<Feed<Message>> feed_;
+  std::optional<absl::Status> end_;
+  bool shows_others_ = false;
+};
 
 // Serves WatchPart of all members' APIs as one feed. `Watched`: see common/rpc/watch/merged_watch.h.
 // RESOURCE_EXHAUSTED: the connection has taken its share of `core->watches` (ConnectionShares).
@@ -94,7 +355,8 @@ grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shar
                                                                  const std::shared_ptr<Forwarder<PartService>>& parts,
                                                                  const grpc::CallbackServerContext* context,
                                                                  const typename Watched::Request* request) {
-  using Refused = RefusedFeed<typename Watched::Response>;
+  using Message = typename Watched::Response;
+  using Refused = RefusedFeed<Message>;
   if (const absl::Status wrong = CheckRequest(*request); !wrong.ok()) return new Refused(wrong);
   const std::string connection = context->peer();
   if (!core->watches.Take(connection)) {
@@ -108,8 +370,16 @@ grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shar
   const auto local = [core, share](const typename Watched::PartRequest& part, std::function<void()> notify) {
     return core->api.WatchPart(part, std::move(notify));
   };
-  return WatchAll<Watched>(core->loop, members, parts, *request, local,
-                           [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
+  auto open = OpenWatchOfAll<Watched>(core->loop, members, parts, *request, local,
+                                      [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
+  const Caller caller = CallerOf(*context, members);
+  if (!caller.client.is_user) return new FeedReactor<Message>(core->loop, std::move(open));
+  return new FeedReactor<Message>(
+      core->loop,
+      [core, users = members.users(), client = caller.client, target = TargetOf(*request),
+       open = std::move(open)](std::function<void()> notify) -> std::unique_ptr<Feed<Message>> {
+        return std::make_unique<AdmittedFeed<Watched>>(core->loop, *users, client, target, open, std::move(notify));
+      });
 }
 
 // Serves WatchPart of this replica's API.

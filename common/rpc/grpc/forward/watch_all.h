@@ -15,14 +15,14 @@
 
 namespace basalt::rpc {
 
-// `Watched`: see common/rpc/watch/merged_watch.h. `local(part_request, notify)` makes the part that this replica tells,
-// and holds what loop, members and parts need; `start(stub, context, part_request, reactor)` begins the call to
-// another.
+// Opens the watch on `loop`, for a FeedReactor. `Watched`: see common/rpc/watch/merged_watch.h. `local(part_request,
+// notify)` makes the part that this replica tells, and holds what loop, members and parts need; `start(stub, context,
+// part_request, reactor)` begins the call to another.
 template <typename Watched, typename PartService, typename Local, typename Start>
-grpc::ServerWriteReactor<typename Watched::Response>* WatchAll(Loop& loop, const Members& members,
-                                                               std::shared_ptr<Forwarder<PartService>> parts,
-                                                               typename Watched::Request request, Local local,
-                                                               Start start) {
+typename FeedReactor<typename Watched::Response>::Open OpenWatchOfAll(Loop& loop, const Members& members,
+                                                                      std::shared_ptr<Forwarder<PartService>> parts,
+                                                                      typename Watched::Request request, Local local,
+                                                                      Start start) {
   using PartRequest = typename Watched::PartRequest;
   using PartResponse = typename Watched::PartResponse;
   const auto open_part = [&loop, &members, parts = std::move(parts), local = std::move(local), start](
@@ -37,10 +37,9 @@ grpc::ServerWriteReactor<typename Watched::Response>* WatchAll(Loop& loop, const
     if (!begun) return nullptr;
     return feed;
   };
-  return new FeedReactor<typename Watched::Response>(
-      loop, [&loop, &members, open_part, asked = std::move(request)](std::function<void()> notify) {
-        return std::make_unique<MergedWatch<Watched>>(loop, members, open_part, asked, std::move(notify));
-      });
+  return [&loop, &members, open_part, asked = std::move(request)](std::function<void()> notify) {
+    return std::make_unique<MergedWatch<Watched>>(loop, members, open_part, asked, std::move(notify));
+  };
 }
 
 }  // namespace basalt::rpc

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
+#include "basalt/gateway/v1/user.grpc.pb.h"
 #include "common/discovery/gateway_ring.h"
 #include "common/exec/run_on.h"
 #include "common/identity/rights.h"
@@ -180,6 +181,14 @@ class Peer final : public GatewayPeer {
               [stub = &Current()](auto... arguments) { stub->async()->Get(arguments...); });
   }
 
+  void ReviewAccess(gateway::v1::ReviewAccessRequest request, absl::Duration timeout,
+                    Done<gateway::v1::ReviewAccessResponse> done) override {
+    if (!ring_->Current().has_value()) return Refuse(std::move(done));
+    Current();
+    CallUnary(calls_, loop_, std::move(request), timeout, std::move(done),
+              [stub = users_stub_.get()](auto... arguments) { stub->async()->ReviewAccess(arguments...); });
+  }
+
  private:
   class Stream final : public AttachStream {
    public:
@@ -195,7 +204,9 @@ class Peer final : public GatewayPeer {
   GatewayService::Stub& Current() {
     if (const std::string address = *ring_->Current(); stub_ == nullptr || address != address_) {
       CloseWrites();
-      stub_ = GatewayService::NewStub(MakeChannel(address, identity::Only({identity::Role::kGateway}), credentials_));
+      const auto channel = MakeChannel(address, identity::Only({identity::Role::kGateway}), credentials_);
+      stub_ = GatewayService::NewStub(channel);
+      users_stub_ = gateway::v1::UserService::NewStub(channel);
       address_ = address;
     }
     return *stub_;
@@ -228,7 +239,8 @@ class Peer final : public GatewayPeer {
   CallSet calls_;
   std::unique_ptr<discovery::GatewayRing> ring_;
   std::unique_ptr<GatewayService::Stub> stub_;
-  std::string address_;  // Of the stub.
+  std::unique_ptr<gateway::v1::UserService::Stub> users_stub_;
+  std::string address_;  // Of the stubs.
   std::shared_ptr<WriteStream> writes_;
   std::shared_ptr<AttachClientReactor> last_;
 };

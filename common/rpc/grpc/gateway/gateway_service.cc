@@ -2,12 +2,16 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
 #include "common/rpc/grpc/call_guard.h"
 #include "common/rpc/grpc/gateway/write_protocol.h"
 #include "common/rpc/grpc/streams/call_server.h"
 #include "common/rpc/grpc/unary.h"
+#include "common/rpc/grpc/users.h"
 #include "common/rpc/leader_hint.h"
 #include "common/rpc/request_bounds.h"
 
@@ -24,6 +28,39 @@ grpc::ByteBuffer ToBuffer(std::string bytes) {
   const size_t size = kept->size();
   const grpc::Slice slice(data, size, drop, kept.release());
   return {&slice, 1};
+}
+
+constexpr std::string_view kWritePath = "/basalt.gateway.v1.GatewayService/Write";
+
+// A replica that writes for a user shows that the user has called. PERMISSION_DENIED, since UNAUTHENTICATED makes the
+// replica send the write again with the token of its next session.
+absl::Status CheckUserToken(const CallGuard* guard, const std::string& token) {
+  if (token.empty()) return absl::OkStatus();
+  if (guard == nullptr || guard->users() == nullptr) {
+    return MakeStatus(absl::StatusCode::kPermissionDenied, "this gateway takes no users (--kubernetes_users)");
+  }
+  const absl::Status known = guard->users()->Verify(token).status();
+  if (known.ok()) return known;
+  return guard->RefuseUser(MakeStatus(absl::StatusCode::kPermissionDenied, ToStd(known.message())), "", kWritePath,
+                           "identity");
+}
+
+// Users learn where to call, and nothing else of the suite.
+gateway::v1::Topology ForUsers(const gateway::v1::Topology& topology) {
+  gateway::v1::Topology reduced;
+  reduced.set_gateway(topology.gateway());
+  reduced.set_version(topology.version());
+  reduced.set_leads(topology.leads());
+  reduced.set_leader(topology.leader());
+  reduced.set_leader_address(topology.leader_address());
+  for (const gateway::v1::MemberStatus& member : topology.members()) {
+    gateway::v1::MemberStatus& one = *reduced.add_members();
+    one.mutable_member()->set_service(member.member().service());
+    one.mutable_member()->set_replica(member.member().replica());
+    one.mutable_member()->set_address(member.member().address());
+    one.set_attached(member.attached());
+  }
+  return reduced;
 }
 
 // One stream. gRPC's callbacks come on its own threads and only post; the session lives on the loop. The reactor keeps
@@ -148,9 +185,11 @@ class Service final : public RawAttachService {
 
   grpc::ServerBidiReactor<gateway::v1::WriteBatch, gateway::v1::WriteAnswers>* Write(
       grpc::CallbackServerContext* context) override {
-    if (guard_ == nullptr) return writes_.Serve();
-    return writes_.Serve([check = MemberCheck(guard_, *context, "/basalt.gateway.v1.GatewayService/Write")](
-                             const WriteProtocol::Call& call) { return check(call.request().owner().member()); });
+    return writes_.Serve([guard = guard_, check = MemberCheck(guard_, *context, kWritePath)](
+                             const WriteProtocol::Call& call) -> absl::Status {
+      BASALT_RETURN_IF_ERROR(check(call.request().owner().member()));
+      return CheckUserToken(guard.get(), call.request().user_token());
+    });
   }
   void Drain() { writes_.Drain(); }
 
@@ -168,9 +207,17 @@ class Service final : public RawAttachService {
   grpc::ServerUnaryReactor* GetTopology(grpc::CallbackServerContext* context,
                                         const gateway::v1::GetTopologyRequest* request,
                                         gateway::v1::Topology* response) override {
+    const bool is_user = guard_ != nullptr && !guard_->ClientOf(*context->auth_context()).ok();
     return ServeUnary(loop_, context, request, response,
-                      [this](gateway::v1::GetTopologyRequest message, Done<gateway::v1::Topology> done) {
-                        handler_.GetTopology(std::move(message), std::move(done));
+                      [this, is_user](gateway::v1::GetTopologyRequest message, Done<gateway::v1::Topology> done) {
+                        if (!is_user) return handler_.GetTopology(std::move(message), std::move(done));
+                        message.clear_slots_of();
+                        handler_.GetTopology(
+                            std::move(message),
+                            [done = std::move(done)](absl::StatusOr<gateway::v1::Topology> topology) mutable {
+                              if (topology.ok()) topology = ForUsers(*topology);
+                              done(std::move(topology));
+                            });
                       });
   }
 

@@ -1,4 +1,4 @@
-#include "gateway/lead/kube_call.h"
+#include "gateway/kube/kube_call.h"
 
 #include <fmt/format.h>
 

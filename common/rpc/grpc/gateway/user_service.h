@@ -1,0 +1,34 @@
+#pragma once
+
+// Serves UserService (proto/basalt/gateway/v1/user.proto) at a gateway.
+#include <memory>
+#include <string>
+
+#include "basalt/gateway/v1/user.pb.h"
+#include "common/exec/loop.h"
+#include "common/rpc/grpc/service.h"
+#include "common/rpc/peers.h"
+
+namespace basalt::rpc {
+
+class CallGuard;
+
+// Who logs in.
+struct LogInClient {
+  std::string chain_pem;  // The certificate and those between it and its authority; empty: the client has none.
+  std::string host;       // From which the client has connected, as "ipv4:10.0.0.7".
+};
+
+// Called on the loop of the service. Statuses as user.proto has them.
+class UserHandler {
+ public:
+  virtual ~UserHandler() = default;
+  virtual void LogIn(gateway::v1::LogInRequest request, const LogInClient& client,
+                     Done<gateway::v1::LogInResponse> done) = 0;
+  virtual void ReviewAccess(gateway::v1::ReviewAccessRequest request, Done<gateway::v1::ReviewAccessResponse> done) = 0;
+};
+
+// Loop and handler outlive the server.
+std::unique_ptr<GrpcService> MakeUserService(Loop& loop, UserHandler& handler);
+
+}  // namespace basalt::rpc
