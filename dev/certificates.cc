@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "cli/certs/folder.h"
 #include "common/base/status_macros.h"
@@ -17,6 +19,13 @@ absl::StatusOr<std::unique_ptr<Certificates>> Certificates::Make(const std::stri
   return made;
 }
 
+std::unique_ptr<Certificates> Certificates::Use(const std::string& dir, const std::string& cluster,
+                                                const std::string& mapping) {
+  std::unique_ptr<Certificates> used(new Certificates(dir, cluster));
+  used->operator_.identity_mappings = absl::StrSplit(mapping, ',', absl::SkipEmpty());
+  return used;
+}
+
 Certificates::Certificates(const std::string& dir, const std::string& cluster) : dir_(dir) {
   operator_.cert_file = FileOf("operator", "operator", "tls.crt");
   operator_.key_file = FileOf("operator", "operator", "tls.key");
@@ -29,9 +38,13 @@ std::string Certificates::FileOf(std::string_view program, std::string_view repl
 }
 
 std::vector<std::string> Certificates::FlagsFor(std::string_view program, std::string_view replica) const {
-  return {"--tls_cert_file=" + FileOf(program, replica, "tls.crt"),
-          "--tls_key_file=" + FileOf(program, replica, "tls.key"),
-          "--tls_ca_file=" + FileOf(program, replica, "ca.crt")};
+  std::vector<std::string> flags = {"--tls_cert_file=" + FileOf(program, replica, "tls.crt"),
+                                    "--tls_key_file=" + FileOf(program, replica, "tls.key"),
+                                    "--tls_ca_file=" + FileOf(program, replica, "ca.crt")};
+  if (!operator_.identity_mappings.empty()) {
+    flags.push_back("--identity_mapping=" + absl::StrJoin(operator_.identity_mappings, ","));
+  }
+  return flags;
 }
 
 std::vector<std::string> Certificates::CtlFlags(const Certificates* certificates, const std::string& gateways) {
@@ -40,6 +53,9 @@ std::vector<std::string> Certificates::CtlFlags(const Certificates* certificates
   const cli::TlsOptions& tls = certificates->operator_;
   flags.insert(flags.end(), {"--tls-cert-file=" + tls.cert_file, "--tls-key-file=" + tls.key_file,
                              "--tls-ca-file=" + tls.ca_file, "--cluster=" + tls.cluster});
+  if (!tls.identity_mappings.empty()) {
+    flags.push_back("--identity-mapping=" + absl::StrJoin(tls.identity_mappings, ","));
+  }
   return flags;
 }
 

@@ -18,6 +18,10 @@ class Certificates {
   static absl::StatusOr<std::unique_ptr<Certificates>> Make(const std::string& dir, const std::string& cluster,
                                                             int replicas, int gateways);
 
+  // Those of another issuer in DIR, which has the same folders. `mapping`: as --identity_mapping takes it.
+  static std::unique_ptr<Certificates> Use(const std::string& dir, const std::string& cluster,
+                                           const std::string& mapping);
+
   // "tls.crt", "tls.key" or "ca.crt" of a process.
   std::string FileOf(std::string_view program, std::string_view replica, std::string_view file) const;
   // The flags of such a process.

@@ -94,8 +94,12 @@ absl::StatusOr<std::unique_ptr<ProcessSuite>> ProcessSuite::Start(ProcessSuiteOp
 
 absl::Status ProcessSuite::StartAll() {
   if (options_.tls) {
-    BASALT_ASSIGN_OR_RETURN(certificates_,
-                            Certificates::Make(certificates_dir(), kCluster, options_.replicas, options_.gateways));
+    if (!options_.certificates_dir.empty()) {
+      certificates_ = Certificates::Use(options_.certificates_dir, kCluster, options_.identity_mapping);
+    } else {
+      BASALT_ASSIGN_OR_RETURN(certificates_,
+                              Certificates::Make(certificates_dir(), kCluster, options_.replicas, options_.gateways));
+    }
   }
   // The ports of what comes first go into the flags of what follows. Services start side by side.
   for (Process& process : processes_) {
@@ -195,7 +199,10 @@ std::string ProcessSuite::gateway() const {
 std::vector<std::string> ProcessSuite::ctl_flags() const {
   return Certificates::CtlFlags(certificates_.get(), gateway());
 }
-std::string ProcessSuite::certificates_dir() const { return options_.tls ? options_.dir + "/certificates" : ""; }
+std::string ProcessSuite::certificates_dir() const {
+  if (!options_.certificates_dir.empty()) return options_.certificates_dir;
+  return options_.tls ? options_.dir + "/certificates" : "";
+}
 std::vector<std::string> ProcessSuite::tls_flags(std::string_view program, std::string_view name) const {
   return certificates_ == nullptr ? std::vector<std::string>() : certificates_->FlagsFor(program, name);
 }

@@ -44,6 +44,8 @@ struct ProcessSuiteOptions {
   std::vector<std::string> suite_flags;  // Of gateways and services.
   // With certificates of its own; clients of this process (cli/connect) are then an operator of the suite.
   bool tls = true;
+  std::string certificates_dir;  // Certificates that are there already, as basaltctl certs has them; empty: its own.
+  std::string identity_mapping;  // As --identity_mapping takes it, for all programs.
 };
 
 // Processes are named gateway-0, jobsvc-2 and so on, as their replicas are; kubesim and kube-actors as the programs.

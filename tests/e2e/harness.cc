@@ -117,8 +117,10 @@ class SharedCluster : public ::testing::Environment {
   realkube::Cluster* Get() {
     if (!tried_) {
       tried_ = true;
-      absl::StatusOr<std::unique_ptr<realkube::Cluster>> started = realkube::Cluster::Start(
-          OwnNodes() ? realkube::ClusterOptions{.nodes = 0, .crds = "", .kwok = false} : realkube::ClusterOptions());
+      realkube::ClusterOptions options;
+      if (OwnNodes()) options = {.nodes = 0, .kwok = false};
+      if (const char* const version = std::getenv("BASALT_KUBERNETES")) options.kubernetes = version;
+      absl::StatusOr<std::unique_ptr<realkube::Cluster>> started = realkube::Cluster::Start(options);
       if (started.ok()) {
         cluster_ = *std::move(started);
       } else {
@@ -170,6 +172,8 @@ World::World(const WorldOptions& world_options) {
   options.replicas = world_options.replicas;
   options.gateways = world_options.gateways;
   options.tls = world_options.tls;
+  options.certificates_dir = world_options.certificates_dir;
+  options.identity_mapping = world_options.identity_mapping;
   http::CurlOptions client;
   if (world_options.kai) options.gateway_flags.emplace_back(kKai);
   if (OnReal()) {

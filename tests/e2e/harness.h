@@ -1,8 +1,8 @@
 #pragma once
 
 // What the end-to-end tests share: programs as people run them, the API server as kubectl sees it, and its log of
-// requests, which judges. The API server is kubesim, or a real one where BASALT_KUBE=real: ctest runs most tests on
-// both. Everything across processes is waited for with a deadline.
+// requests, which judges. The API server is kubesim, or a real one where BASALT_KUBE=real, of the version that
+// BASALT_KUBERNETES names: ctest runs most tests on both. Everything across processes is waited for with a deadline.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,7 +70,8 @@ struct WorldOptions {
   std::string suite_bin_dir;             // Of gateways and services; empty: BinDir().
   int replicas = 1;                      // Of each service.
   int gateways = 1;
-  bool tls = true;   // As ProcessSuiteOptions.
+  bool tls = true;  // As ProcessSuiteOptions, and the two that follow.
+  std::string certificates_dir, identity_mapping;
   bool kai = false;  // Pods of KAI's scheduler are grouped, too, and placed.
 };
 

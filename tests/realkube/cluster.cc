@@ -70,6 +70,7 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& op
                                       "--nodes",         fmt::to_string(options.nodes),
                                       "--inflight",      fmt::to_string(options.inflight),
                                       "--goaway-chance", fmt::to_string(options.goaway_chance)};
+  if (!options.kubernetes.empty()) command.insert(command.end(), {"--kubernetes", options.kubernetes});
   if (!options.crds.empty()) command.insert(command.end(), {"--crds", options.crds});
   if (options.kai) command.emplace_back("--kai");
   if (!options.kwok) command.push_back("--no-kwok");
@@ -133,6 +134,13 @@ std::vector<AuditLine> Cluster::Audit() const {
     }
   }
   return lines;
+}
+
+absl::StatusOr<std::string> CertManagerDefinitions() {
+  const testing::TempDir dir;
+  BASALT_ASSIGN_OR_RETURN(std::string folder, Run({kScript, "cert-manager"}, dir / "out"));
+  folder.pop_back();  // The end of the line. Go may have said before what it downloads.
+  return folder.substr(folder.rfind('\n') + 1);
 }
 
 }  // namespace basalt::realkube

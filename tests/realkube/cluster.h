@@ -21,6 +21,7 @@
 namespace basalt::realkube {
 
 struct ClusterOptions {
+  std::string kubernetes;  // One of the versions that scripts/realkube has; empty: its default.
   int nodes = 4;
   std::string crds;  // Folder of definitions; empty: deploy/crds; "none".
   bool kwok = true;  // False: nobody runs the pods.
@@ -68,5 +69,8 @@ class Cluster {
   testing::TempDir temp_;
   std::string dir_, server_;
 };
+
+// The folder of cert-manager's own definitions. UNAVAILABLE: its module cannot be had.
+absl::StatusOr<std::string> CertManagerDefinitions();
 
 }  // namespace basalt::realkube

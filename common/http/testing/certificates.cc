@@ -17,11 +17,18 @@ namespace {
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 using Cert = std::unique_ptr<X509, Freed<X509_free>>;
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+using Request = std::unique_ptr<X509_REQ, Freed<X509_REQ_free>>;
 
 std::string TextOf(const Bio& bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
   return {data, static_cast<size_t>(size)};
+}
+
+std::string PemOf(EVP_PKEY& key) {
+  const Bio out(BIO_new(BIO_s_mem()));
+  PEM_write_bio_PrivateKey(out.get(), &key, nullptr, nullptr, 0, nullptr, nullptr);
+  return TextOf(out);
 }
 
 void AddName(X509_NAME* name, const char* field, const std::string& value) {
@@ -52,7 +59,14 @@ Certificate MakeCertificate(const CertificateSpec& spec, const std::optional<Cer
   BN_free(serial);
   X509_gmtime_adj(X509_getm_notBefore(cert.get()), static_cast<long>(absl::ToInt64Seconds(spec.from)));
   X509_gmtime_adj(X509_getm_notAfter(cert.get()), static_cast<long>(absl::ToInt64Seconds(spec.until)));
-  X509_set_pubkey(cert.get(), key.get());
+  if (spec.request.empty()) {
+    X509_set_pubkey(cert.get(), key.get());
+  } else {
+    const auto* der = reinterpret_cast<const unsigned char*>(spec.request.data());
+    const Request request(d2i_X509_REQ(nullptr, &der, static_cast<long>(spec.request.size())));
+    if (request == nullptr) std::abort();
+    X509_set_pubkey(cert.get(), X509_REQ_get0_pubkey(request.get()));
+  }
   X509_NAME* subject = X509_get_subject_name(cert.get());
   AddName(subject, "O", spec.organisation);
   AddName(subject, "CN", spec.common_name);
@@ -69,13 +83,22 @@ Certificate MakeCertificate(const CertificateSpec& spec, const std::optional<Cer
   X509_set_issuer_name(cert.get(), X509_get_subject_name(signer));
   AddExtension(cert.get(), signer, NID_basic_constraints, spec.authority ? "critical,CA:TRUE" : "CA:FALSE");
   if (!spec.alternative_names.empty()) AddExtension(cert.get(), signer, NID_subject_alt_name, spec.alternative_names);
+  if (!spec.usages.empty()) AddExtension(cert.get(), signer, NID_ext_key_usage, spec.usages);
   X509_sign(cert.get(), issuer_key != nullptr ? issuer_key.get() : key.get(), EVP_sha256());
 
   const Bio cert_out(BIO_new(BIO_s_mem()));
-  const Bio key_out(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(cert_out.get(), cert.get());
-  PEM_write_bio_PrivateKey(key_out.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  return {TextOf(cert_out), TextOf(key_out)};
+  return {TextOf(cert_out), spec.request.empty() ? PemOf(*key) : ""};
+}
+
+CertificateRequest MakeRequest() {
+  const Key key(EVP_EC_gen("P-256"));
+  const Request request(X509_REQ_new());
+  X509_REQ_set_pubkey(request.get(), key.get());
+  X509_REQ_sign(request.get(), key.get(), EVP_sha256());
+  const Bio out(BIO_new(BIO_s_mem()));
+  i2d_X509_REQ_bio(out.get(), request.get());
+  return {TextOf(out), PemOf(*key)};
 }
 
 }  // namespace basalt::http::testing
