@@ -14,12 +14,11 @@
 
 namespace basalt::http::testing {
 
-// Blocking, for ten seconds at most. One thread.
+// Blocking, for ten seconds at most unless `patience` says otherwise. One thread.
 class RawConnection {
  public:
-  explicit RawConnection(uint16_t port) {
+  explicit RawConnection(uint16_t port, timeval patience = {.tv_sec = 10, .tv_usec = 0}) {
     sockaddr_in address = LoopbackAddress(port);
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};
     EXPECT_GE(socket_, 0) << strerror(errno);
     EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
     EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0) << strerror(errno);
@@ -30,6 +29,11 @@ class RawConnection {
 
   void Send(std::string_view text) {
     EXPECT_EQ(send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
+  // The connection ends with a reset, which leaves its ports free at once.
+  void EndWithReset() {
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
   }
   // Until the peer closes the connection. "timed out" at the end: it did not.
   std::string ReadToEnd() {
