@@ -1,7 +1,7 @@
 # Compilers, warnings, sanitizers. One place for everything that every target shares.
 option(BASALT_WERROR "Warnings in our own code are errors" ON)
 option(BASALT_UNITY "Several sources of a folder are compiled as one" OFF)
-set(BASALT_SANITIZER "" CACHE STRING "empty, asan-ubsan or tsan")
+set(BASALT_SANITIZER "" CACHE STRING "empty, asan-ubsan, tsan or fuzzer")
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
@@ -50,6 +50,11 @@ elseif(BASALT_SANITIZER STREQUAL "tsan")
   # protobuf changes the layout of its types under __SANITIZE_THREAD__; Debian's library is built without.
   add_compile_options(-fsanitize=thread -U__SANITIZE_THREAD__ -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
+elseif(BASALT_SANITIZER STREQUAL "fuzzer")
+  # Of clang alone: libFuzzer sees by the edges that an input takes whether the input is new to it.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+    -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
 elseif(NOT BASALT_SANITIZER STREQUAL "")
-  message(FATAL_ERROR "BASALT_SANITIZER is '${BASALT_SANITIZER}'; it is empty, asan-ubsan or tsan")
+  message(FATAL_ERROR "BASALT_SANITIZER is '${BASALT_SANITIZER}'; it is empty, asan-ubsan, tsan or fuzzer")
 endif()

@@ -1,0 +1,9 @@
+// What replicas tell and ask the gateway.
+#include "tests/fuzz/gateway.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace basalt::fuzz;  // NOLINT: one function.
+  Input input(data, size, ServiceWords());
+  GatewayRun(input).Run({});
+  return 0;
+}

@@ -1,0 +1,9 @@
+// What jobsvc is told by the gateway and asked by clients and other replicas, on an empty disk.
+#include "tests/fuzz/jobsvc.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace basalt::fuzz;  // NOLINT: one function.
+  Input input(data, size, ServiceWords());
+  JobsvcRun(input).Run(ServiceRun::Begins::kEmpty);
+  return 0;
+}

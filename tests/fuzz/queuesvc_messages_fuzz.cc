@@ -1,0 +1,9 @@
+// What queuesvc is told by the gateway and asked by clients and other replicas, on an empty disk.
+#include "tests/fuzz/queuesvc.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace basalt::fuzz;  // NOLINT: one function.
+  Input input(data, size, ServiceWords());
+  QueuesvcRun(input).Run(ServiceRun::Begins::kEmpty);
+  return 0;
+}

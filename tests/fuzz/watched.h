@@ -1,0 +1,113 @@
+#pragma once
+
+// One watch of the gateway as an API server makes it live: requests go to a client whose answers the target gives, and
+// what comes of them is in a cache, whose content has to agree with itself.
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/random.h"
+#include "common/base/slots.h"
+#include "common/exec/sim_loop.h"
+#include "common/obs/health.h"
+#include "common/obs/log.h"
+#include "common/obs/metrics.h"
+#include "common/time/sim_time.h"
+#include "gateway/kube/testing.h"
+#include "gateway/server/testing.h"
+#include "gateway/server/watch.h"
+#include "tests/fuzz/input.h"
+
+namespace basalt::fuzz {
+
+class Watched final : private gateway::CacheListener {
+ public:
+  // `id`: of a watch; one that there is not stands for that of pods.
+  Watched(std::string_view id, bool streaming_lists) : options_(OptionsOf(id, streaming_lists)) {
+    obs::SetLogLevel(obs::Level::kNothing);
+    watch_.Start();
+    time_.RunDueTasks();
+  }
+
+  // The newest request that is open; null: there is none.
+  gateway::ScriptedClient::Exchange* Request() {
+    for (size_t i = client_.started(); i > 0; --i) {
+      if (client_.at(i - 1).open()) return &client_.at(i - 1);
+    }
+    return nullptr;
+  }
+  void Run(absl::Duration time) {
+    time_.Advance(time);
+    client_kube_.writes.clear();  // Events about what cannot be read.
+  }
+
+  // All goes in the end, whatever came before.
+  void CheckCache() {
+    using namespace gateway;  // NOLINT: one function.
+    const int64_t objects = cache_.watches()[0].objects;
+    Require(static_cast<int64_t>(cache_.size()) == objects, "a watch counts its objects");
+    int64_t members = 0;
+    const auto count = [&](v1::ServiceKind service, uint32_t slot) {
+      for (const ObjectId id : cache_.Members(service, slot)) {
+        const kube::v1::Object object = cache_.Read(id);
+        const ObjectRef ref = RefOf(object);
+        Require(cache_.Find(0, ref.uid) == id, "an object is found by its UID");
+        Require(cache_.IsBroadcastId(id) || cache_.SlotOfId(id, service) == slot, "an object is a member of its slot");
+        ++members;
+      }
+    };
+    for (const v1::ServiceKind service : {v1::SERVICE_KIND_JOB, v1::SERVICE_KIND_POD_GROUP, v1::SERVICE_KIND_QUEUE}) {
+      for (uint32_t slot = 0; slot < kSlotCount; ++slot) count(service, slot);
+    }
+    cache_.Replace(0, {}, std::numeric_limits<int64_t>::max());
+    Require(cache_.size() == 0, "an empty list leaves nothing");
+    Require(members == 0 || objects > 0, "what is a member is there");
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
+      Require(cache_.Members(v1::SERVICE_KIND_JOB, slot).empty(), "what is gone is no member");
+    }
+  }
+
+ private:
+  static gateway::ReflectorOptions OptionsOf(std::string_view id, bool streaming_lists) {
+    const std::vector<gateway::ReflectorOptions> all =
+        gateway::WatchesFor({.names = {"volcano"}, .kai_names = {"kai-scheduler"}, .is_rich = false}, streaming_lists);
+    for (const gateway::ReflectorOptions& options : all) {
+      if (options.watch == id) return options;
+    }
+    return all[5];
+  }
+
+  void OnState(gateway::ObjectId id) override {
+    Require(!cache_.IsHeldBack(id), "what is told is not held back");
+    cache_.Read(id);
+  }
+  void OnDeparture(gateway::ObjectId, const gateway::Departure& departure) override {
+    Require(departure.last != nullptr, "the last state is told");
+  }
+  void OnHeldBack(gateway::ObjectId) override {}
+  void OnWatch(gateway::WatchIndex) override {
+    const int64_t version = cache_.watches()[0].resource_version;
+    Require(version >= version_, "the version of a watch never goes back");
+    version_ = version;
+  }
+
+  SimTime time_;
+  SimLoop loop_{time_, "gateway"};
+  gateway::ScriptedClient client_;
+  SeededRandom random_{1};
+  gateway::ApiClock clock_{loop_};
+  const std::unique_ptr<obs::Metrics> metrics_ = obs::MakeMetrics();
+  obs::Health health_{&time_};
+  const gateway::ReflectorOptions options_;
+  gateway::Cache cache_{{options_.watch}, *this, {.kai_scheduler_names = {"kai-scheduler"}}};
+  gateway::testing::FakeKubeAccess client_kube_;
+  gateway::Readiness readiness_{loop_, *metrics_, health_};
+  gateway::Unreadable unreadable_{client_kube_, *metrics_};
+  gateway::Watch watch_{{loop_, client_, random_, clock_, *metrics_, readiness_, unreadable_, cache_}, 0, options_};
+  int64_t version_ = 0;
+};
+
+}  // namespace basalt::fuzz
