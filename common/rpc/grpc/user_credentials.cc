@@ -11,6 +11,7 @@
 #include "common/identity/certificate.h"
 #include "common/identity/denied.h"
 #include "common/identity/rights.h"
+#include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/grpc/library_log.h"
 #include "common/rpc/grpc/suite_channel.h"
 #include "common/rpc/grpc/user_token_key.h"
@@ -39,12 +40,14 @@ class HeldToken {
 // gRPC asks it for each call once the handshake is over and the server verified.
 class TokenPlugin final : public grpc::MetadataCredentialsPlugin {
  public:
-  explicit TokenPlugin(std::shared_ptr<const HeldToken> token) : token_(std::move(token)) {}
+  explicit TokenPlugin(std::shared_ptr<const HeldToken> token) : token_(std::move(token)) { constructed_.Release(); }
+  ~TokenPlugin() override { constructed_.Acquire(); }
   bool IsBlocking() const override { return false; }
   const char* GetType() const override { return "basalt-user-token"; }
   std::string DebugString() override { return GetType(); }
   grpc::Status GetMetadata(grpc::string_ref, grpc::string_ref, const grpc::AuthContext&,
                            std::multimap<std::string, std::string>* metadata) override {
+    constructed_.Acquire();
     std::string token = token_->Get();
     if (token.empty()) return {grpc::StatusCode::UNAVAILABLE, "the user has not logged in"};
     metadata->emplace(kUserTokenKey, std::move(token));
@@ -53,6 +56,7 @@ class TokenPlugin final : public grpc::MetadataCredentialsPlugin {
 
  private:
   const std::shared_ptr<const HeldToken> token_;
+  ConstructionFence constructed_;
 };
 
 class TlsUserCredentials final : public UserCredentials {
