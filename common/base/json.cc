@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "common/base/json_int32.h"
 #include "common/base/status.h"
 
@@ -40,7 +41,16 @@ absl::StatusOr<json::value> ParseJson(std::string_view text, size_t max_depth) {
   if (error) {
     return Invalid(fmt::format("not valid JSON near byte {}: {}", used, error.message()));
   }
-  return parser.release();
+  json::value value = parser.release();
+  if (!IsFinite(value)) return Invalid("not valid JSON: a number is beyond 64-bit floating point");
+  return value;
+}
+
+bool IsFinite(const json::value& value) {
+  if (const double* real = value.if_double()) return std::isfinite(*real);
+  if (const json::array* array = value.if_array()) return absl::c_all_of(*array, IsFinite);
+  const json::object* object = value.if_object();
+  return object == nullptr || absl::c_all_of(*object, [](const auto& member) { return IsFinite(member.value()); });
 }
 
 std::string ToText(const json::value& value) { return json::serialize(value); }

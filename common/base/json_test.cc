@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/json_int32.h"
+#include "common/base/status.h"
 
 namespace basalt {
 namespace {
@@ -57,6 +58,16 @@ TEST(JsonTest, RefusesBrokenDeepAndTrailingText) {
        {std::string("{"), std::string("{} x"), std::string(200, '[') + std::string(200, ']')}) {
     EXPECT_EQ(ParseJson(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
+}
+
+// What is read can be written as JSON.
+TEST(JsonTest, RefusesNumbersThatNoDoubleHolds) {
+  for (const char* const number : {"1e400", "-1e309", "0e400"}) {
+    const absl::StatusOr<json::value> read = ParseJson(std::string("{\"a\":[1,{\"b\":") + number + "}]}");
+    ASSERT_FALSE(read.ok()) << ToText(*read);
+    EXPECT_EQ(read.status(), Invalid("not valid JSON: a number is beyond 64-bit floating point")) << number;
+  }
+  EXPECT_EQ(ToText(*ParseJson("[1e308,1e-400]")), "[1E308,0E0]");
 }
 
 }  // namespace

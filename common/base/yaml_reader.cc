@@ -255,6 +255,7 @@ std::vector<json::value> JsonValues(std::string_view text) {
     const size_t used = text.front() == '{' ? parser.write_some(text.data(), text.size(), error) : 0;
     if (error || used == 0 || !parser.done()) return {};
     values.push_back(parser.release());
+    if (!IsFinite(values.back())) return {};
     text.remove_prefix(used);
   }
 }

@@ -71,6 +71,7 @@ TEST(YamlTest, ErrorsNameDocumentLineAndColumn) {
   EXPECT_EQ(Refused("a: 1\n---\nb: 1\nb: 2\n"), "document 2: line 4, column 1: key \"b\" already set in map");
   EXPECT_NE(Refused("a: [1, 2\nb: 3").find("document 1: line"), std::string::npos);
   EXPECT_NE(Refused("a: .inf").find("line 1, column 4"), std::string::npos);
+  EXPECT_NE(Refused(R"({"a": 1e400})").find("line 1, column 7"), std::string::npos);
   EXPECT_NE(Refused("a: &x [*x]").find("alias"), std::string::npos);
   EXPECT_EQ(ParseYamlDocuments("a: 1", DoubledKeys::kRefuse, 3).status().code(), absl::StatusCode::kResourceExhausted);
 }
