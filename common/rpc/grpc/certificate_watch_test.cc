@@ -20,6 +20,7 @@
 #include "common/identity/rights.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/grpc/test_authority.h"
+#include "common/rpc/grpc/users.h"
 #include "common/testing/status_matchers.h"
 #include "common/testing/temp_dir.h"
 
@@ -219,6 +220,27 @@ TEST_F(CertificateWatchTest, ACertificateThatIsNotTakenOverIsSaidAndHandedOnAgai
   RunOn(*loop_, [this] { use_ = absl::OkStatus(); });
   EXPECT_TRUE(Await([&] { return health_.Targets()[0].state == "ends_soon"; }));
   EXPECT_GT(Used().size(), 1u);
+}
+
+TEST_F(CertificateWatchTest, NewFilesCountForTheTokensOfUsers) {
+  Deny("");
+  guard_ = MakeCallGuard(credentials_, metrics_.get(), TokenBucketOptions());
+  const std::shared_ptr<Users> users = guard_->users();
+  const TlsFiles files = *credentials_->files();
+  const std::string token = MakeUserToken("ann", "blue", ReadPair(files));
+  EXPECT_THAT(users->Verify(token), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("not read yet")));
+  ASSERT_THAT(StartWatch(), IsOk());
+  EXPECT_THAT(users->Verify(token), IsOk());
+  EXPECT_EQ(users->own().certificate_pem, ReadPair(files).certificate_pem);
+  const TlsFiles next = TestAuthority(folder_ / "next", "blue").FilesOf(identity::Role::kGateway, "gateway-0");
+  const identity::KeyPair next_pair = ReadPair(next);
+  std::filesystem::rename(next.authorities, files.authorities);
+  std::filesystem::rename(next.certificate, files.certificate);
+  std::filesystem::rename(next.key, files.key);
+  EXPECT_TRUE(Await([&] { return users->own().certificate_pem == next_pair.certificate_pem; }));
+  EXPECT_EQ(users->own().key_pem, next_pair.key_pem) << "with these the gateway signs from now on";
+  EXPECT_THAT(users->Verify(MakeUserToken("ann", "blue", next_pair)), IsOk());
+  EXPECT_THAT(users->Verify(token), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("not of an authority")));
 }
 
 TEST_F(CertificateWatchTest, AnEndInAnHourIsInReadinessAndMetrics) {

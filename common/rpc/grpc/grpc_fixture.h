@@ -3,6 +3,8 @@
 // The gRPC adapters over real sockets, in one process, each side on a loop of its own.
 #include <gtest/gtest.h>
 
+#include <grpcpp/grpcpp.h>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/rpc/grpc/gateway/gateway_peer.h"
 #include "common/rpc/grpc/gateway/gateway_service.h"
 #include "common/rpc/grpc/server.h"
@@ -77,6 +80,7 @@ struct FakeGateway final : GatewayHandler {
   std::unique_ptr<AttachSession> OnAttach(AttachSink& sink) override { return std::make_unique<Session>(*this, sink); }
   void Write(WriteRequest request, Done<WriteResponse> done) override {
     EXPECT_TRUE(loop.IsCurrent());
+    written.push_back(request.name());
     if (request.name() == "hold") return held.push_back(std::move(done));
     if (request.name() == "drop") return;
     if (request.name() == "cut") return done(absl::InvalidArgumentError("'caf\xc3'"));
@@ -87,15 +91,17 @@ struct FakeGateway final : GatewayHandler {
     done(std::move(response));
   }
   void Get(gateway::v1::GetRequest, Done<gateway::v1::GetResponse> done) override { done(gateway::v1::GetResponse()); }
-  void GetTopology(gateway::v1::GetTopologyRequest, Done<gateway::v1::Topology> done) override {
-    if (!topology.ok()) return done(topology);
-    done(gateway::v1::Topology());
+  void GetTopology(gateway::v1::GetTopologyRequest request, Done<gateway::v1::Topology> done) override {
+    asked_topology = request;
+    done(topology);
   }
 
   Loop& loop;
   gateway::v1::Hello hello;
   absl::Status refuse;
-  absl::Status topology;
+  absl::StatusOr<gateway::v1::Topology> topology = gateway::v1::Topology();
+  gateway::v1::GetTopologyRequest asked_topology;
+  std::vector<std::string> written;  // The names of all writes that came.
   int64_t acknowledged = 0;
   int sessions = 0;
   std::promise<void> closed;  // Of the first stream.
@@ -122,6 +128,49 @@ struct Observer final : AttachObserver {
   int64_t received = 0;
   std::promise<void> all;
   std::promise<absl::Status> closed;
+};
+
+// A Write stream as a replica has it, without what GatewayPeer makes of it.
+class WriteStream {
+ public:
+  explicit WriteStream(const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(gateway::v1::GatewayService::NewStub(channel)) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    stream_ = stub_->Write(&context_);
+  }
+  ~WriteStream() {
+    stream_->WritesDone();
+    const grpc::Status status = stream_->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  // In one message; how each was answered.
+  std::vector<grpc::Status> Write(const std::vector<WriteRequest>& requests) {
+    gateway::v1::WriteBatch batch;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      gateway::v1::WriteBatch::Write& write = *batch.add_writes();
+      write.set_id(++last_id_);
+      *write.mutable_request() = requests[i];
+    }
+    EXPECT_TRUE(stream_->Write(batch));
+    std::vector<grpc::Status> told(requests.size(), {grpc::StatusCode::INTERNAL, "no answer"});
+    gateway::v1::WriteAnswers answers;
+    for (size_t left = told.size(); left > 0 && stream_->Read(&answers);) {
+      for (const auto& answer : answers.answers()) {
+        --left;
+        told[answer.id() - batch.writes(0).id()] =
+            answer.has_not_handled() ? grpc::Status(static_cast<grpc::StatusCode>(answer.not_handled().code()),
+                                                    answer.not_handled().message())
+                                     : grpc::Status::OK;
+      }
+    }
+    return told;
+  }
+
+ private:
+  const std::unique_ptr<gateway::v1::GatewayService::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<gateway::v1::WriteBatch, gateway::v1::WriteAnswers>> stream_;
+  uint64_t last_id_ = 0;
 };
 
 class GrpcTest : public ::testing::Test {

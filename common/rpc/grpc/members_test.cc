@@ -68,24 +68,9 @@ class MembersTest : public ::testing::Test {
     return stream->Finish();
   }
   grpc::Status Write(const std::string& replica) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    const auto stub = gateway::v1::GatewayService::NewStub(channel_);
-    const auto stream = stub->Write(&context);
-    gateway::v1::WriteBatch batch;
-    gateway::v1::WriteBatch::Write& write = *batch.add_writes();
-    write.set_id(1);
-    *write.mutable_request()->mutable_owner()->mutable_member() = Jobsvc(replica);
-    stream->Write(batch);
-    stream->WritesDone();
-    gateway::v1::WriteAnswers answers;
-    EXPECT_TRUE(stream->Read(&answers));
-    const grpc::Status status = stream->Finish();
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    if (answers.answers_size() != 1) return {grpc::StatusCode::INTERNAL, "no answer"};
-    const auto& answer = answers.answers(0);
-    if (answer.has_response()) return grpc::Status::OK;
-    return {static_cast<grpc::StatusCode>(answer.not_handled().code()), answer.not_handled().message()};
+    WriteRequest request;
+    *request.mutable_owner()->mutable_member() = Jobsvc(replica);
+    return WriteStream(channel_).Write({request})[0];
   }
   grpc::Status Get(const std::string& replica) {
     grpc::ClientContext context;

@@ -13,10 +13,28 @@
 #include <string>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "common/http/testing/certificates.h"
+#include "common/identity/certificate.h"
+#include "common/identity/user_token.h"
 #include "common/rpc/grpc/credentials.h"
 
 namespace basalt::rpc {
+
+inline identity::KeyPair ReadPair(const TlsFiles& files) {
+  return {*identity::ReadSmallFile(files.certificate), *identity::ReadSmallFile(files.key)};
+}
+
+// A token of a user, a minute old and with so much time left, that counts if `signer` is a gateway of the cluster.
+inline std::string MakeUserToken(const std::string& user, const std::string& cluster, const identity::KeyPair& signer,
+                                 absl::Duration left = absl::Minutes(5)) {
+  gateway::v1::UserClaims claims;
+  claims.set_cluster(cluster);
+  claims.set_user(user);
+  claims.mutable_issue_time()->set_seconds(absl::ToUnixSeconds(absl::Now()) - 60);
+  claims.mutable_expire_time()->set_seconds(absl::ToUnixSeconds(absl::Now() + left));
+  return *identity::SignUserToken(claims, signer);
+}
 
 class TestAuthority {
  public:
@@ -44,6 +62,12 @@ class TestAuthority {
     return made.ok() ? *std::move(made) : nullptr;
   }
 
+  // As those who verify tokens have it.
+  std::shared_ptr<const identity::Authorities> authorities() const {
+    return *identity::Authorities::FromPem(authority_.cert_pem);
+  }
+  const std::string& authority_pem() const { return authority_.cert_pem; }
+
   // Of a server that takes clients without a certificate, too, and with one of any authority.
   std::shared_ptr<grpc::ServerCredentials> OpenServerOf(identity::Role role, const std::string& replica) const {
     const TlsFiles files = FilesOf(role, replica);
@@ -59,8 +83,11 @@ class TestAuthority {
  private:
   const std::string folder_;
   const identity::IdentityRules rules_;
+  // Each has a name of its own: of two of one name and without key identifiers OpenSSL looks at the first alone.
   const http::testing::Certificate authority_ =
-      http::testing::MakeCertificate({.common_name = "authority", .alternative_names = "", .authority = true});
+      http::testing::MakeCertificate({.common_name = "authority " + std::filesystem::path(folder_).filename().string(),
+                                      .alternative_names = "",
+                                      .authority = true});
 };
 
 }  // namespace basalt::rpc

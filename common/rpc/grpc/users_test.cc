@@ -57,7 +57,7 @@ class Port {
       : files_(suite.FilesOf(role, "r-0")), credentials_(suite.CredentialsOf(role, "r-0")) {
     users_ = std::make_shared<Users>(*credentials_->rules(), denied_, role == identity::Role::kGateway,
                                      TokenBucketOptions{.per_second = 0.001, .burst = 4});
-    users_->SetSuite(Believing(*identity::ReadSmallFile(files_.authorities)));
+    users_->SetSuite(suite.authorities());
     users_->SetKubernetes(Believing(kubernetes.cert_pem));
     guard_ = std::make_shared<CallGuard>(
         *credentials_->rules(), denied_,
@@ -99,13 +99,7 @@ class Port {
   }
   // Signed by this process.
   std::string TokenOf(const std::string& user, absl::Duration left = absl::Minutes(5)) const {
-    gateway::v1::UserClaims claims;
-    claims.set_cluster(kCluster);
-    claims.set_user(user);
-    claims.mutable_issue_time()->set_seconds(absl::ToUnixSeconds(absl::Now()) - 60);
-    claims.mutable_expire_time()->set_seconds(absl::ToUnixSeconds(absl::Now() + left));
-    return *identity::SignUserToken(
-        claims, {*identity::ReadSmallFile(files_.certificate), *identity::ReadSmallFile(files_.key)});
+    return MakeUserToken(user, kCluster, ReadPair(files_), left);
   }
   identity::DeniedList& denied() { return *denied_; }
 
