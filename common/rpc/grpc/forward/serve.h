@@ -78,19 +78,51 @@ const identity::Right& RightOf() {
   return *right;
 }
 
+// A call that the audit log has a line of, with the outcome that the client is told. Where nobody answers the call, as
+// when the process shuts down, nobody knows whether something was changed: UNKNOWN.
+template <typename Response>
+class AuditedCall {
+ public:
+  AuditedCall(std::shared_ptr<const UserAccess> users, const identity::Right& right, Client client, Target target,
+              Done<Response> done)
+      : users_(std::move(users)),
+        right_(right),
+        client_(std::move(client)),
+        target_(std::move(target)),
+        done_(std::move(done)) {}
+  AuditedCall(const AuditedCall&) = delete;
+  AuditedCall& operator=(const AuditedCall&) = delete;
+  ~AuditedCall() {
+    if (done_ != nullptr) users_->Audit(client_, right_, target_, absl::UnknownError("nobody answered the call"));
+  }
+
+  // The first answer counts.
+  void Answer(absl::StatusOr<Response> answer) {
+    if (done_ == nullptr) return;
+    users_->Audit(client_, right_, target_, answer.status());
+    std::exchange(done_, nullptr)(std::move(answer));
+  }
+
+ private:
+  const std::shared_ptr<const UserAccess> users_;
+  const identity::Right& right_;
+  const Client client_;
+  const Target target_;
+  Done<Response> done_;  // Null once the call is answered.
+};
+
 // Every unary call of a client about objects of the cluster passes here once, or in VisibleList, before any object is
 // looked at: `serve(done)` runs on `loop` if the client may do that to `target`, and the audit log gets a line for a
-// call that changes something. A call that another replica forwards has passed there. On `loop`, which outlives the
-// answer.
+// call that changes something, whatever becomes of the call. A call that another replica forwards has passed there. On
+// `loop`, which outlives the answer.
 template <typename Request, typename Response, typename Serve>
 void Admit(Loop& loop, const Members& members, const Caller& caller, Target target, Done<Response> done, Serve serve) {
   const std::shared_ptr<UserAccess> users = members.users();
   if (users == nullptr) return serve(std::move(done));
   const identity::Right& right = RightOf<Request>();
-  Done<Response> audited = [users, &right, client = caller.client, target,
-                            done = std::move(done)](absl::StatusOr<Response> answer) mutable {
-    users->Audit(client, right, target, answer.status());
-    done(std::move(answer));
+  auto call = std::make_unique<AuditedCall<Response>>(users, right, caller.client, target, std::move(done));
+  Done<Response> audited = [call = std::move(call)](absl::StatusOr<Response> answer) {
+    call->Answer(std::move(answer));
   };
   if (!caller.client.is_user) return serve(std::move(audited));
   users->Check(

@@ -7,16 +7,21 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "basalt/queue/v1/queue.grpc.pb.h"
 #include "basalt/queue/v1/queue_part.grpc.pb.h"
 #include "common/base/mutex.h"
+#include "common/exec/run_on.h"
 #include "common/rpc/grpc/server.h"
+#include "common/rpc/grpc/user_access_fixture.h"
 
 namespace basalt::rpc {
 namespace {
 
+using queue::v1::DeleteQueueRequest;
+using queue::v1::DeleteQueueResponse;
 using queue::v1::GetQueueRequest;
 using queue::v1::ListPartRequest;
 using queue::v1::ListPartResponse;
@@ -27,6 +32,7 @@ using queue::v1::QueuePartService;
 using queue::v1::QueueService;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 constexpr auto kGet = [](auto& stub, auto... arguments) { stub.async()->GetQueue(arguments...); };
 
@@ -48,18 +54,27 @@ class FixedMembers final : public Members {
     MutexLock lock(mutex_);
     return all_;
   }
+  std::shared_ptr<UserAccess> users() const override {
+    MutexLock lock(mutex_);
+    return users_;
+  }
   void Set(std::vector<gateway::v1::Member> all) {
     MutexLock lock(mutex_);
     all_ = std::move(all);
+  }
+  void SetUsers(std::shared_ptr<UserAccess> users) {
+    MutexLock lock(mutex_);
+    users_ = std::move(users);
   }
 
  private:
   gateway::v1::Member self_;
   mutable Mutex mutex_;
   std::vector<gateway::v1::Member> all_ BASALT_GUARDED_BY(mutex_);
+  std::shared_ptr<UserAccess> users_ BASALT_GUARDED_BY(mutex_);
 };
 
-// Has one queue, of the replica's name, and answers to any other name with that.
+// Has one queue, of the replica's name, and answers to any other name with that. Holds deletions.
 struct Api {
   void Get(const GetQueueRequest&, Done<Queue> done) const { done(Own()); }
   void ListPart(const ListPartRequest&, Done<ListPartResponse> done) const {
@@ -72,7 +87,9 @@ struct Api {
     queue.mutable_object()->mutable_meta()->set_name(replica);
     return queue;
   }
+  void Delete(const DeleteQueueRequest&, Done<DeleteQueueResponse> done) { held.push_back(std::move(done)); }
   std::string replica;
+  std::vector<Done<DeleteQueueResponse>> held = {};  // On the loop.
 };
 
 struct Core {
@@ -102,6 +119,12 @@ class Queues final : public QueueService::CallbackService {
                                      Queue* response) override {
     return ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()},
                         /*question=*/true, &Api::Get, kGet);
+  }
+  grpc::ServerUnaryReactor* DeleteQueue(grpc::CallbackServerContext* context, const DeleteQueueRequest* request,
+                                        DeleteQueueResponse* response) override {
+    return ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()},
+                        /*question=*/false, &Api::Delete,
+                        [](auto& stub, auto... arguments) { stub.async()->DeleteQueue(arguments...); });
   }
   grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* context, const ListQueuesRequest* request,
                                        ListQueuesResponse* response) override {
@@ -197,6 +220,44 @@ TEST_F(ServeTest, AListThatTheCheckRefusesIsRefused) {
   ListQueuesResponse page;
   const grpc::Status status = stubs_[0]->ListQueues(&context, request, &page);
   EXPECT_THAT(FromGrpc(status).ToString(), HasSubstr("INVALID_ARGUMENT: page_token: is none"));
+}
+
+// What a caller no longer waits for may still be done, or be dropped: the audit log says which, once.
+TEST_F(ServeTest, AChangeWhoseCallerHasGoneIsOneLineOfTheAuditLog) {
+  const auto guard = std::make_shared<CallGuard>(identity::IdentityRules("basalt.local", "blue"),
+                                                 std::make_shared<identity::DeniedList>(), [](const RefusedCall&) {});
+  const auto allow = [](const gateway::v1::ReviewAccessRequest& asked, Done<gateway::v1::ReviewAccessResponse> done) {
+    gateway::v1::ReviewAccessResponse response;
+    for (int i = 0; i < asked.questions_size(); ++i) response.add_answers()->set_allowed(true);
+    done(std::move(response));
+  };
+  const auto users = std::make_shared<UserAccess>(*loop_, guard, allow, TokenBucketOptions{});
+  for (const auto& core : cores_) core->members.SetUsers(users);
+  const size_t owner_index = OwnerOf(members_, SlotOf("a"));
+  Core& owner = *cores_[owner_index];
+  for (const bool is_dropped : {false, true}) {
+    const std::vector<std::string> lines = AuditOf([&] {
+      grpc::ClientContext context;
+      DeleteQueueRequest request;
+      request.set_name("a");
+      DeleteQueueResponse response;
+      grpc::Status ended;
+      std::thread caller(
+          [&, stub = stubs_[owner_index].get()] { ended = stub->DeleteQueue(&context, request, &response); });
+      for (bool is_taken = false; !is_taken; std::this_thread::yield()) {
+        RunOn(*loop_, [&] { is_taken = !owner.api.held.empty(); });
+      }
+      context.TryCancel();
+      caller.join();
+      EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED);
+      RunOn(*loop_, [&] {
+        if (!is_dropped) owner.api.held.front()(DeleteQueueResponse());
+        owner.api.held.clear();
+      });
+    });
+    ASSERT_THAT(lines, SizeIs(1));
+    EXPECT_THAT(lines[0], HasSubstr(is_dropped ? R"("outcome":"UNKNOWN")" : R"("outcome":"OK")"));
+  }
 }
 
 }  // namespace
