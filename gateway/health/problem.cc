@@ -73,11 +73,16 @@ bool IsBoundByNamespace(std::string_view resource) {
          resource == "networkpolicies.networking.k8s.io";
 }
 
+bool IsOfUsers(std::string_view resource) {
+  return resource == "tokenreviews.authentication.k8s.io" || resource == "subjectaccessreviews.authorization.k8s.io";
+}
+
 Problem ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message) {
   if (IsBoundByNamespace(resource)) {
     return {"forbidden", std::string(message),
             "kubectl apply -n NAMESPACE -f deploy/rbac/plugins, in the namespace of the job"};
   }
+  if (IsOfUsers(resource)) return {"forbidden", std::string(message), "kubectl apply -f deploy/rbac/users"};
   return {"forbidden", std::string(message),
           fmt::format("grant {} on {} to the gateway's account; see deploy/rbac/gateway.yaml", verb, resource)};
 }

@@ -43,9 +43,11 @@ Problem ForbiddenWatch(std::string_view resource, std::string_view message);
 // `served`: the versions in which the server has the resource's group; none: it does not know the group.
 Problem AbsentWatch(std::string_view resource, std::string_view our_version, absl::Span<const std::string> served);
 
-// The verb, as RBAC names it, that a write of `resource` was not allowed.
 // Rights that only jobs with plugins need, and only in their namespaces (deploy/rbac/plugins).
 bool IsBoundByNamespace(std::string_view resource);
+// Rights that only users of Kubernetes need (deploy/rbac/users).
+bool IsOfUsers(std::string_view resource);
+// `verb`: as RBAC names the right to write `resource` that is missing.
 Problem ForbiddenWrite(std::string_view verb, std::string_view resource, std::string_view message);
 
 }  // namespace basalt::gateway

@@ -128,8 +128,9 @@ void Readiness::OnRequest(std::string_view verb, const std::string& resource, co
     obs::LogError("a right is missing",
                   {{"verb", std::string(verb)}, {"resource", resource}, {"why", problem.why}, {"cure", problem.cure}});
   }
-  // Its jobs wait, and nobody else does: what it lacks there is told, and keeps the gateway from nothing.
-  if (IsBoundByNamespace(resource)) {
+  // Jobs of one namespace wait, or users of Kubernetes do, and nobody else: the right is told of, and keeps the gateway
+  // from nothing.
+  if (IsBoundByNamespace(resource) || IsOfUsers(resource)) {
     Set(target, {.ready = true, .state = problem.state, .why = problem.why, .cure = problem.cure});
   } else {
     SetProblem(target, problem);

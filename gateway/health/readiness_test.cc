@@ -137,15 +137,27 @@ TEST_F(ReadinessTest, AMissingRightHasATargetUntilItIsThereOrNobodyNeedsIt) {
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("right to create pods")));
 }
 
-TEST_F(ReadinessTest, ARightThatANamespaceLacksIsToldAndHoldsNobodyElseUp) {
+TEST_F(ReadinessTest, ARightThatANamespaceOrUsersLackIsToldAndHoldsNobodyElseUp) {
   readiness_.OnAnswer();
-  const v1::KubeError refused = Refusal(
-      403, R"(secrets is forbidden: User "u" cannot create resource "secrets" in API group "" in the namespace "d")");
-  readiness_.OnRequest("create", "secrets", &refused);
-  ASSERT_TRUE(Find("right to create secrets").has_value());
-  EXPECT_EQ(Find("right to create secrets")->state, "forbidden");
-  EXPECT_THAT(Find("right to create secrets")->cure, HasSubstr("deploy/rbac/plugins"));
-  EXPECT_TRUE(health_.IsReady());
+  const v1::KubeError refused = Refusal(403, R"(User "u" cannot create resource "r" in API group "g")");
+  const struct {
+    const char* resource;
+    const char* cure;
+  } cases[] = {
+      {"secrets", "deploy/rbac/plugins"},
+      {"tokenreviews.authentication.k8s.io", "deploy/rbac/users"},
+      {"subjectaccessreviews.authorization.k8s.io", "deploy/rbac/users"},
+  };
+  for (const auto& test : cases) {
+    const std::string target = std::string("right to create ") + test.resource;
+    readiness_.OnRequest("create", test.resource, &refused);
+    ASSERT_TRUE(Find(target).has_value());
+    EXPECT_EQ(Find(target)->state, "forbidden");
+    EXPECT_THAT(Find(target)->cure, HasSubstr(test.cure));
+    EXPECT_TRUE(health_.IsReady());
+    readiness_.OnRequest("create", test.resource, nullptr);
+    EXPECT_FALSE(Find(target).has_value());
+  }
 }
 
 TEST(ResourceNameTest, NamesSubresourceAndGroup) {

@@ -92,8 +92,12 @@ class RunningProcess : public Process {
     services.push_back(rpc::MakeGatewayService(*loop_, *gateway_, guard));
     if (options.user_rate.has_value()) {
       RunOn(*loop_, [&] {
+        TokenIssuerOptions issuer;
+        issuer.reviews.on_review = [this](const std::string& resource, const v1::KubeError* error) {
+          gateway_->OnReview(resource, error);
+        };
         issuer_ = std::make_unique<TokenIssuer>(*loop_, *client_, *metrics_, KeysOf(*options.credentials, guard),
-                                                TokenIssuerOptions());
+                                                std::move(issuer));
       });
       services.push_back(rpc::MakeUserService(*loop_, user_handler_));
     }

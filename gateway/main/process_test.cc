@@ -11,6 +11,7 @@
 #include <map>
 #include <vector>
 
+#include "basalt/gateway/v1/user.grpc.pb.h"
 #include "common/base/mutex.h"
 #include "common/base/slots.h"
 #include "common/exec/run_on.h"
@@ -18,7 +19,10 @@
 #include "common/http/direct_client.h"
 #include "common/http/target.h"
 #include "common/rpc/grpc/gateway/gateway_peer.h"
+#include "common/rpc/grpc/test_authority.h"
+#include "common/rpc/grpc/user_credentials.h"
 #include "common/rpc/protocols.h"
+#include "common/testing/temp_dir.h"
 
 namespace basalt::gateway {
 namespace {
@@ -41,6 +45,12 @@ class SmallApi : public http::Handler {
       writer->Whole(200, json,
                     R"({"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"ns","name":"j-ssh","uid":"s",)"
                     R"("resourceVersion":"9"},"data":{"key":"c2VjcmV0"}})");
+      return;
+    }
+    if (request.target.find("/tokenreviews") != std::string::npos) {
+      const std::string refused =
+          R"({"kind":"Status","code":403,"reason":"Forbidden","message":"User \"g\" cannot create resource \"r\""})";
+      writer->Whole(403, json, refused);
       return;
     }
     if (request.method == "POST") {
@@ -300,6 +310,35 @@ TEST(SplitAddressTest, HostAndPortAreTakenApart) {
   EXPECT_EQ(SplitAddress("127.0.0.1:80"), std::pair(std::string("127.0.0.1"), 80));
   EXPECT_EQ(SplitAddress("[::1]:0"), std::pair(std::string("[::1]"), 0));
   EXPECT_EQ(SplitAddress("localhost"), std::pair(std::string("localhost"), 0));
+}
+
+// Whoever runs a gateway that may not review learns of it on the page, and not from the users alone.
+TEST(ProcessUsersTest, ReadinessNamesTheRightThatALogInLacks) {
+  const basalt::testing::TempDir folder;
+  const rpc::TestAuthority authority(folder.path(), "c");
+  ProcessOptions options;
+  options.gateway.streaming_lists = false;
+  options.gateway.hub.cluster = "c";
+  options.credentials = authority.CredentialsOf(identity::Role::kGateway, "gateway-0");
+  options.user_rate = TokenBucketOptions();
+  SmallApi api;
+  const auto process = Process::Start(
+      std::move(options), [&api](Loop& loop) { return std::make_unique<http::DirectClient>(loop, loop, api); });
+  ASSERT_TRUE(process.ok()) << process.status();
+  const auto user =
+      rpc::UserCredentials::FromFile(authority.FilesOf(identity::Role::kReader, "any").authorities, authority.rules());
+  const auto stub = v1::UserService::NewStub(
+      grpc::CreateChannel(fmt::format("127.0.0.1:{}", (*process)->port()), *(*user)->ForLogIn({})));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  v1::LogInRequest request;
+  request.set_kubernetes_token("secret");
+  v1::LogInResponse response;
+  const grpc::Status status = stub->LogIn(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << status.error_message();
+  std::map<std::string, std::string> cures;
+  for (const obs::Health::Target& target : (*process)->health().Targets()) cures[target.name] = target.cure;
+  EXPECT_THAT(cures["right to create tokenreviews.authentication.k8s.io"], HasSubstr("deploy/rbac/users"));
 }
 
 }  // namespace

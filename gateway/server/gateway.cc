@@ -93,6 +93,10 @@ void Gateway::Stop(std::function<void()> done) {
   lead_->Release(std::move(done));
 }
 
+void Gateway::OnReview(const std::string& resource, const v1::KubeError* error) {
+  readiness_.OnRequest("create", resource, error);
+}
+
 const Cache& Gateway::cache() const { return hub_->cache(); }
 
 std::unique_ptr<rpc::AttachSession> Gateway::OnAttach(rpc::AttachSink& sink) { return hub_->OnAttach(sink); }

@@ -18,6 +18,8 @@ constexpr char kAccessPath[] = "/apis/authorization.k8s.io/v1/subjectaccessrevie
 constexpr char kTokens[] = "";  // Whose reviews of tokens are.
 constexpr char kToken[] = "TokenReview";
 constexpr char kAccess[] = "SubjectAccessReview";
+constexpr char kTokenResource[] = "tokenreviews.authentication.k8s.io";
+constexpr char kAccessResource[] = "subjectaccessreviews.authorization.k8s.io";
 
 void AddTexts(const json::value* list, google::protobuf::RepeatedPtrField<std::string>& to) {
   if (list == nullptr || !list->is_array()) return;
@@ -152,7 +154,11 @@ void Reviews::Count(std::string_view kind, std::string_view result) {
 }
 
 absl::Status Reviews::StatusOf(std::string_view kind, const KubeAnswer& answer) {
-  if (answer.outcome == KubeAnswer::Outcome::kDone) return absl::OkStatus();
+  const bool is_done = answer.outcome == KubeAnswer::Outcome::kDone;
+  if (options_.on_review != nullptr && (is_done || answer.outcome == KubeAnswer::Outcome::kRefused)) {
+    options_.on_review(kind == kToken ? kTokenResource : kAccessResource, is_done ? nullptr : &answer.error);
+  }
+  if (is_done) return absl::OkStatus();
   Count(kind, "error");
   if (answer.error.code() == 403) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,

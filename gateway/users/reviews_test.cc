@@ -16,6 +16,7 @@ namespace {
 
 using ::basalt::testing::IsOk;
 using ::basalt::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kAnn[] =
@@ -60,7 +61,16 @@ class ReviewsTest : public ::testing::Test {
   SimLoop loop{time, "gateway"};
   ScriptedClient client;
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  Reviews reviews{loop, client, *metrics, {.max_under_way = 2, .max_waiting = 10, .max_waiting_of = 3}};
+  std::vector<std::string> answered;  // Codes and resources.
+  Reviews reviews{loop,
+                  client,
+                  *metrics,
+                  {.max_under_way = 2,
+                   .max_waiting = 10,
+                   .max_waiting_of = 3,
+                   .on_review = [this](const std::string& resource, const v1::KubeError* error) {
+                     answered.push_back(fmt::format("{} {}", error == nullptr ? 0 : error->code(), resource));
+                   }}};
 };
 
 TEST_F(ReviewsTest, AKnownTokenCountsForAMinuteWhateverTheServerDoes) {
@@ -103,6 +113,18 @@ TEST_F(ReviewsTest, ARightThatTheGatewayLacksIsNamed) {
   const Known known = Token("secret");
   client.last().Answer(403, Refusal(403, "Forbidden"));
   EXPECT_THAT(**known, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("may not create a TokenReview")));
+  const Told told = Ask("ann", {Question("get")});
+  client.last().Answer(403, Refusal(403, "Forbidden"));
+  EXPECT_THAT(**told,
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("may not create a SubjectAccessReview")));
+  Token("secret");
+  client.last().Answer(201, kAnn);
+  Token("another");
+  client.last().End(absl::DeadlineExceededError("no answer"));
+  EXPECT_THAT(answered,
+              ElementsAre("403 tokenreviews.authentication.k8s.io", "403 subjectaccessreviews.authorization.k8s.io",
+                          "0 tokenreviews.authentication.k8s.io"))
+      << "readiness is told what the API server has said";
 }
 
 TEST_F(ReviewsTest, AnAllowedAccessCountsForFiveMinutesAndARefusedOneForHalfAMinute) {
