@@ -53,7 +53,8 @@ class JobsvcRun final : public ServiceRun {
       case 0: {
         const auto request = Asked<job::v1::SubmitJobRequest>();
         auto manifest = jobsvc::ReadManifest(request.manifest_json(), request.namespace_());
-        if (manifest.ok()) api_->Submit(*std::move(manifest), request.dry_run(), Ignored<job::v1::Job>());
+        if (manifest.ok())
+          api_->Submit(*std::move(manifest), request.dry_run(), AnyUserToken(), Ignored<job::v1::Job>());
         return;
       }
       case 1:
@@ -63,13 +64,14 @@ class JobsvcRun final : public ServiceRun {
       case 3:
         return api_->History(Asked<job::v1::GetJobHistoryRequest>(), Ignored<job::v1::JobHistory>());
       case 4:
-        return api_->Command(Asked<job::v1::CommandJobRequest>(), Ignored<job::v1::CommandJobResponse>());
+        return api_->Command(Asked<job::v1::CommandJobRequest>(), AnyUserToken(),
+                             Ignored<job::v1::CommandJobResponse>());
       case 5:
-        return api_->Scale(Asked<job::v1::ScaleJobRequest>(), Ignored<job::v1::Job>());
+        return api_->Scale(Asked<job::v1::ScaleJobRequest>(), AnyUserToken(), Ignored<job::v1::Job>());
       case 6:
         return api_->Explain(Asked<job::v1::ExplainJobRequest>(), Ignored<job::v1::JobExplanation>());
       case 7:
-        return api_->Delete(Asked<job::v1::DeleteJobRequest>(), Ignored<job::v1::DeleteJobResponse>());
+        return api_->Delete(Asked<job::v1::DeleteJobRequest>(), AnyUserToken(), Ignored<job::v1::DeleteJobResponse>());
       default:
         return Drain(api_->WatchPart(Asked<job::v1::WatchPartRequest>(), [] {}));
     }

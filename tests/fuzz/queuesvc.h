@@ -38,13 +38,13 @@ class QueuesvcRun final : public ServiceRun {
       case 1:
         return api_->History(Asked<GetQueueHistoryRequest>(), Ignored<QueueHistory>());
       case 2:
-        return api_->Create(Asked<CreateQueueRequest>(), Ignored<Queue>());
+        return api_->Create(Asked<CreateQueueRequest>(), AnyUserToken(), Ignored<Queue>());
       case 3:
-        return api_->Delete(Asked<DeleteQueueRequest>(), Ignored<DeleteQueueResponse>());
+        return api_->Delete(Asked<DeleteQueueRequest>(), AnyUserToken(), Ignored<DeleteQueueResponse>());
       case 4:
-        return api_->Command(Asked<CommandQueueRequest>(), Ignored<CommandQueueResponse>());
+        return api_->Command(Asked<CommandQueueRequest>(), AnyUserToken(), Ignored<CommandQueueResponse>());
       case 5:
-        return api_->Explain(Asked<ExplainQueueRequest>(), Ignored<QueueExplanation>());
+        return api_->Explain(Asked<ExplainQueueRequest>(), AnyUserToken(), Ignored<QueueExplanation>());
       case 6:
         return api_->ListPart(Asked<ListPartRequest>(), Ignored<ListPartResponse>());
       default:
