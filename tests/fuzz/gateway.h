@@ -2,6 +2,8 @@
 
 // A gateway without its reflectors as an input makes it live: replicas that attach, say anything, ask and write; what
 // watches show; answers of the API server; leads that come and go.
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -165,13 +167,18 @@ class GatewayRun {
     hub_.Get(std::move(request), [this](const auto&) { ++answered_; });
   }
 
+  static std::string NameOf(const gateway::v1::Member& member) {
+    return fmt::format("{} {} {}", static_cast<int>(member.service()), member.replica(), member.incarnation());
+  }
   // What the API server is asked for is asked by somebody who may.
   void CheckWrites() {
-    for (const auto& replica : replicas_) tokens_.insert(replica->token);
-    tokens_.erase("");
+    for (const auto& replica : replicas_) {
+      if (!replica->token.empty()) attached_.insert(NameOf(replica->OwnerFor(0).member()));
+    }
     for (const auto& [request, done] : kube_.writes) {
       if (!request.has_owner()) continue;
-      Require(tokens_.contains(request.owner().token()), "only a replica that is attached writes");
+      Require(attached_.contains(NameOf(request.owner().member())), "only a replica that has attached writes");
+      Require(request.owner().token().empty(), "the token of a session goes no further than the gateway");
       Require(SlotOf(request.owner().key()) == request.owner().slot(), "a write is about a key of its slot");
     }
   }
@@ -214,7 +221,7 @@ class GatewayRun {
   SeededRandom random_{1};
   Hub hub_{loop_, random_, kube_, store_, *metrics_, kWatches, {.cluster = "c", .version = "1"}};
   std::vector<std::unique_ptr<Replica>> replicas_;
-  std::set<std::string> tokens_;  // That replicas have had.
+  std::set<std::string> attached_;  // Names of processes that have had a session.
   int64_t version_ = 100;
   int64_t asked_ = 0;
   int64_t answered_ = 0;
