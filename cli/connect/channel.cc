@@ -102,6 +102,9 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& ad
   grpc::ChannelArguments arguments;
   // A page of jobs with their templates may be larger than gRPC's own bound of 4 MiB.
   arguments.SetMaxReceiveMessageSize(256 << 20);
+  // A gateway that restarts is found again soon, where gRPC would wait for up to two minutes between two attempts.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   const uint32_t servers = identity::Only({server});
   return grpc::CreateCustomChannel(
       address, caller->user != nullptr ? caller->user->ForChannel(servers) : caller->credentials->ForChannel(servers),

@@ -21,14 +21,19 @@ constexpr absl::Duration kPoll = absl::Milliseconds(2);
 
 }  // namespace
 
-BenchGateway::BenchGateway(ClusterShape shape, int replicas)
-    : shape_(shape), replicas_(replicas), kube_loop_(MakeThreadLoop("kube")), kube_(version_) {}
+BenchGateway::BenchGateway(ClusterShape shape, int replicas, std::shared_ptr<const rpc::Credentials> credentials)
+    : shape_(shape),
+      replicas_(replicas),
+      credentials_(std::move(credentials)),
+      kube_loop_(MakeThreadLoop("kube")),
+      kube_(version_) {}
 
 BenchGateway::~BenchGateway() { gateway_.reset(); }
 
 absl::Status BenchGateway::Start() {
   BASALT_RETURN_IF_ERROR(kube_.Fill(shape_));
   gateway::ProcessOptions options;
+  options.credentials = credentials_;
   options.gateway.hub.cluster = "bench";
   options.gateway.hub.version = std::string(Version());
   options.gateway.hub.ownership.expected = {{gateway::v1::SERVICE_KIND_JOB, replicas_}};

@@ -20,8 +20,8 @@ namespace basalt::bench {
 
 class BenchGateway {
  public:
-  // `replicas` of jobsvc are to attach.
-  BenchGateway(ClusterShape shape, int replicas);
+  // `replicas` of jobsvc are to attach. `credentials`: of the port; null: without TLS.
+  BenchGateway(ClusterShape shape, int replicas, std::shared_ptr<const rpc::Credentials> credentials = nullptr);
   ~BenchGateway();
 
   absl::Status Start();
@@ -40,6 +40,7 @@ class BenchGateway {
 
   const ClusterShape shape_;
   const int replicas_;
+  const std::shared_ptr<const rpc::Credentials> credentials_;
   std::atomic<int64_t> version_ = 1000;
   const std::unique_ptr<Loop> kube_loop_;
   ScriptedKube kube_;

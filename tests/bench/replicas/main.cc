@@ -24,10 +24,11 @@
 #include "tests/bench/replicas/readers.h"
 #include "tests/bench/replicas/restart.h"
 #include "tests/bench/replicas/share.h"
+#include "tests/bench/replicas/tls.h"
 
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 ABSL_FLAG(bool, quick, false, "a tenth of the work: rough figures");
-ABSL_FLAG(std::vector<std::string>, only, {}, "share, moves, restart, fanout, burst; empty: all");
+ABSL_FLAG(std::vector<std::string>, only, {}, "share, moves, restart, fanout, burst, tls; empty: all");
 ABSL_FLAG(std::string, role, "", "readers: another process of a run; started by replicas_bench itself");
 ABSL_FLAG(std::string, gateway, "", "with --role: address of the gateway");
 ABSL_FLAG(std::vector<std::string>, names, {}, "with --role: replicas to attach");
@@ -57,6 +58,7 @@ std::vector<Part> Parts() {
     share.replicas = {1, 3};
     moves.jobs = 200;
     moves.rounds = 2;
+    moves.upgrades = 1;
     moves.crashes = 1;
     moves.take_overs = 1;
   }
@@ -64,11 +66,19 @@ std::vector<Part> Parts() {
   restart.bin_dir = bin_dir;
   restart.shape = load.shape;
   if (quick) restart.runs = 2;
+  TlsOptions tls;
+  tls.bin_dir = bin_dir;
+  if (quick) {
+    tls.jobs = 300;
+    tls.rounds = 3;
+    tls.storms = 3;
+  }
   return {{"share", [=](const Progress& progress) { return MeasureShare(share, progress); }},
           {"moves", [=](const Progress& progress) { return MeasureMoves(moves, progress); }},
           {"restart", [=](const Progress& progress) { return MeasureRestart(restart, progress); }},
           {"fanout", [=](const Progress& progress) { return MeasureFanOut(load, progress); }},
-          {"burst", [=](const Progress& progress) { return MeasureBurst(load, progress); }}};
+          {"burst", [=](const Progress& progress) { return MeasureBurst(load, progress); }},
+          {"tls", [=](const Progress& progress) { return MeasureTls(tls, progress); }}};
 }
 
 int Run() {

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "cli/connect/channel.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/identity/identity.h"
 #include "tests/bench/replicas/process_load.h"
 #include "tests/bench/replicas/slot_watch.h"
 
@@ -36,6 +38,7 @@ class Moves {
                .replicas = kReplicas,
                .gateways = kGateways,
                .queues = 1,
+               .tls = true,
                .gateway_flags = {fmt::format("--grace={}", absl::FormatDuration(options.grace)),
                                  fmt::format("--lease_duration={}", absl::FormatDuration(options.lease_duration)),
                                  "--log_level=error"}}) {}
@@ -45,8 +48,12 @@ class Moves {
     load_.MakeJobs(options_.jobs);
     BASALT_RETURN_IF_ERROR(load_.AwaitCompleted(absl::Minutes(5)));
     load_.KeepMaking(options_.per_second);
-    watch_ = std::make_unique<SlotWatch>(
-        std::vector<std::string>{load_.suite().address("gateway-0"), load_.suite().address("gateway-1")});
+    std::vector<std::shared_ptr<grpc::Channel>> gateways;
+    for (const char* gateway : {"gateway-0", "gateway-1"}) {
+      BASALT_ASSIGN_OR_RETURN(gateways.emplace_back(),
+                              cli::MakeChannel(load_.suite().address(gateway), identity::Role::kGateway));
+    }
+    watch_ = std::make_unique<SlotWatch>(std::move(gateways));
     return Await([this] { return watch_->AllOpenAt(kReplicas); }, "slots open at all replicas");
   }
 
@@ -59,6 +66,24 @@ class Moves {
     BASALT_RETURN_IF_ERROR(Step([this] { return load_.suite().Kill(kVictim); }, kReplicas - 1, crash_));
     std::vector<double> not_counted;
     return Step([this] { return load_.suite().Restart(kVictim); }, kReplicas, not_counted);
+  }
+
+  // As docs/upgrade.md says: the services first, one process after the other, then the gateways.
+  absl::Status Upgrade() {
+    absl::SleepFor(kRest);
+    watch_->Take();
+    for (const bool gateways : {false, true}) {
+      for (const std::string& name : load_.suite().names()) {
+        if (name == "kubesim" || name.starts_with("gateway") != gateways) continue;
+        BASALT_RETURN_IF_ERROR(load_.EndProcess(name));
+        BASALT_RETURN_IF_ERROR(load_.suite().Restart(name));
+        const absl::Time begin = absl::Now();
+        BASALT_RETURN_IF_ERROR(Await([&] { return watch_->last() > begin && watch_->AllOpenAt(kReplicas); },
+                                     "all slots are open again after the restart of " + name));
+      }
+    }
+    for (const Gap& gap : watch_->Take()) upgrade_.push_back(absl::ToDoubleMilliseconds(gap.time));
+    return absl::OkStatus();
   }
 
   absl::Status TakeOver() {
@@ -107,6 +132,15 @@ class Moves {
     gaps("slot without an owner, replica joins, p99", join_, kGraceful);
     gaps(fmt::format("slot without an owner, kill -9, grace {}, p99", absl::FormatDuration(options_.grace)), crash_,
          absl::ToDoubleMilliseconds(options_.grace) + kAfterGrace);
+    if (!upgrade_.empty()) {
+      Figure figure;
+      figure.name = "slot without an owner, rolling upgrade of every process, longest";
+      figure.value = *std::max_element(upgrade_.begin(), upgrade_.end());
+      figure.unit = "ms";
+      figure.notes = {fmt::format("{} times that a slot was without an owner in {} upgrades, median {:.1f} ms",
+                                  upgrade_.size(), options_.upgrades, Median(upgrade_))};
+      figures.push_back(std::move(figure));
+    }
     if (!figures.empty()) {
       figures.front().notes.push_back(
           fmt::format("{} jobs there, {} a second made meanwhile; from open at one replica to open at the next as the "
@@ -137,7 +171,7 @@ class Moves {
       if (condition()) return absl::OkStatus();
     }
     return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                      fmt::format("not within {}: {}", absl::FormatDuration(kPatience), what));
+                      fmt::format("not within {}: {}; {}", absl::FormatDuration(kPatience), what, watch_->Summary()));
   }
 
   // Milliseconds without an owner of the slots that went to another replica.
@@ -146,7 +180,7 @@ class Moves {
     watch_->Take();
     BASALT_RETURN_IF_ERROR(change());
     BASALT_RETURN_IF_ERROR(
-        Await([&] { return watch_->AllOpenAt(replicas); }, "slots open at the replicas that are there"));
+        Await([&] { return watch_->AllOpenAt(replicas); }, fmt::format("slots open at {} replicas", replicas)));
     for (const Gap& gap : watch_->Take()) {
       if (gap.moved) times.push_back(absl::ToDoubleMilliseconds(gap.time));
     }
@@ -156,8 +190,8 @@ class Moves {
   const MoveOptions options_;
   ProcessLoad load_;
   std::unique_ptr<SlotWatch> watch_;
-  std::vector<double> leave_, join_, crash_;  // Milliseconds.
-  std::vector<double> take_over_, reopened_;  // Seconds.
+  std::vector<double> leave_, join_, crash_, upgrade_;  // Milliseconds.
+  std::vector<double> take_over_, reopened_;            // Seconds.
 };
 
 }  // namespace
@@ -167,6 +201,7 @@ absl::StatusOr<std::vector<Figure>> MeasureMoves(const MoveOptions& options, con
   Moves moves(options);
   BASALT_RETURN_IF_ERROR(moves.Start());
   for (int i = 0; i < options.rounds; ++i) BASALT_RETURN_IF_ERROR(moves.LeaveAndJoin());
+  for (int i = 0; i < options.upgrades; ++i) BASALT_RETURN_IF_ERROR(moves.Upgrade());
   for (int i = 0; i < options.crashes; ++i) BASALT_RETURN_IF_ERROR(moves.Crash());
   for (int i = 0; i < options.take_overs; ++i) BASALT_RETURN_IF_ERROR(moves.TakeOver());
   BASALT_RETURN_IF_ERROR(moves.End());

@@ -17,6 +17,7 @@ struct MoveOptions {
   int jobs = 2000;      // There already.
   int per_second = 50;  // That are made meanwhile.
   int rounds = 5;       // Of leaving and joining.
+  int upgrades = 2;     // Each process ends and is started again, one after the other.
   int crashes = 3;
   int take_overs = 3;
   absl::Duration grace = absl::Seconds(5);

@@ -102,7 +102,7 @@ absl::Status ProcessLoad::Start() {
   suite.dir = dir_ / "suite";
   suite.replicas = options_.replicas;
   suite.gateways = options_.gateways;
-  suite.tls = false;  // Readers attach by names that have no certificate.
+  suite.tls = options_.tls;
   suite.gateway_flags = options_.gateway_flags;
   suite.kubesim_flags = {"--crds=" BASALT_SOURCE_DIR "/deploy/crds", "--nodes=10", "--default_duration=100ms",
                          "--log_level=error"};

@@ -26,6 +26,7 @@ struct ProcessLoadOptions {
   int replicas = 1;  // Of each service.
   int gateways = 1;
   int queues = 1;  // That the jobs are spread over.
+  bool tls = false;
   std::vector<std::string> gateway_flags;
 };
 

@@ -7,6 +7,7 @@
 #include "tests/bench/replicas/moves.h"
 #include "tests/bench/replicas/restart.h"
 #include "tests/bench/replicas/share.h"
+#include "tests/bench/replicas/tls.h"
 
 namespace basalt::bench {
 namespace {
@@ -88,15 +89,29 @@ TEST_F(ReplicasSmokeTest, SlotsThatMoveAreTimedAndEveryJobCompletes) {
   options.jobs = 20;
   options.per_second = 10;
   options.rounds = 1;
+  options.upgrades = 1;
   options.crashes = 1;
   options.take_overs = 1;
   options.grace = absl::Seconds(1);
   options.lease_duration = absl::Seconds(2);
   const auto figures = MeasureMoves(options, Ignore);
   ASSERT_TRUE(figures.ok()) << figures.status();
-  ASSERT_EQ(figures->size(), 4u);
+  ASSERT_EQ(figures->size(), 5u);
   for (const Figure& figure : *figures) EXPECT_GT(figure.value, 0) << figure.name;
   EXPECT_GE((*figures)[2].value, 1000) << "before the grace period is over nobody else gets a slot";
+}
+
+TEST_F(ReplicasSmokeTest, TheCostOfTlsIsSeen) {
+  TlsOptions options;
+  options.bin_dir = BASALT_BIN_DIR;
+  options.jobs = 30;
+  options.rounds = 1;
+  options.replicas = 4;
+  options.storms = 2;
+  const auto figures = MeasureTls(options, Ignore);
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ(figures->size(), 2u);
+  for (const Figure& figure : *figures) EXPECT_GT(figure.value, 0) << figure.name;
 }
 
 }  // namespace

@@ -1,16 +1,17 @@
 #include "tests/bench/replicas/slot_watch.h"
 
+#include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
-#include "common/rpc/grpc/calls.h"
 
 namespace basalt::bench {
 namespace {
@@ -20,7 +21,7 @@ constexpr auto kCallLimit = std::chrono::milliseconds(200);
 
 }  // namespace
 
-SlotWatch::SlotWatch(std::vector<std::string> gateways)
+SlotWatch::SlotWatch(std::vector<std::shared_ptr<grpc::Channel>> gateways)
     : thread_([this, gateways = std::move(gateways)] { Run(gateways); }) {}
 
 SlotWatch::~SlotWatch() {
@@ -28,16 +29,17 @@ SlotWatch::~SlotWatch() {
   thread_.join();
 }
 
-void SlotWatch::Run(const std::vector<std::string>& gateways) {
+void SlotWatch::Run(const std::vector<std::shared_ptr<grpc::Channel>>& gateways) {
   std::vector<std::unique_ptr<gateway::v1::GatewayService::Stub>> stubs;
-  for (const std::string& address : gateways) {
-    stubs.push_back(gateway::v1::GatewayService::NewStub(rpc::MakeChannel(address)));
-  }
+  for (const auto& channel : gateways) stubs.push_back(gateway::v1::GatewayService::NewStub(channel));
   gateway::v1::GetTopologyRequest request;
   request.set_slots_of(gateway::v1::SERVICE_KIND_JOB);
   // The one that led last; the others are asked only while it does not.
   for (size_t at = 0; !ending_; absl::SleepFor(kPoll)) {
     grpc::ClientContext context;
+    // While a call waits, its thread moves the connection on: nobody else would shake hands for a call that fails at
+    // once.
+    context.set_wait_for_ready(true);
     context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
     gateway::v1::Topology topology;
     const bool answered = stubs[at]->GetTopology(&context, request, &topology).ok();
@@ -80,6 +82,20 @@ bool SlotWatch::AllOpenAt(int replicas) {
     owners.insert(slot.replica);
   }
   return static_cast<int>(owners.size()) == replicas;
+}
+
+std::string SlotWatch::Summary() {
+  MutexLock lock(mutex_);
+  std::map<std::string, int> open;
+  for (const Slot& slot : slots_) ++open[slot.open == last_ ? slot.replica : "nobody"];
+  std::string text = fmt::format("{} led {} ago;", leader_, absl::FormatDuration(absl::Now() - last_));
+  for (const auto& [replica, slots] : open) text += fmt::format(" {} has {}", replica, slots);
+  return text;
+}
+
+absl::Time SlotWatch::last() {
+  MutexLock lock(mutex_);
+  return last_;
 }
 
 std::string SlotWatch::leader() {

@@ -6,6 +6,7 @@
 // at one again, as the gateway that leads tells it: too long by the time between two answers, at most. Open means that
 // the owner's writes pass, and that what it is to know of the slot is on its way to it, records included.
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +15,10 @@
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "common/base/mutex.h"
 #include "common/base/slots.h"
+
+namespace grpc {
+class Channel;
+}  // namespace grpc
 
 namespace basalt::bench {
 
@@ -26,13 +31,15 @@ struct Gap {
 // Any thread.
 class SlotWatch {
  public:
-  // `gateways`: their addresses. Asks from here on.
-  explicit SlotWatch(std::vector<std::string> gateways);
+  // `gateways`: to each of them. Asks from here on.
+  explicit SlotWatch(std::vector<std::shared_ptr<grpc::Channel>> gateways);
   ~SlotWatch();
 
   std::vector<Gap> Take() BASALT_EXCLUDES(mutex_);  // Since it was last asked.
   // As of the last answer: all slots are open, at so many replicas.
   bool AllOpenAt(int replicas) BASALT_EXCLUDES(mutex_);
+  std::string Summary() BASALT_EXCLUDES(mutex_);        // Of the last answer, for whoever waits in vain.
+  absl::Time last() BASALT_EXCLUDES(mutex_);            // When the gateway that leads answered last.
   std::string leader() BASALT_EXCLUDES(mutex_);         // Name of the gateway; empty: none leads.
   absl::Duration resolution() BASALT_EXCLUDES(mutex_);  // The longest between two answers of one leader.
 
@@ -41,7 +48,7 @@ class SlotWatch {
     std::string replica;                     // That had it last.
     absl::Time open = absl::InfinitePast();  // When it was seen open last.
   };
-  void Run(const std::vector<std::string>& gateways);
+  void Run(const std::vector<std::shared_ptr<grpc::Channel>>& gateways);
   void Note(const gateway::v1::Topology& topology, absl::Time now) BASALT_EXCLUDES(mutex_);
 
   std::atomic<bool> ending_ = false;

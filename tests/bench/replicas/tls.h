@@ -1,0 +1,23 @@
+#pragma once
+
+// What TLS costs: CPU of the suite's processes with TLS and without, and many replicas that connect at once.
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tests/bench/replicas/gateway_load.h"
+#include "tests/bench/report.h"
+
+namespace basalt::bench {
+
+struct TlsOptions {
+  std::string bin_dir;
+  int jobs = 1000;    // Of a round, each of one pod.
+  int rounds = 5;     // With TLS and without, in turn.
+  int replicas = 50;  // That connect at once.
+  int storms = 5;
+};
+
+absl::StatusOr<std::vector<Figure>> MeasureTls(const TlsOptions& options, const Progress& progress);
+
+}  // namespace basalt::bench
