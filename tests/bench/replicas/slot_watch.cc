@@ -17,6 +17,7 @@ namespace basalt::bench {
 namespace {
 
 constexpr absl::Duration kPoll = absl::Milliseconds(3);
+constexpr absl::Duration kSilence = absl::Milliseconds(250);  // No gateway that leads has answered: nobody writes.
 constexpr auto kCallLimit = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -62,7 +63,8 @@ void SlotWatch::Note(const gateway::v1::Topology& topology, absl::Time now) {
       Slot& slot = slots_[i];
       const bool moved = slot.replica != range.replica();
       const bool known = slot.open != absl::InfinitePast();
-      if (known && (moved || slot.open != before)) gaps_.push_back({i, now - slot.open, moved});
+      if (known && (moved || slot.open != before || now - slot.open > kSilence))
+        gaps_.push_back({i, now - slot.open, moved});
       slot.replica = range.replica();
       slot.open = now;
     }

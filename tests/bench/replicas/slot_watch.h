@@ -4,7 +4,8 @@
 //
 // A slot is without an owner from the last answer that showed it open at one replica until the first that shows it open
 // at one again, as the gateway that leads tells it: too long by the time between two answers, at most. Open means that
-// the owner's writes pass, and that what it is to know of the slot is on its way to it, records included.
+// the owner's writes pass, and that what it is to know of the slot is on its way to it, records included. Where no
+// gateway that leads answers for a quarter of a second, no slot has an owner meanwhile.
 #include <atomic>
 #include <memory>
 #include <string>
