@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "cli/certs/folder.h"
 #include "common/base/status_macros.h"
+#include "common/rpc/grpc/credentials.h"
 
 namespace basalt::dev {
 
@@ -35,6 +36,14 @@ Certificates::Certificates(const std::string& dir, const std::string& cluster) :
 
 std::string Certificates::FileOf(std::string_view program, std::string_view replica, std::string_view file) const {
   return fmt::format("{}/{}/{}/{}", dir_, program, replica, file);
+}
+
+absl::StatusOr<std::shared_ptr<const rpc::Credentials>> Certificates::CredentialsOf(const std::string& program,
+                                                                                    const std::string& replica) const {
+  return rpc::Credentials::FromFiles({.certificate = FileOf(program, replica, "tls.crt"),
+                                      .key = FileOf(program, replica, "tls.key"),
+                                      .authorities = FileOf(program, replica, "ca.crt")},
+                                     identity::IdentityRules(operator_.trust_domain, operator_.cluster));
 }
 
 std::vector<std::string> Certificates::FlagsFor(std::string_view program, std::string_view replica) const {

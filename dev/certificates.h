@@ -9,6 +9,10 @@
 #include "absl/status/statusor.h"
 #include "cli/connect/channel.h"
 
+namespace basalt::rpc {
+class Credentials;
+}  // namespace basalt::rpc
+
 namespace basalt::dev {
 
 class Certificates {
@@ -24,6 +28,9 @@ class Certificates {
 
   // "tls.crt", "tls.key" or "ca.crt" of a process.
   std::string FileOf(std::string_view program, std::string_view replica, std::string_view file) const;
+  // The credentials of such a process. INVALID_ARGUMENT names the file that cannot be read.
+  absl::StatusOr<std::shared_ptr<const rpc::Credentials>> CredentialsOf(const std::string& program,
+                                                                        const std::string& replica) const;
   // The flags of such a process.
   std::vector<std::string> FlagsFor(std::string_view program, std::string_view replica) const;
   // The flags of basaltctl for an operator of the suite at those gateways. `certificates`: null: without TLS.

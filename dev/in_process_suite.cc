@@ -72,10 +72,7 @@ absl::Status InProcessSuite::StartAll() {
 absl::StatusOr<std::shared_ptr<const rpc::Credentials>> InProcessSuite::CredentialsOf(
     const std::string& program, const std::string& replica) const {
   if (certificates_ == nullptr) return nullptr;
-  return rpc::Credentials::FromFiles({.certificate = certificates_->FileOf(program, replica, "tls.crt"),
-                                      .key = certificates_->FileOf(program, replica, "tls.key"),
-                                      .authorities = certificates_->FileOf(program, replica, "ca.crt")},
-                                     identity::IdentityRules(cli::TlsOptions().trust_domain, kCluster));
+  return certificates_->CredentialsOf(program, replica);
 }
 
 absl::Status InProcessSuite::StartGateways() {

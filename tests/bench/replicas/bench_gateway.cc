@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/version.h"
 #include "common/rpc/grpc/calls.h"
+#include "common/rpc/protocols.h"
 #include "tests/bench/process_stats.h"
 
 namespace basalt::bench {
@@ -20,6 +21,20 @@ constexpr absl::Duration kPatience = absl::Minutes(2);
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
 
 }  // namespace
+
+gateway::v1::AttachRequest HelloOf(const std::string& replica) {
+  gateway::v1::AttachRequest request;
+  gateway::v1::Hello& hello = *request.mutable_hello();
+  hello.set_cluster(std::string(kBenchCluster));
+  hello.set_version(std::string(Version()));
+  *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
+  hello.set_slot_count(kSlotCount);
+  hello.mutable_self()->set_service(gateway::v1::SERVICE_KIND_JOB);
+  hello.mutable_self()->set_replica(replica);
+  hello.mutable_self()->set_incarnation("a");
+  hello.set_name_secret("for measurements only");
+  return request;
+}
 
 BenchGateway::BenchGateway(ClusterShape shape, int replicas, std::shared_ptr<const rpc::Credentials> credentials)
     : shape_(shape),
@@ -34,7 +49,7 @@ absl::Status BenchGateway::Start() {
   BASALT_RETURN_IF_ERROR(kube_.Fill(shape_));
   gateway::ProcessOptions options;
   options.credentials = credentials_;
-  options.gateway.hub.cluster = "bench";
+  options.gateway.hub.cluster = std::string(kBenchCluster);
   options.gateway.hub.version = std::string(Version());
   options.gateway.hub.ownership.expected = {{gateway::v1::SERVICE_KIND_JOB, replicas_}};
   BASALT_ASSIGN_OR_RETURN(gateway_, gateway::Process::Start(options, [this](Loop& loop) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +18,11 @@
 #include "tests/bench/scripted_kube.h"
 
 namespace basalt::bench {
+
+inline constexpr std::string_view kBenchCluster = "bench";
+
+// The first message of a replica of jobsvc that attaches to a BenchGateway.
+gateway::v1::AttachRequest HelloOf(const std::string& replica);
 
 class BenchGateway {
  public:

@@ -54,7 +54,7 @@ class Moves {
                               cli::MakeChannel(load_.suite().address(gateway), identity::Role::kGateway));
     }
     watch_ = std::make_unique<SlotWatch>(std::move(gateways));
-    return Await([this] { return watch_->AllOpenAt(kReplicas); }, "slots open at all replicas");
+    return AwaitOpen(kReplicas);
   }
 
   absl::Status LeaveAndJoin() {
@@ -77,9 +77,7 @@ class Moves {
         if (name == "kubesim" || name.starts_with("gateway") != gateways) continue;
         BASALT_RETURN_IF_ERROR(load_.EndProcess(name));
         BASALT_RETURN_IF_ERROR(load_.suite().Restart(name));
-        const absl::Time begin = absl::Now();
-        BASALT_RETURN_IF_ERROR(Await([&] { return watch_->last() > begin && watch_->AllOpenAt(kReplicas); },
-                                     "all slots are open again after the restart of " + name));
+        BASALT_RETURN_IF_ERROR(AwaitOpen(kReplicas));
       }
     }
     for (const Gap& gap : watch_->Take()) upgrade_.push_back(absl::ToDoubleMilliseconds(gap.time));
@@ -174,13 +172,19 @@ class Moves {
                       fmt::format("not within {}: {}; {}", absl::FormatDuration(kPatience), what, watch_->Summary()));
   }
 
+  // As an answer shows that came after this call: the answer before may be that of a gateway that has ended.
+  absl::Status AwaitOpen(int replicas) const {
+    const absl::Time begin = absl::Now();
+    return Await([&] { return watch_->last() > begin && watch_->AllOpenAt(replicas); },
+                 fmt::format("slots open at {} replicas", replicas));
+  }
+
   // Milliseconds without an owner of the slots that went to another replica.
   absl::Status Step(const std::function<absl::Status()>& change, int replicas, std::vector<double>& times) {
     absl::SleepFor(kRest);
     watch_->Take();
     BASALT_RETURN_IF_ERROR(change());
-    BASALT_RETURN_IF_ERROR(
-        Await([&] { return watch_->AllOpenAt(replicas); }, fmt::format("slots open at {} replicas", replicas)));
+    BASALT_RETURN_IF_ERROR(AwaitOpen(replicas));
     for (const Gap& gap : watch_->Take()) {
       if (gap.moved) times.push_back(absl::ToDoubleMilliseconds(gap.time));
     }

@@ -14,10 +14,8 @@
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
 #include "common/base/json.h"
 #include "common/base/mutex.h"
-#include "common/base/slots.h"
 #include "common/base/status_macros.h"
-#include "common/base/version.h"
-#include "common/rpc/protocols.h"
+#include "tests/bench/replicas/bench_gateway.h"
 
 namespace basalt::bench {
 namespace {
@@ -73,16 +71,7 @@ class Reader {
   void Run(const std::string& name) {
     context_.set_wait_for_ready(true);
     const auto stream = stub_->Attach(&context_);
-    gateway::v1::AttachRequest request;
-    gateway::v1::Hello& hello = *request.mutable_hello();
-    hello.set_cluster("bench");
-    hello.set_version(std::string(Version()));
-    *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
-    hello.set_slot_count(kSlotCount);
-    hello.mutable_self()->set_service(gateway::v1::SERVICE_KIND_JOB);
-    hello.mutable_self()->set_replica(name);
-    hello.mutable_self()->set_incarnation("a");
-    hello.set_name_secret("for measurements only");
+    gateway::v1::AttachRequest request = HelloOf(name);
     stream->Write(request);
     gateway::v1::AttachBatch batch;
     std::vector<float> delays;

@@ -11,15 +11,12 @@
 
 #include "absl/time/clock.h"
 #include "basalt/gateway/v1/gateway.grpc.pb.h"
-#include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "common/base/version.h"
 #include "common/identity/identity.h"
 #include "common/identity/rights.h"
 #include "common/rpc/grpc/calls.h"
 #include "common/rpc/grpc/credentials.h"
-#include "common/rpc/protocols.h"
 #include "common/testing/temp_dir.h"
 #include "dev/certificates.h"
 #include "tests/bench/process_stats.h"
@@ -31,10 +28,9 @@ namespace basalt::bench {
 namespace {
 
 constexpr absl::Duration kLimit = absl::Minutes(5);
-constexpr char kCluster[] = "bench";
 constexpr double kMostRatio = 1.15;
 
-// Of all processes of the suite, to this moment.
+// The CPU time that all processes of the suite have used so far.
 absl::StatusOr<absl::Duration> SuiteCpu(ProcessLoad& load) {
   absl::Duration cpu;
   for (const std::string& name : load.suite().names()) {
@@ -110,16 +106,7 @@ class Newcomer {
     context_.set_wait_for_ready(true);
     context_.set_deadline(absl::ToChronoTime(absl::Now() + kLimit));
     const auto stream = stub_->Attach(&context_);
-    gateway::v1::AttachRequest request;
-    gateway::v1::Hello& hello = *request.mutable_hello();
-    hello.set_cluster(kCluster);
-    hello.set_version(std::string(Version()));
-    *hello.mutable_protocols() = rpc::RangeOf(rpc::kProtocols);
-    hello.set_slot_count(kSlotCount);
-    hello.mutable_self()->set_service(gateway::v1::SERVICE_KIND_JOB);
-    hello.mutable_self()->set_replica(name);
-    hello.mutable_self()->set_incarnation("a");
-    hello.set_name_secret("for measurements only");
+    gateway::v1::AttachRequest request = HelloOf(name);
     stream->Write(request);
     bool begun = false;
     for (gateway::v1::AttachBatch batch; stream->Read(&batch);) {
@@ -150,8 +137,10 @@ class Storms {
   explicit Storms(const TlsOptions& options) : options_(options) {}
 
   absl::Status Start() {
-    BASALT_ASSIGN_OR_RETURN(certificates_, dev::Certificates::Make(dir_ / "certs", kCluster, options_.replicas, 1));
-    BASALT_ASSIGN_OR_RETURN(std::shared_ptr<const rpc::Credentials> credentials, CredentialsOf("gateway", "gateway-0"));
+    BASALT_ASSIGN_OR_RETURN(certificates_,
+                            dev::Certificates::Make(dir_ / "certs", std::string(kBenchCluster), options_.replicas, 1));
+    BASALT_ASSIGN_OR_RETURN(std::shared_ptr<const rpc::Credentials> credentials,
+                            certificates_->CredentialsOf("gateway", "gateway-0"));
     gateway_ = std::make_unique<BenchGateway>(ClusterShape{.jobs = 10, .pods_per_job = 10}, options_.replicas,
                                               std::move(credentials));
     BASALT_RETURN_IF_ERROR(gateway_->Start());
@@ -165,7 +154,8 @@ class Storms {
     std::vector<std::unique_ptr<Newcomer>> newcomers;
     for (int number = 0; number < options_.replicas; ++number) {
       const std::string name = fmt::format("jobsvc-{}", number);
-      BASALT_ASSIGN_OR_RETURN(std::shared_ptr<const rpc::Credentials> credentials, CredentialsOf("jobsvc", name));
+      BASALT_ASSIGN_OR_RETURN(std::shared_ptr<const rpc::Credentials> credentials,
+                              certificates_->CredentialsOf("jobsvc", name));
       newcomers.push_back(std::make_unique<Newcomer>(gateway_->address(), name, std::move(credentials), start));
     }
     start.arrive_and_wait();
@@ -180,14 +170,6 @@ class Storms {
   }
 
  private:
-  absl::StatusOr<std::shared_ptr<const rpc::Credentials>> CredentialsOf(const std::string& program,
-                                                                        const std::string& replica) const {
-    return rpc::Credentials::FromFiles({.certificate = certificates_->FileOf(program, replica, "tls.crt"),
-                                        .key = certificates_->FileOf(program, replica, "tls.key"),
-                                        .authorities = certificates_->FileOf(program, replica, "ca.crt")},
-                                       identity::IdentityRules(cli::TlsOptions().trust_domain, kCluster));
-  }
-
   const TlsOptions& options_;
   const testing::TempDir dir_;
   std::unique_ptr<dev::Certificates> certificates_;

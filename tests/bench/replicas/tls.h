@@ -1,6 +1,7 @@
 #pragma once
 
-// What TLS costs: CPU of the suite's processes with TLS and without, and many replicas that connect at once.
+// Measures the cost of TLS: CPU of the suite's processes with TLS and without, and the time until many replicas that
+// connect at once have their sessions.
 #include <string>
 #include <vector>
 
