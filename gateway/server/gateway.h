@@ -62,7 +62,7 @@ class Gateway : public rpc::GatewayHandler {
   // once. `done` runs on the loop, also where the server does not answer. What it does after that is end.
   void Stop(std::function<void()> done);
 
-  // What became of a review of a user (ReviewOptions::on_review of gateway/users), for readiness. On the loop.
+  // Takes the outcome of a review of a user (ReviewOptions::on_review of gateway/users) into readiness. On the loop.
   void OnReview(const std::string& resource, const v1::KubeError* error);
 
   const Cache& cache() const;

@@ -35,8 +35,9 @@ struct ReviewOptions {
   size_t max_under_way = 16;                         // Reviews at a time, of which tokens have a quarter; more wait.
   size_t max_waiting = 10'000;                       // More are refused,
   size_t max_waiting_of = 1'000;  // and of one user; of tokens, which nobody is known for yet, all together.
-  // What became of the creation of a review ("tokenreviews.authentication.k8s.io"). `error`: null where the API server
-  // has answered the review; not called where nobody knows.
+  // Called with the outcome of each review that was created. `resource`: "tokenreviews.authentication.k8s.io" or
+  // "subjectaccessreviews.authorization.k8s.io". `error`: the API server's refusal; null where the review was answered.
+  // Not called where the outcome is unknown.
   std::function<void(const std::string& resource, const v1::KubeError* error)> on_review;
 };
 

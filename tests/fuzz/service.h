@@ -57,7 +57,7 @@ class ServiceRun {
     auto request = input_.Make<Request>();
     return rpc::CheckRequest(request).ok() ? request : Request();
   }
-  // Of the user of a call; empty in half of the calls, which are a tool's then.
+  // The token of the user who calls; empty in half of the calls, which a tool makes then.
   std::string AnyUserToken() { return input_.OneIn(2) ? input_.Text() : std::string(); }
   // Whatever the answer is.
   template <typename Response>

@@ -222,7 +222,7 @@ TEST_F(ServeTest, AListThatTheCheckRefusesIsRefused) {
   EXPECT_THAT(FromGrpc(status).ToString(), HasSubstr("INVALID_ARGUMENT: page_token: is none"));
 }
 
-// What a caller no longer waits for may still be done, or be dropped: the audit log says which, once.
+// A change may still be made, or be dropped, when its caller has gone: the audit log has one line that says which.
 TEST_F(ServeTest, AChangeWhoseCallerHasGoneIsOneLineOfTheAuditLog) {
   const auto guard = std::make_shared<CallGuard>(identity::IdentityRules("basalt.local", "blue"),
                                                  std::make_shared<identity::DeniedList>(), [](const RefusedCall&) {});

@@ -1,4 +1,4 @@
-// What a gateway makes of users: of those who call, and of those for whom a replica writes.
+// A gateway answers users who call, and carries out the writes of replicas in the name of users.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
