@@ -28,6 +28,12 @@ Permission NotOfThatKey(const Ask& ask) {
                             CutUtf8(kube::ObjectKey(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
 }
 
+Permission Elsewhere(const Ask& ask) {
+  Permission permission = NotOfThatKey(ask);
+  permission.is_elsewhere = true;
+  return permission;
+}
+
 Permission NotKnown(const Ask& ask) {
   return Refuse(RefusalReason::kUnknown, absl::StatusCode::kUnavailable,
                 fmt::format("whether {} '{}' is of '{}' is not known yet", What(ask),
@@ -57,7 +63,7 @@ Permission CheckRouted(const Ask& ask, std::string_view watch_prefix, bool named
       return {};
     case Routed::kElsewhere:
       // What holds a name that the job needs may be looked at.
-      return ask.verb == kGet && named ? Permission() : NotOfThatKey(ask);
+      return ask.verb == kGet && named ? Permission() : Elsewhere(ask);
     case Routed::kNowhere:
       return named ? Permission() : NotKnown(ask);
   }

@@ -54,6 +54,8 @@ struct Ask {
 
 Permission Refuse(RefusalReason why, absl::StatusCode code, std::string_view message);
 Permission NotOfThatKey(const Ask& ask);
+// The same, of an object that is routed to another key.
+Permission Elsewhere(const Ask& ask);
 Permission NotKnown(const Ask& ask);
 // "pods/status", "jobs.batch.volcano.sh".
 std::string What(const Ask& ask);

@@ -78,7 +78,7 @@ Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
       if (cache.Read(id).pod().name().starts_with(name)) return {};
     }
   }
-  return routed == Routed::kNowhere ? NotKnown(ask) : NotOfThatKey(ask);
+  return routed == Routed::kNowhere ? NotKnown(ask) : Elsewhere(ask);
 }
 
 // Kartas are of no namespace, and whoever groups pods of one by the rules of all kinds may tell of them.
@@ -136,6 +136,15 @@ Permission CheckObject(const Ask& ask, const AccessRow& row, const Known& known)
   return NotOfThatKey(ask);
 }
 
+// Pods and groups change their keys while they live: by their owners, their annotations, their jobs.
+bool MayHaveMoved(const Ask& ask, const AccessRow& row, const Permission& refused, const Known& known) {
+  if (refused.is_elsewhere && row.service == kGroup && known.now < known.told_since + AccessMemory::kMovedFor)
+    return true;
+  const std::string uid = row.rule == AccessRule::kPodsEvent ? known.cache.UidOf("pods/", ask.ns, SubjectOf(ask.name))
+                                                             : std::string(ask.uid);
+  return known.memory.WasOf(uid, ask.owner.key(), known.now);
+}
+
 Permission HasMoved(const Ask& ask) {
   return Refuse(RefusalReason::kMoved, absl::StatusCode::kAborted,
                 fmt::format("{} '{}' is not of '{}' any more", What(ask),
@@ -170,9 +179,7 @@ Permission Check(const Ask& ask, const Known& known) {
     if ((row.verbs & ask.verb) == 0 || (!ask.subresource.empty() && !status)) break;
     Permission permission = CheckObject(ask, row, known);
     if (permission.refusal != RefusalReason::kObject) return permission;
-    const std::string uid = row.rule == AccessRule::kPodsEvent ? known.cache.UidOf("pods/", ask.ns, SubjectOf(ask.name))
-                                                               : std::string(ask.uid);
-    return known.memory.WasOf(uid, ask.owner.key(), known.now) ? HasMoved(ask) : permission;
+    return MayHaveMoved(ask, row, permission, known) ? HasMoved(ask) : permission;
   }
   return Refuse(RefusalReason::kKind, absl::StatusCode::kPermissionDenied,
                 fmt::format("{} does not need '{}' of {}", v1::ServiceKind_Name(service), ask.verb_name, What(ask)));

@@ -32,7 +32,7 @@ enum class RefusalReason {
   kNamespace,  // The suite does nothing in the namespace of the key.
   kKind,       // The service needs no such kind, or not that verb of it.
   kObject,     // The object belongs to another key.
-  kMoved,      // The same, and it belonged to this key a moment ago: the replica may not have heard. ABORTED.
+  kMoved,      // The same, but the replica may not have heard that it moved there. ABORTED.
   kUnknown,    // Nothing is known yet of the object. UNAVAILABLE; every other one is PERMISSION_DENIED.
 };
 
@@ -44,6 +44,8 @@ struct Permission {
   absl::Status status;
   // A write is permitted if the object that has the name by now is the job's: CheckFound.
   bool is_unseen = false;
+  // The refusal is about an object that is there and is routed to another key.
+  bool is_elsewhere = false;
   // Of the job that what is created has to name as its owner; empty: of none.
   std::string job_uid = {};
 };
@@ -54,6 +56,9 @@ struct Known {
   const AccessMemory& memory;
   const kube::NamespaceRules& namespaces;
   absl::Time now;
+  // When the stream of the sender began. Only what moves later is sure to be remembered, and told: until the sender has
+  // been told the new state, it asks by what another gateway, or an earlier stream, has told it.
+  absl::Time told_since;
 };
 
 // Requires: the owner's service is one, and its slot below kSlotCount. Messages name kinds and names, never contents.

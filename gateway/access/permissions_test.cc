@@ -140,12 +140,13 @@ class PermissionsTest : public ::testing::Test {
     EXPECT_EQ(permission.is_unseen, row.is_unseen) << what;
     EXPECT_EQ(permission.job_uid, row.job_uid) << what;
   }
-  Known known() const { return {cache, memory, namespaces, now}; }
+  Known known() const { return {cache, memory, namespaces, now, told_since}; }
 
   const bool is_rich;
   AccessMemory memory;
   kube::NamespaceRules namespaces;
   const absl::Time now = absl::FromUnixSeconds(1'750'000'000);
+  absl::Time told_since = now - absl::Minutes(1);
   const std::string long_pod = std::string(250, 'w');
   Deaf deaf;
   Cache cache{{std::string(kube::kWatchJobs), std::string(kube::kWatchPodGroups), "pods/job", "pods/scheduler=volcano",
@@ -177,6 +178,17 @@ TEST_F(PermissionsTest, WhatWasOfTheKeyAMomentAgoIsRefusedAsMoved) {
   Expect(event);
   Expect({kGroup, "ns/h", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject});
   Expect({kGroup, "ns/g", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject});
+}
+
+TEST_F(PermissionsTest, WhatMayHaveMovedBeforeTheStreamBeganIsRefusedAsMoved) {
+  told_since = now - absl::Seconds(29);
+  Expect({kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kMoved});
+  Expect({kGroup, "ns/g", "create", "events", "ns", "web-0.17a", RefusalReason::kMoved});
+  Expect({kGroup, "elsewhere/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject});
+  Expect({kGroup, "ns/g", "patch unseen", "pods", "ns", "web-9", RefusalReason::kUnknown});
+  Expect({kJob, "ns/j", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject});
+  told_since = now - absl::Seconds(30);
+  Expect({kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject});
 }
 
 TEST_F(RichPermissionsTest, GroupsOfANamespaceAreItsKeysUnlessTheyAreAJobs) {

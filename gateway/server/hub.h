@@ -107,6 +107,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
     std::string token;        // Of that process, drawn here; empty: it has not attached to this leader.
     Tombstones tombstones;
     Stream* stream = nullptr;
+    absl::Time attached;  // By that stream, or the last one.
   };
   struct Slot {
     Replica* owner = nullptr;  // Who hears of it.
@@ -121,7 +122,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   // OK, or why the sender is not the process that is known by that name.
   absl::Status CheckToken(const v1::Owner& sender) const;
   void Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why);
-  Known known() { return {cache_, memory_, options_.namespaces, loop_.Now()}; }
+  Known KnownFor(const v1::Member& sender) const;
   // Of an object that the gateway does not know: read, compared, and written with the UID and version that were read.
   void LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done);
   void WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,

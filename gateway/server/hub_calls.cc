@@ -61,6 +61,15 @@ absl::Status Hub::CheckToken(const v1::Owner& sender) const {
                                 Excerpt(member.incarnation())));
 }
 
+Known Hub::KnownFor(const v1::Member& sender) const {
+  const auto replica = replicas_.find({sender.service(), sender.replica()});
+  return {.cache = cache_,
+          .memory = memory_,
+          .namespaces = options_.namespaces,
+          .now = loop_.Now(),
+          .told_since = replica != replicas_.end() ? replica->second->attached : absl::InfinitePast()};
+}
+
 template <typename Request>
 Permission Hub::CheckRequest(const Request& request, Permission (*check)(const Request&, const Known&)) {
   constexpr bool kIsWrite = std::is_same_v<Request, v1::WriteRequest>;
@@ -84,7 +93,7 @@ Permission Hub::CheckRequest(const Request& request, Permission (*check)(const R
            permission.status);
     return permission;
   }
-  permission = check(request, known());
+  permission = check(request, KnownFor(sender.member()));
   if (permission.refusal != RefusalReason::kNone) {
     Refuse(kCall, sender.member(), NameOf(permission.refusal), permission.status);
   }
@@ -155,7 +164,7 @@ void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::Status
     error.set_existing_uid(std::string(object.uid));
     return done(std::move(refused));
   }
-  permission = CheckFound(request, found->object(), known());
+  permission = CheckFound(request, found->object(), KnownFor(request.owner().member()));
   if (!permission.status.ok()) {
     Refuse("write", request.owner().member(), NameOf(permission.refusal), permission.status);
     return done(std::move(permission.status));
@@ -171,7 +180,7 @@ void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::Status
   };
   if (request.has_delete_()) bind(*request.mutable_delete_());
   if (request.has_patch()) bind(*request.mutable_patch());
-  memory_.ObjectSeen(object.uid, OwningJob(request.owner(), found->object(), known()));
+  memory_.ObjectSeen(object.uid, OwningJob(request.owner(), found->object(), KnownFor(request.owner().member())));
   Send(std::move(request), permission.job_uid, std::move(done));
 }
 
@@ -246,7 +255,7 @@ void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
 absl::StatusOr<v1::GetResponse> Hub::ToldOf(const v1::GetRequest& request, absl::StatusOr<v1::GetResponse> answer) {
   if (request.owner().member().service() == v1::SERVICE_KIND_JOB && answer.ok() && answer->has_object()) {
     kube::v1::Object& object = *answer->mutable_object();
-    const std::string job = OwningJob(request.owner(), object, known());
+    const std::string job = OwningJob(request.owner(), object, KnownFor(request.owner().member()));
     if (object.has_generic()) memory_.ObjectSeen(object.generic().meta().uid(), job);
     if (job.empty()) ReduceForeign(object);
   }

@@ -226,6 +226,7 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   replica->version = hello.version();
   replica->protocols = hello.protocols();
   replica->stream = &stream;
+  replica->attached = loop_.Now();
   stream.session_ = std::make_unique<Session>(
       loop_, cache_, self, replica->tombstones, sink, [this] { return kube_.ApiTimeMs(); }, options_.session);
   stream.session_->SetToken(replica->token);
