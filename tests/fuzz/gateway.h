@@ -26,7 +26,10 @@ namespace basalt::fuzz {
 
 class GatewayRun {
  public:
-  explicit GatewayRun(Input& input) : input_(input) { obs::SetLogLevel(obs::Level::kNothing); }
+  enum class About { kMessages, kRecords };
+
+  // Messages are counted (CountRun) where they are what the target is about.
+  GatewayRun(Input& input, About about) : input_(input), about_(about) { obs::SetLogLevel(obs::Level::kNothing); }
   ~GatewayRun() {
     replicas_.clear();
     time_.RunDueTasks();
@@ -60,8 +63,9 @@ class GatewayRun {
         return;
       case 3:
       case 4:
-        if (!replicas_.empty()) AnyReplica().Say(input_.Make<gateway::v1::AttachRequest>());
-        return;
+        if (replicas_.empty()) return;
+        CountMessage();
+        return AnyReplica().Say(input_.Make<gateway::v1::AttachRequest>());
       case 5:
       case 6:
         return See();
@@ -78,6 +82,7 @@ class GatewayRun {
         time_.Advance(absl::Milliseconds(input_.OneIn(4) ? 1000 * input_.Below(60) : input_.Below(2000)));
         return;
       case 14:
+        CountMessage();
         hub_.GetTopology(input_.Make<gateway::v1::GetTopologyRequest>(), [](const auto&) {});
         return;
       default:
@@ -86,10 +91,14 @@ class GatewayRun {
     }
   }
 
+  void CountMessage() {
+    if (about_ == About::kMessages) CountRun();
+  }
   Replica& AnyReplica() { return *replicas_[static_cast<size_t>(input_.Below(static_cast<int>(replicas_.size())))]; }
 
   void Attach() {
     if (replicas_.size() > 6) return;
+    CountMessage();
     const auto service = static_cast<gateway::v1::ServiceKind>(1 + input_.Below(gateway::kServiceKinds));
     const std::string name = "replica-" + std::to_string(input_.Below(2));
     replicas_.push_back(std::make_unique<Replica>(
@@ -104,6 +113,7 @@ class GatewayRun {
   }
 
   void See() {
+    CountMessage();
     kube::v1::Object object = makes_.New();
     gateway::SetResourceVersion(object, ++version_);
     const auto watch = static_cast<gateway::WatchIndex>(input_.Below(static_cast<int>(kWatches.size())));
@@ -141,6 +151,7 @@ class GatewayRun {
   }
   template <typename Request>
   Request Asked() {
+    CountMessage();
     auto request = input_.Make<Request>();
     *request.mutable_owner() = AnyOwner();
     *request.mutable_resource() = AnyResource();
@@ -185,6 +196,7 @@ class GatewayRun {
 
   void Answer() {
     const auto answer = [this](auto& calls, auto response) {
+      CountMessage();
       auto done = std::move(calls.front().second);
       calls.pop_front();
       if (input_.OneIn(4)) return done(absl::UnknownError("nobody knows"));
@@ -212,6 +224,7 @@ class GatewayRun {
       std::string(kube::kWatchQueues), std::string(kube::kWatchCommands),  "pods/scheduler=volcano"};
 
   Input& input_;
+  const About about_;
   ObjectMaker makes_{input_};
   SimTime time_;
   SimLoop loop_{time_, "gateway"};

@@ -4,6 +4,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace basalt::fuzz;  // NOLINT: one function.
   Input input(data, size, ServiceWords());
-  GatewayRun(input).Run({});
+  GatewayRun(input, GatewayRun::About::kMessages).Run({});
   return 0;
 }

@@ -90,6 +90,9 @@ void Serve(std::string_view bytes) {
     context.restart();
     time.RunDueTasks();
   } while (context.poll() > 0);
+  for (size_t at = wire.out.find("HTTP/1.1 "); at != std::string::npos; at = wire.out.find("HTTP/1.1 ", at + 1)) {
+    fuzz::CountRun();
+  }
   Require(wire.out.empty() || wire.out.starts_with("HTTP/1.1 "), "an answer begins with its status");
   MutexLock lock(shared->mutex);
   Require(shared->sessions.empty(), "a connection ends with its client");

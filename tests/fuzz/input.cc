@@ -32,6 +32,12 @@ void Require(bool holds, std::string_view rule) {
   std::abort();
 }
 
+void CountRun() {
+  static int64_t runs = 0;
+  if (runs++ > 0) return;
+  std::atexit([] { fmt::print(stderr, "stat::runs_of_the_decoder: {}\n", runs); });
+}
+
 int64_t Input::Number() {
   // Nothing that is counted one by one comes to the last number of 64 bits; one of 32 bits anybody may write.
   constexpr int64_t kFar = int64_t{1} << 62;

@@ -20,6 +20,10 @@ namespace basalt::fuzz {
 // Ends the process unless the rule holds: libFuzzer then keeps the input.
 void Require(bool holds, std::string_view rule);
 
+// One input of this target holds several messages, records or lines: the decoder runs once more. How often it has run
+// is printed when the process ends. A target that never calls this runs its decoder once for each input.
+void CountRun();
+
 // Bytes of an input as a text.
 inline std::string_view TextOf(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
 

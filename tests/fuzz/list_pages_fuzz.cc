@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const size_t next = std::min(text.find(kMark), text.size());
     auto* const request = watched.Request();
     if (request == nullptr) break;
+    fuzz::CountRun();
     request->Answer(status, text.substr(0, next), {{"Retry-After", "1"}});
     watched.Run(absl::Minutes(1));
     text.remove_prefix(next);

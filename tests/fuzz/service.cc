@@ -95,6 +95,7 @@ ServiceRun::ServiceRun(Input& input, gateway::v1::ServiceKind service)
 ServiceRun::~ServiceRun() = default;
 
 void ServiceRun::Run(Begins begins) {
+  begins_ = begins;
   if (begins == Begins::kWithRecords) PutRecords();
   runtime::RuntimeOptions options;
   options.service = service_;
@@ -120,6 +121,7 @@ void ServiceRun::Run(Begins begins) {
 void ServiceRun::PutRecords() {
   kv::WriteBatch batch;
   for (int records = 1 + input_.Below(12); records > 0; --records) {
+    CountRun();
     const std::string key = input_.OneIn(2) ? "default/j" : input_.Text();
     const uint32_t slot = SlotOf(key);
     runtime::PutSlotEpoch(slot, 1, batch);
@@ -151,6 +153,7 @@ void ServiceRun::PutRecords() {
 
 void ServiceRun::Send(Item item) {
   if (!gateway_.attached()) return;
+  CountMessage();
   if (std::exchange(streams_, gateway_.attaches) != gateway_.attaches) BeginStream();
   gateway_.Send({std::move(item)}, input_.OneIn(8) ? input_.Number() : 0);
 }
@@ -268,11 +271,13 @@ void ServiceRun::Step() {
     case 11:
       return Answer();
     case 12: {
+      CountMessage();
       auto request = Asked<replica::v1::ExportRecordsRequest>();
       *request.mutable_source() = replica_->self();
       return replica_->hand_over().ExportRecords(std::move(request), Ignored<replica::v1::ExportRecordsResponse>());
     }
     default:
+      CountMessage();
       return Call();
   }
 }
@@ -286,6 +291,7 @@ void ServiceRun::Answer() {
     error.set_code(kCodes[input_.Below(std::size(kCodes))]);
   };
   if (!gateway_.gets.empty() && input_.OneIn(2)) {
+    CountMessage();
     auto done = std::move(gateway_.gets.front());
     gateway_.gets.erase(gateway_.gets.begin());
     gateway::v1::GetResponse response;
@@ -298,6 +304,7 @@ void ServiceRun::Answer() {
                                 : std::move(response));
   }
   if (gateway_.writes.empty()) return;
+  CountMessage();
   auto write = std::move(gateway_.writes.front());
   gateway_.writes.erase(gateway_.writes.begin());
   WriteResponse response;

@@ -81,6 +81,10 @@ class ServiceRun {
 
   void PutRecords();
   void Step();
+  // Where the records are what the target is about, messages are not counted.
+  void CountMessage() {
+    if (begins_ == Begins::kEmpty) CountRun();
+  }
   void Send(gateway::v1::Item item);
   void BeginStream();
   void Open(uint32_t slot);
@@ -93,6 +97,7 @@ class ServiceRun {
 
   Input& input_;
   const gateway::v1::ServiceKind service_;
+  Begins begins_ = Begins::kEmpty;
   SimTime time_;
   SimLoop loop_{time_, "service"};
   SeededRandom random_{1};

@@ -19,6 +19,7 @@ void CheckDecoder(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
+    fuzz::CountRun();
     const absl::Status status = used.DecodeWatchLine(line, event);
     const auto fresh = gateway::Decoder(gateway::ObjectKind::kPod).DecodeWatchLine(line);
     Require(status.ok() == fresh.ok(), "a line is read whatever was read before");

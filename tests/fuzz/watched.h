@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/random.h"
@@ -59,14 +61,12 @@ class Watched final : private gateway::CacheListener {
         ++members;
       }
     };
-    for (const v1::ServiceKind service : {v1::SERVICE_KIND_JOB, v1::SERVICE_KIND_POD_GROUP, v1::SERVICE_KIND_QUEUE}) {
-      for (uint32_t slot = 0; slot < kSlotCount; ++slot) count(service, slot);
-    }
+    for (const auto& [service, slot] : told_) count(service, slot);
     cache_.Replace(0, {}, std::numeric_limits<int64_t>::max());
     Require(cache_.size() == 0, "an empty list leaves nothing");
     Require(members == 0 || objects > 0, "what is a member is there");
-    for (uint32_t slot = 0; slot < kSlotCount; ++slot) {
-      Require(cache_.Members(v1::SERVICE_KIND_JOB, slot).empty(), "what is gone is no member");
+    for (const auto& [service, slot] : told_) {
+      Require(cache_.Members(service, slot).empty(), "what is gone is no member");
     }
   }
 
@@ -80,14 +80,21 @@ class Watched final : private gateway::CacheListener {
     return all[5];
   }
 
+  void Note(gateway::ObjectId id) {
+    using namespace gateway;  // NOLINT: one function.
+    for (const v1::ServiceKind service : {v1::SERVICE_KIND_JOB, v1::SERVICE_KIND_POD_GROUP, v1::SERVICE_KIND_QUEUE}) {
+      if (const uint32_t slot = cache_.SlotOfId(id, service); slot < kSlotCount) told_.emplace(service, slot);
+    }
+  }
   void OnState(gateway::ObjectId id) override {
     Require(!cache_.IsHeldBack(id), "what is told is not held back");
     cache_.Read(id);
+    Note(id);
   }
   void OnDeparture(gateway::ObjectId, const gateway::Departure& departure) override {
     Require(departure.last != nullptr, "the last state is told");
   }
-  void OnHeldBack(gateway::ObjectId) override {}
+  void OnHeldBack(gateway::ObjectId id) override { Note(id); }
   void OnWatch(gateway::WatchIndex) override {
     const int64_t version = cache_.watches()[0].resource_version;
     Require(version >= version_, "the version of a watch never goes back");
@@ -108,6 +115,7 @@ class Watched final : private gateway::CacheListener {
   gateway::Unreadable unreadable_{client_kube_, *metrics_};
   gateway::Watch watch_{{loop_, client_, random_, clock_, *metrics_, readiness_, unreadable_, cache_}, 0, options_};
   int64_t version_ = 0;
+  std::set<std::pair<gateway::v1::ServiceKind, uint32_t>> told_;  // Slots in which an object has ever been.
 };
 
 }  // namespace basalt::fuzz
