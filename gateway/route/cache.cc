@@ -168,10 +168,16 @@ bool Cache::Upsert(WatchIndex watch, const Object& received) {
   const ObjectRef ref = RefOf(received);
   ObjectId id = Find(watch, ref.uid);
   if (id != kNoObject && entries_[id].resource_version >= ref.resource_version) return false;
+  const std::string key = kube::ObjectKey(ref.ns, ref.name);
+  if (id != kNoObject && entries_[id].key() != key) {
+    Object last = Read(id);
+    SetResourceVersion(last, ref.resource_version);
+    Depart(id, watch, last, v1::Tombstone::REASON_DELETED, entries_[id].resource_version);
+    id = kNoObject;
+  }
   const std::optional<Object> ordered = WithOrderOfMarks(id, received);
   const Object& object = ordered ? *ordered : received;
   const std::vector<Route> routes = Routes(object, routes_);
-  const std::string key = kube::ObjectKey(ref.ns, ref.name);
   const bool inserted = id == kNoObject;
   if (inserted || entries_[id].held_back) TakeName(watch, key, id, ref.resource_version);
   if (!inserted) {

@@ -240,6 +240,18 @@ TEST_F(CacheTest, AnotherUidUnderTheNameComesAfterTheEndOfTheFirst) {
   EXPECT_EQ(cache.UidOf("jobs.", "ns", "j"), "two");
 }
 
+// No API server gives one UID to two names, or none at all: the cache agrees with itself all the same.
+TEST_F(CacheTest, AnotherNameUnderTheUidComesAfterTheEndOfTheFirst) {
+  cache.Apply(kJobs, Job("j", 5, "one"));
+  Take();
+  cache.Apply(kJobs, Job("k", 8, "one"));
+  EXPECT_EQ(Take(), "deleted ns/j one@8, state k@8, mark jobs.batch.volcano.sh 0@8");
+  EXPECT_EQ(cache.UidOf("jobs.", "ns", "j"), "");
+  EXPECT_EQ(cache.UidOf("jobs.", "ns", "k"), "one");
+  cache.Remove(kJobs, Job("k", 9, "one"));
+  EXPECT_EQ(cache.size(), 0U);
+}
+
 // An answer has shown the next of the name while the watch lags behind both.
 class CacheHoldsBackTest : public CacheTest {
  protected:
