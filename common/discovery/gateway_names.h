@@ -7,17 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/host_port.h"
 
 namespace basalt::discovery {
-
-struct HostPort {
-  std::string host;  // Without brackets.
-  int port = 0;      // 1 to 65535.
-};
-
-// "host:port", "1.2.3.4:port" or "[v6]:port". INVALID_ARGUMENT says what is wrong, without the text itself.
-absl::StatusOr<HostPort> ParseHostPort(std::string_view text);
-std::string ToText(const HostPort& address);  // With brackets where they are needed.
 
 struct GatewayName {
   std::string text;  // As it was given, for messages.

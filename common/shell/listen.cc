@@ -3,11 +3,10 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/numbers.h"
+#include "common/base/host_port.h"
 #include "common/base/status.h"
 
 ABSL_FLAG(bool, insecure_listen_beyond_loopback, false,
@@ -17,9 +16,9 @@ ABSL_FLAG(bool, insecure_listen_beyond_loopback, false,
 namespace basalt::shell {
 namespace {
 
-bool IsLoopback(const std::string& host, bool brackets) {
+bool IsLoopback(const std::string& host) {
   in6_addr v6;
-  if (brackets) return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1) return IN6_IS_ADDR_LOOPBACK(&v6);
   in_addr v4;
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == IN_LOOPBACKNET;
   return host == "localhost";
@@ -28,17 +27,12 @@ bool IsLoopback(const std::string& host, bool brackets) {
 }  // namespace
 
 absl::Status CheckListen(std::string_view flag, std::string_view address, bool beyond_loopback) {
-  const size_t colon = address.rfind(':');
-  std::string_view host = address.substr(0, std::min(colon, address.size()));
-  const bool brackets = host.starts_with('[') && host.ends_with(']');
-  if (brackets) host = host.substr(1, host.size() - 2);
-  int port = -1;
-  const bool has_port = colon != std::string_view::npos &&
-                        absl::SimpleAtoi(absl::string_view(address.data(), address.size()).substr(colon + 1), &port);
-  if (!has_port || port < 0 || port > 65535 || (!brackets && host.find_first_of(":/") != std::string_view::npos)) {
-    return Invalid(fmt::format("--{}: '{}' is not host:port, with a port between 0 and 65535", flag, address));
+  const absl::StatusOr<HostPort> at = ParseHostPort(address, /*least_port=*/0);
+  if (!at.ok()) {
+    return Invalid(
+        fmt::format("--{}: '{}' {}; it takes host:port or [host]:port", flag, address, ToStd(at.status().message())));
   }
-  if (beyond_loopback || IsLoopback(std::string(host), brackets)) return absl::OkStatus();
+  if (beyond_loopback || IsLoopback(at->host)) return absl::OkStatus();
   return MakeStatus(
       absl::StatusCode::kInvalidArgument,
       fmt::format("--{}: '{}' is reached from other machines, and whoever reaches the port may ask and say "

@@ -23,7 +23,7 @@ TEST(CheckListenTest, OnlyLoopbackIsServedUnlessTheFlagIsSet) {
       {"[::1]:0", true, true},
       {"0.0.0.0:7700", false, true},
       {"[::]:0", false, true},
-      {":7700", false, true},
+      {":7700", false, false},
       {"10.1.2.3:7700", false, true},
       {"[2001:db8::1]:7700", false, true},
       {"[::ffff:127.0.0.1]:1", false, true},

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <charconv>
 #include <future>
 #include <utility>
 
+#include "common/base/host_port.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
@@ -31,19 +31,6 @@ namespace {
 constexpr absl::Duration kDrain = absl::Seconds(2);
 constexpr int kMostWorkers = 64;
 constexpr absl::Duration kReviewTimeout = absl::Seconds(15);  // More than a gateway waits for the API server.
-
-std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
-
-absl::StatusOr<uint16_t> PortOf(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  uint16_t port = 0;
-  const char* const begin = colon == std::string::npos ? nullptr : address.data() + colon + 1;
-  if (begin != nullptr) {
-    const auto [end, error] = std::from_chars(begin, address.data() + address.size(), port);
-    if (error == std::errc() && end == address.data() + address.size()) return port;
-  }
-  return Invalid(fmt::format("'{}' is not host:port", address));
-}
 
 class Process final : public ServiceProcess {
  public:
@@ -133,8 +120,9 @@ class Process final : public ServiceProcess {
                                                              .credentials = options_.credentials,
                                                              .guard = guard},
                                                             std::move(services)));
-    replica_->SetAddress(options_.advertise.empty() ? fmt::format("{}:{}", HostOf(options_.listen), server_->port())
-                                                    : options_.advertise);
+    BASALT_ASSIGN_OR_RETURN(HostPort address, ParseHostPort(options_.listen, /*least_port=*/0));
+    address.port = server_->port();
+    replica_->SetAddress(options_.advertise.empty() ? ToText(address) : options_.advertise);
     replica_->Start();
     server_->SetServing(true);
     return absl::OkStatus();
@@ -180,9 +168,9 @@ class Process final : public ServiceProcess {
 
   absl::Status StartHttpStatus() {
     if (options_.metrics_listen.empty()) return absl::OkStatus();
-    BASALT_ASSIGN_OR_RETURN(const uint16_t port, PortOf(options_.metrics_listen));
+    BASALT_ASSIGN_OR_RETURN(const HostPort at, ParseHostPort(options_.metrics_listen, /*least_port=*/0));
     rpc::HttpStatusOptions http;
-    http.server = {.address = HostOf(options_.metrics_listen), .port = port, .bounds = options_.metrics_bounds};
+    http.server = {.address = at.host, .port = static_cast<uint16_t>(at.port), .bounds = options_.metrics_bounds};
     if (options_.credentials != nullptr && options_.credentials->is_secure()) {
       BASALT_ASSIGN_OR_RETURN(const rpc::CheckedFiles files, rpc::CheckFiles(*options_.credentials->files()));
       http.server.certificate = {.certificate_pem = files.own.certificate_pem, .key_pem = files.own.key_pem};

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <future>
 #include <utility>
 
+#include "common/base/host_port.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/exec/process_clock.h"
@@ -66,9 +66,9 @@ class RunningProcess : public Process {
       gateway_ = std::make_unique<Gateway>(*loop_, *client_, random_, *metrics_, health_, std::move(options.gateway));
     });
     if (!options.metrics_listen.empty()) {
-      const auto [host, port] = SplitAddress(options.metrics_listen);
+      BASALT_ASSIGN_OR_RETURN(const HostPort at, ParseHostPort(options.metrics_listen, /*least_port=*/0));
       rpc::HttpStatusOptions http;
-      http.server = {.address = host, .port = static_cast<uint16_t>(port), .bounds = options.metrics_bounds};
+      http.server = {.address = at.host, .port = static_cast<uint16_t>(at.port), .bounds = options.metrics_bounds};
       if (options.credentials != nullptr && options.credentials->is_secure()) {
         BASALT_ASSIGN_OR_RETURN(const rpc::CheckedFiles files, rpc::CheckFiles(*options.credentials->files()));
         http.server.certificate = {.certificate_pem = files.own.certificate_pem, .key_pem = files.own.key_pem};
@@ -108,9 +108,9 @@ class RunningProcess : public Process {
                                                              .guard = guard},
                                                             std::move(services)));
     started_ = true;
-    const std::string address = options.advertise.empty()
-                                    ? fmt::format("{}:{}", SplitAddress(options.listen).first, server_->port())
-                                    : options.advertise;
+    BASALT_ASSIGN_OR_RETURN(HostPort own, ParseHostPort(options.listen, /*least_port=*/0));
+    own.port = server_->port();
+    const std::string address = options.advertise.empty() ? ToText(own) : options.advertise;
     RunOn(*loop_, [&] {
       gateway_->Start(address);
       FollowHealth();
@@ -197,14 +197,6 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(ProcessOptions options, 
   auto process = std::make_unique<RunningProcess>(options.drain);
   BASALT_RETURN_IF_ERROR(process->Start(std::move(options), make_client));
   return std::unique_ptr<Process>(std::move(process));
-}
-
-std::pair<std::string, int> SplitAddress(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return {address, 0};
-  int port = 0;
-  std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
-  return {address.substr(0, colon), port};
 }
 
 }  // namespace basalt::gateway

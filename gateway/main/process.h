@@ -49,7 +49,4 @@ class Process {
   virtual absl::Status failure() const = 0;
 };
 
-// "host:port" -> both; a name without a port has port 0.
-std::pair<std::string, int> SplitAddress(const std::string& address);
-
 }  // namespace basalt::gateway

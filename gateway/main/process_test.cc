@@ -306,10 +306,17 @@ TEST_F(ProcessTest, AReplicaOfAnotherClusterIsToldSo) {
   EXPECT_THAT(std::string(closed.message()), HasSubstr("the gateway has 'c', the replica 'elsewhere'"));
 }
 
-TEST(SplitAddressTest, HostAndPortAreTakenApart) {
-  EXPECT_EQ(SplitAddress("127.0.0.1:80"), std::pair(std::string("127.0.0.1"), 80));
-  EXPECT_EQ(SplitAddress("[::1]:0"), std::pair(std::string("[::1]"), 0));
-  EXPECT_EQ(SplitAddress("localhost"), std::pair(std::string("localhost"), 0));
+TEST(ProcessAddressTest, BothPortsMayBeOfIpv6) {
+  ProcessOptions options;
+  options.gateway.streaming_lists = false;
+  options.listen = "[::1]:0";
+  options.metrics_listen = "[::1]:0";
+  SmallApi api;
+  const auto process = Process::Start(
+      std::move(options), [&api](Loop& loop) { return std::make_unique<http::DirectClient>(loop, loop, api); });
+  ASSERT_TRUE(process.ok()) << process.status();
+  EXPECT_GT((*process)->metrics_port(), 0);
+  EXPECT_GT((*process)->port(), 0);
 }
 
 // Whoever runs a gateway that may not review learns of it on the page, and not from the users alone.

@@ -167,7 +167,7 @@ TEST_F(ReplicaBadInputTest, APortThatOtherMachinesReachIsRefusedUnlessTheFlagIsS
   } rows[] = {
       {Jobsvc(dir, {"--listen=0.0.0.0:0"}), "--listen: '0.0.0.0:0' is reached from other machines"},
       {Jobsvc(dir, {"--metrics_listen=[::]:0"}), "--metrics_listen: '[::]:0' is reached from other machines"},
-      {{gateway, kube, "--listen=:7700"}, "--listen: ':7700' is reached from other machines"},
+      {{gateway, kube, "--listen=[::]:7700"}, "--listen: '[::]:7700' is reached from other machines"},
       {{gateway, kube, "--metrics_listen=0.0.0.0:0"}, "--metrics_listen: '0.0.0.0:0' is reached from other machines"},
       {{BinDir() + "/kubesim", "--address=0.0.0.0"}, "--address: '0.0.0.0:0' is reached from other machines"},
   };

@@ -35,7 +35,8 @@ union Address {
   sockaddr_in6 v6;
 };
 
-absl::StatusOr<Address> ParseAddress(const std::string& text, uint16_t port) {
+absl::StatusOr<Address> ParseAddress(std::string text, uint16_t port) {
+  if (text == "localhost") text = "127.0.0.1";
   Address address;
   std::memset(&address, 0, sizeof(address));
   if (inet_pton(AF_INET, text.c_str(), &address.v4.sin_addr) == 1) {
@@ -48,7 +49,7 @@ absl::StatusOr<Address> ParseAddress(const std::string& text, uint16_t port) {
     address.v6.sin6_port = htons(port);
     return address;
   }
-  return Invalid(fmt::format("'{}' is not an IP address", text));
+  return Invalid(fmt::format("pages are served at localhost or at an IP address, and '{}' is neither", text));
 }
 
 using TlsCredentials = std::shared_ptr<gnutls_certificate_credentials_st>;
@@ -129,7 +130,9 @@ class PageServerImpl final : public PageServer {
     }
     tls.push_back({MHD_OPTION_END, 0, nullptr});
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
-    if (address.any.sa_family == AF_INET6) flags |= MHD_USE_IPv6;
+    // As of a gRPC port, "::" stands for every address of either family.
+    const bool is_any = address.any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&address.v6.sin6_addr);
+    if (address.any.sa_family == AF_INET6) flags |= is_any ? MHD_USE_DUAL_STACK : MHD_USE_IPv6;
     if (options_.certificate.has_value()) flags |= MHD_USE_TLS;
     const auto most = static_cast<unsigned>(std::max(1, options_.bounds.max_connections));
     const auto idle = static_cast<unsigned>(std::clamp<int64_t>(

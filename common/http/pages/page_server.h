@@ -27,6 +27,7 @@ struct PageCertificate {
 };
 
 struct PageServerOptions {
+  // localhost or an IP address, IPv6 without brackets; "::": every address of the machine, of IPv4, too.
   std::string address = "127.0.0.1";
   uint16_t port = 0;  // 0: any free one, see PageServer::port().
   PageServerBounds bounds;

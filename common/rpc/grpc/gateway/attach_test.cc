@@ -72,7 +72,7 @@ TEST_F(GrpcTest, AttachGoesStraightToTheLeaderThatAStandbyNames) {
 // Answers when the test lets it.
 struct HeldResolver final : discovery::Resolver {
   explicit HeldResolver(std::promise<Done>& to) : asked(to) {}
-  void Resolve(discovery::HostPort, Done done) override { asked.set_value(std::move(done)); }
+  void Resolve(HostPort, Done done) override { asked.set_value(std::move(done)); }
   std::promise<Done>& asked;
 };
 

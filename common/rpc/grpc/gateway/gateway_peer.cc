@@ -256,7 +256,7 @@ std::unique_ptr<GatewayPeer> MakeGrpcGatewayPeer(Loop& loop, std::vector<discove
 std::unique_ptr<GatewayPeer> MakeGrpcGatewayPeer(Loop& loop, const std::vector<std::string>& addresses) {
   std::vector<discovery::GatewayName> names;
   for (const std::string& address : addresses) {
-    names.push_back({address, discovery::ParseHostPort(address).value_or(discovery::HostPort())});
+    names.push_back({address, ParseHostPort(address).value_or(HostPort())});
   }
   return MakeGrpcGatewayPeer(loop, std::move(names), nullptr);
 }
