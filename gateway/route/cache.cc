@@ -170,9 +170,7 @@ bool Cache::Upsert(WatchIndex watch, const Object& received) {
   if (id != kNoObject && entries_[id].resource_version >= ref.resource_version) return false;
   const std::string key = kube::ObjectKey(ref.ns, ref.name);
   if (id != kNoObject && entries_[id].key() != key) {
-    Object last = Read(id);
-    SetResourceVersion(last, ref.resource_version);
-    Depart(id, watch, last, v1::Tombstone::REASON_DELETED, entries_[id].resource_version);
+    DepartReplaced(id, ref.resource_version);
     id = kNoObject;
   }
   const std::optional<Object> ordered = WithOrderOfMarks(id, received);
@@ -234,9 +232,7 @@ void Cache::TakeName(WatchIndex watch, std::string_view key, ObjectId id, int64_
       held_back_[{watch, std::string(key)}] = other;
       listener_.OnHeldBack(other);
     } else {
-      Object last = Read(other);
-      SetResourceVersion(last, resource_version);
-      Depart(other, watch, last, v1::Tombstone::REASON_DELETED, entry.resource_version);
+      DepartReplaced(other, resource_version);
     }
   }
 }
@@ -330,6 +326,13 @@ void Cache::Depart(ObjectId id, WatchIndex watch, const Object& last, v1::Tombst
   entries_[held_back].held_back = false;
   by_name_.insert(held_back);
   listener_.OnState(held_back);
+}
+
+void Cache::DepartReplaced(ObjectId id, int64_t resource_version) {
+  Object last = Read(id);
+  SetResourceVersion(last, resource_version);
+  const Entry& entry = entries_[id];
+  Depart(id, entry.watch, last, v1::Tombstone::REASON_DELETED, entry.resource_version);
 }
 
 void Cache::Remove(WatchIndex watch, const Object& received) {

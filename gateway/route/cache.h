@@ -182,6 +182,8 @@ class Cache {
   // it is told.
   void Depart(ObjectId id, WatchIndex watch, const kube::v1::Object& last, v1::Tombstone::Reason reason,
               int64_t seen_version);
+  // The same of an object that another one takes the place of, by name or by UID, with the state that is known.
+  void DepartReplaced(ObjectId id, int64_t resource_version);
   v1::Tombstone::Reason ReasonOf(WatchIndex watch, const kube::v1::Object& last) const;
   void Advance(WatchIndex watch, int64_t resource_version);
 

@@ -119,10 +119,12 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   // Whether the sender is an attached replica, owns the slot, and may ask for that object. Counts and logs what is not.
   template <typename Request>
   Permission CheckRequest(const Request& request, Permission (*check)(const Request&, const Known&));
-  // OK, or why the sender is not the process that is known by that name.
-  absl::Status CheckToken(const v1::Owner& sender) const;
+  // The replica that sends, or why the sender is not the process that is known by that name.
+  absl::StatusOr<const Replica*> FindSender(const v1::Owner& sender) const;
   void Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why);
-  Known KnownFor(const v1::Member& sender) const;
+  Known known(absl::Time told_since = absl::InfinitePast()) const {
+    return {cache_, memory_, options_.namespaces, loop_.Now(), told_since};
+  }
   // Of an object that the gateway does not know: read, compared, and written with the UID and version that were read.
   void LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done);
   void WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,

@@ -47,7 +47,7 @@ bool IsSameToken(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-absl::Status Hub::CheckToken(const v1::Owner& sender) const {
+absl::StatusOr<const Hub::Replica*> Hub::FindSender(const v1::Owner& sender) const {
   const v1::Member& member = sender.member();
   const auto it = replicas_.find({member.service(), member.replica()});
   if (it == replicas_.end() || it->second->token.empty() || it->second->member.incarnation() != member.incarnation()) {
@@ -55,19 +55,10 @@ absl::Status Hub::CheckToken(const v1::Owner& sender) const {
                       fmt::format("replica '{}' ({}) is not attached to gateway '{}'", Excerpt(member.replica()),
                                   Excerpt(member.incarnation()), options_.replica));
   }
-  if (IsSameToken(it->second->token, sender.token())) return absl::OkStatus();
+  if (IsSameToken(it->second->token, sender.token())) return it->second.get();
   return MakeStatus(absl::StatusCode::kUnauthenticated,
                     fmt::format("the token is not that of replica '{}' ({})", Excerpt(member.replica()),
                                 Excerpt(member.incarnation())));
-}
-
-Known Hub::KnownFor(const v1::Member& sender) const {
-  const auto replica = replicas_.find({sender.service(), sender.replica()});
-  return {.cache = cache_,
-          .memory = memory_,
-          .namespaces = options_.namespaces,
-          .now = loop_.Now(),
-          .told_since = replica != replicas_.end() ? replica->second->attached : absl::InfinitePast()};
 }
 
 template <typename Request>
@@ -87,13 +78,14 @@ Permission Hub::CheckRequest(const Request& request, Permission (*check)(const R
     Refuse(kCall, sender.member(), fenced ? "not_owner" : "nobody", permission.status);
     return permission;
   }
-  permission.status = CheckToken(sender);
-  if (!permission.status.ok()) {
+  const absl::StatusOr<const Replica*> replica = FindSender(sender);
+  if (!replica.ok()) {
+    permission.status = replica.status();
     Refuse(kCall, sender.member(), absl::IsUnauthenticated(permission.status) ? "token" : "not_attached",
            permission.status);
     return permission;
   }
-  permission = check(request, KnownFor(sender.member()));
+  permission = check(request, known((*replica)->attached));
   if (permission.refusal != RefusalReason::kNone) {
     Refuse(kCall, sender.member(), NameOf(permission.refusal), permission.status);
   }
@@ -164,7 +156,7 @@ void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::Status
     error.set_existing_uid(std::string(object.uid));
     return done(std::move(refused));
   }
-  permission = CheckFound(request, found->object(), KnownFor(request.owner().member()));
+  permission = CheckFound(request, found->object(), known());
   if (!permission.status.ok()) {
     Refuse("write", request.owner().member(), NameOf(permission.refusal), permission.status);
     return done(std::move(permission.status));
@@ -180,7 +172,7 @@ void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::Status
   };
   if (request.has_delete_()) bind(*request.mutable_delete_());
   if (request.has_patch()) bind(*request.mutable_patch());
-  memory_.ObjectSeen(object.uid, OwningJob(request.owner(), found->object(), KnownFor(request.owner().member())));
+  memory_.ObjectSeen(object.uid, OwningJob(request.owner(), found->object(), known()));
   Send(std::move(request), permission.job_uid, std::move(done));
 }
 
@@ -255,7 +247,7 @@ void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
 absl::StatusOr<v1::GetResponse> Hub::ToldOf(const v1::GetRequest& request, absl::StatusOr<v1::GetResponse> answer) {
   if (request.owner().member().service() == v1::SERVICE_KIND_JOB && answer.ok() && answer->has_object()) {
     kube::v1::Object& object = *answer->mutable_object();
-    const std::string job = OwningJob(request.owner(), object, KnownFor(request.owner().member()));
+    const std::string job = OwningJob(request.owner(), object, known());
     if (object.has_generic()) memory_.ObjectSeen(object.generic().meta().uid(), job);
     if (job.empty()) ReduceForeign(object);
   }
