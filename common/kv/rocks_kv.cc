@@ -46,6 +46,8 @@ rocksdb::ColumnFamilyOptions FamilyOptions(const std::shared_ptr<rocksdb::Cache>
   // deletion of a range too, and aborts or loses keys.
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
+  // The newest format that RocksDB 7.8, Debian 12's, reads: a store goes both ways between the versions.
+  table.format_version = 5;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
