@@ -108,7 +108,7 @@ absl::StatusOr<int> PrintWhoAmI(const GlobalOptions& options) {
 }  // namespace
 
 void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
-  app.set_version_flag("--version", std::string(Version()));
+  app.set_version_flag("--version", VersionText());
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--gateway", options.gateway,

@@ -51,7 +51,6 @@ ABSL_FLAG(std::string, volcano_profile, "compat", "as the gateway's: how pods of
 ABSL_FLAG(int, nodes, 4, "simulated nodes");
 ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2), "how long a container runs whose command says nothing");
 ABSL_FLAG(std::string, log_level, "error", "of what is logged to stderr: debug, info, warning or error");
-ABSL_FLAG(bool, version, false, "print the version and end");
 
 namespace basalt::dev {
 namespace {
@@ -283,15 +282,11 @@ int Serve() {
 
 int main(int argc, char** argv) {
   basalt::shell::PrepareProcess();
-  basalt::shell::ShowOwnFlagsInHelp();
+  basalt::shell::SetUpHelp("basalt-dev");
   absl::SetProgramUsageMessage("basalt-dev: the whole suite over an embedded Kubernetes, or over a real one");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "basalt-dev: unexpected argument '{}'\n", rest[1]);
     return 2;
-  }
-  if (absl::GetFlag(FLAGS_version)) {
-    fmt::print("basalt-dev {}\n", basalt::Version());
-    return 0;
   }
   basalt::obs::SetUpLogging("basalt-dev", basalt::shell::LevelOf(absl::GetFlag(FLAGS_log_level)));
   return basalt::dev::Serve();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace basalt {
@@ -7,5 +8,9 @@ namespace basalt {
 // The release of the suite, as every process reports it to people. Which processes work together:
 // common/rpc/protocols.h.
 std::string_view Version();
+
+// What --version prints: the release, and the commit of an image (the option BASALT_REVISION of the build) where one is
+// known: "0.2.0" or "0.2.0, revision 0123abcd…".
+std::string VersionText();
 
 }  // namespace basalt

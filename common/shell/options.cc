@@ -35,7 +35,6 @@ ABSL_FLAG(std::string, cluster, "default", "name of the cluster; peers of anothe
 ABSL_FLAG(int, workers, 1,
           "workers, each with its own thread if several; a slot belongs to worker slot modulo workers");
 ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
-ABSL_FLAG(bool, version, false, "print the version and end");
 
 namespace basalt::shell {
 namespace {
@@ -54,13 +53,9 @@ bool WritePort(const char* flag, const std::string& file, int port) {
 
 int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind kind, const MakeParts& make_parts) {
   PrepareProcess();
-  ShowOwnFlagsInHelp();
+  SetUpHelp(name);
   absl::SetProgramUsageMessage(fmt::format("{}, a service of Basalt", name));
   absl::ParseCommandLine(argc, argv);
-  if (absl::GetFlag(FLAGS_version)) {
-    std::printf("%s %s\n", name, std::string(Version()).c_str());
-    return 0;
-  }
   obs::SetUpLogging(name, LevelOf(absl::GetFlag(FLAGS_log_level)));
   if (absl::GetFlag(FLAGS_data_dir).empty()) {
     std::fprintf(stderr, "error: --data_dir is needed\n");

@@ -233,7 +233,7 @@ absl::Status Serve() {
 
 int main(int argc, char** argv) {
   basalt::shell::PrepareProcess();
-  basalt::shell::ShowOwnFlagsInHelp();
+  basalt::shell::SetUpHelp("gateway");
   absl::SetProgramUsageMessage("gateway: watches Kubernetes, shows each replica what it owns, and carries its writes.");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "gateway: unexpected argument '{}'\n", rest[1]);

@@ -85,7 +85,7 @@ absl::Status Serve() {
 
 int main(int argc, char** argv) {
   basalt::shell::PrepareProcess();
-  basalt::shell::ShowOwnFlagsInHelp();
+  basalt::shell::SetUpHelp("kube-actors");
   absl::SetProgramUsageMessage("kube-actors: a gang scheduler and simulated nodes for an API server.");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "kube-actors: unexpected argument '{}'\n", rest[1]);

@@ -156,7 +156,7 @@ absl::Status Serve() {
 
 int main(int argc, char** argv) {
   basalt::shell::PrepareProcess();
-  basalt::shell::ShowOwnFlagsInHelp();
+  basalt::shell::SetUpHelp("kubesim");
   absl::SetProgramUsageMessage("kubesim: an embedded Kubernetes API server with simulated nodes and a gang scheduler.");
   if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
     fmt::print(stderr, "kubesim: unexpected argument '{}'\n", rest[1]);
