@@ -32,8 +32,8 @@ struct PodGroupFlags {
 
 podgroup::v1::Profile ProfileOf(const PodGroupFlags& flags) {
   podgroup::v1::Profile profile = podgroup::v1::PROFILE_UNSPECIFIED;
-  podgroup::v1::Profile_Parse("PROFILE_" + absl::AsciiStrToUpper(flags.profile), &profile);
-  return profile;
+  const bool is_known = podgroup::v1::Profile_Parse("PROFILE_" + absl::AsciiStrToUpper(flags.profile), &profile);
+  return is_known ? profile : podgroup::v1::PROFILE_UNSPECIFIED;
 }
 
 std::string GroupsThereAre(const GlobalOptions& options) {

@@ -1,6 +1,7 @@
 #include "dev/run_manifest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

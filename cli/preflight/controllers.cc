@@ -1,5 +1,6 @@
 // Who else acts on the same objects: upstream's controller manager by its Deployment and its Lease, and schedulers.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>

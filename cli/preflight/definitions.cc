@@ -1,5 +1,6 @@
 // The version of the API server, and the definitions of the resources that the suite reads and writes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 

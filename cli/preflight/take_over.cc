@@ -1,5 +1,6 @@
 // What Basalt would find and take over: jobs by phase, those that it cannot read, groups and plain pods.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 

@@ -1,5 +1,6 @@
 // Admission webhooks that judge what the suite writes: whether they can answer at all.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

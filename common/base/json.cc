@@ -32,7 +32,7 @@ absl::StatusOr<json::value> ParseJson(std::string_view text, size_t max_depth) {
   json::parse_options options;
   options.max_depth = max_depth;
   json::stream_parser parser({}, options);
-  json::error_code error;
+  boost::system::error_code error;
   const size_t used = parser.write_some(text.data(), text.size(), error);
   if (!error && used < text.size()) {
     if (text.find_first_not_of(" \t\r\n", used) != std::string_view::npos) error = json::error::extra_data;

@@ -251,7 +251,7 @@ std::vector<json::value> JsonValues(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
     if (text.empty()) return values;
     json::stream_parser parser({}, options);
-    json::error_code error;
+    boost::system::error_code error;
     const size_t used = text.front() == '{' ? parser.write_some(text.data(), text.size(), error) : 0;
     if (error || used == 0 || !parser.done()) return {};
     values.push_back(parser.release());

@@ -221,7 +221,9 @@ std::string DigestOfUser(std::string_view token) {
   UserToken read;
   UserClaims claims;
   // What cannot be read is refused where it is verified.
-  if (read.ParseFromArray(token.data(), static_cast<int>(token.size()))) claims.ParseFromString(read.claims());
+  if (!read.ParseFromArray(token.data(), static_cast<int>(token.size())) || !claims.ParseFromString(read.claims())) {
+    claims.Clear();
+  }
   claims.clear_issue_time();
   claims.clear_expire_time();
   return DigestOf(claims.SerializeAsString());

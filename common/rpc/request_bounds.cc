@@ -117,8 +117,11 @@ struct Violation {
 };
 using Found = std::optional<Violation>;
 
+// Newer versions of protobuf give a view, older ones a string.
+std::string NameOf(const FieldDescriptor& field) { return std::string(field.name()); }
+
 std::string At(const FieldDescriptor& field, int index) {
-  return field.is_repeated() ? fmt::format("{}[{}]", field.name(), index) : field.name();
+  return field.is_repeated() ? fmt::format("{}[{}]", field.name(), index) : NameOf(field);
 }
 
 Found CheckSlot(const FieldDescriptor& field, int index, uint32_t slot) {
@@ -145,7 +148,7 @@ Found CheckSlotBits(const Message& message, const FieldDescriptor& field) {
   std::string kept;
   const size_t bytes = TextAt(message, field, 0, kept).size();
   if (bytes == kSlotCount / 8) return std::nullopt;
-  return Violation{field.name(), fmt::format("has {} bytes; {} have a bit for each slot", bytes, kSlotCount / 8)};
+  return Violation{NameOf(field), fmt::format("has {} bytes; {} have a bit for each slot", bytes, kSlotCount / 8)};
 }
 
 Found CheckTexts(const Message& message, const FieldDescriptor& field, int count, size_t most) {
@@ -175,7 +178,7 @@ Found CheckField(const Message& message, const FieldDescriptor& field) {
   const Bounds& bounds = BoundsOf(&field);
   const int count = field.is_repeated() ? message.GetReflection()->FieldSize(message, &field) : 1;
   if (static_cast<size_t>(count) > bounds.count) {
-    return Violation{field.name(), fmt::format("has {} entries; it may have {}", count, bounds.count)};
+    return Violation{NameOf(field), fmt::format("has {} entries; it may have {}", count, bounds.count)};
   }
   if (bounds.rule == Rule::kSlot) return CheckSlots(message, field, count);
   if (bounds.rule == Rule::kSlotBits) return CheckSlotBits(message, field);

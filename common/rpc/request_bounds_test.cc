@@ -99,7 +99,9 @@ TEST(RequestBoundsTest, AFieldBeyondItsBoundIsNamedWithTheBound) {
       {job([&](auto& r) { r.set_namespace_(name); }), "namespace: has 254 bytes; it may have 253"},
       {job([](auto& r) { r.set_label_selector(std::string(65'537, 's')); }),
        "label_selector: has 65537 bytes; it may have 65536"},
-      {job([](auto& r) { r.mutable_phases()->Resize(1025, kube::v1::JOB_PHASE_RUNNING); }),
+      {job([](auto& r) {
+         for (int i = 0; i < 1025; ++i) r.add_phases(kube::v1::JOB_PHASE_RUNNING);
+       }),
        "phases: has 1025 entries; it may have 1024"},
       {hello([&](auto& h) { h.mutable_self()->set_replica(name); }), "hello.self.replica: has 254 bytes"},
       {hello([](auto& h) { h.set_name_secret(std::string(254, 't')); }),

@@ -2,6 +2,7 @@
 #include "common/runtime/replica_core.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

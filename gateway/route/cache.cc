@@ -121,7 +121,7 @@ std::string_view Cache::RoutingKeyOf(ObjectId id, v1::ServiceKind service) const
 Object Cache::Read(ObjectId id) const {
   Object object;
   const std::string_view payload = entries_[id].payload();
-  object.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+  static_cast<void>(object.ParseFromArray(payload.data(), static_cast<int>(payload.size())));  // Put has written it.
   return object;
 }
 
@@ -201,7 +201,8 @@ bool Cache::Upsert(WatchIndex watch, const Object& received) {
   }
   entry.payload_begin = static_cast<uint32_t>(fresh_.size());
   fresh_.resize(fresh_.size() + object.ByteSizeLong());
-  object.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(fresh_.data() + entry.payload_begin));
+  static_cast<void>(
+      object.SerializeWithCachedSizesToArray(reinterpret_cast<uint8_t*>(fresh_.data() + entry.payload_begin)));
   Assign(entry.data, fresh_);
   entry.resource_version = ref.resource_version;
   if (inserted) {

@@ -37,11 +37,12 @@ uint8_t* Write(uint32_t tag, std::string_view text, uint8_t* to) {
 
 }  // namespace
 
-// Messages that are written one behind the other are read as one that has the items of all.
+// Messages that are written one behind the other are read as one that has the items of all. Only one of 2 GiB could not
+// be written, and items are bounded far below.
 void BatchEncoder::Add(v1::Item item) {
   v1::AttachBatch alone;
   *alone.add_items() = std::move(item);
-  alone.AppendToString(&bytes_);
+  static_cast<void>(alone.AppendToString(&bytes_));
   ++items_;
 }
 
@@ -66,7 +67,7 @@ std::string BatchEncoder::Finish(int64_t sequence, int64_t api_time_ms) {
   v1::AttachBatch head;
   head.set_sequence(sequence);
   head.set_api_time_ms(api_time_ms);
-  head.AppendToString(&bytes_);
+  static_cast<void>(head.AppendToString(&bytes_));
   items_ = 0;
   return std::exchange(bytes_, {});
 }

@@ -1,6 +1,7 @@
 #include "gateway/translate/decoder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <simdjson.h>
 
 #include <cstring>

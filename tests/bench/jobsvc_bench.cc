@@ -74,7 +74,7 @@ class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
   }
   void Deliver(const std::string& bytes) {
     AttachBatch batch;
-    batch.ParseFromString(bytes);
+    static_cast<void>(batch.ParseFromString(bytes));  // Take has written it.
     observer_->OnBatch(std::move(batch));
   }
   int64_t sent() const { return sequence_; }

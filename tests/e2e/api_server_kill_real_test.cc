@@ -1,6 +1,7 @@
 // The real API server is killed three times while fifty jobs of many kinds are made and run: all complete, and every
 // pod is created as often as the restarts that were decided call for.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

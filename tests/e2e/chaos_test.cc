@@ -3,6 +3,7 @@
 //   BASALT_SECONDS  for how long (60); the more, the more jobs: 200 in 300 seconds
 //   BASALT_SEED     which jobs, and what befalls whom
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // which are bound in one namespace, and beside the guard; is never refused for want of a right, nor by the guard; and
 // uses every verb that its roles grant. The list of rights that names these steps: docs/rights.md.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // Pods that Kubernetes' own controllers make for our scheduler: one group for each owner, which follows the owner as it
 // is scaled, rolled and edited by hand.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -18,6 +18,7 @@
 #include "common/base/status_macros.h"
 #include "common/identity/certificate.h"
 #include "common/rpc/grpc/library_log.h"
+#include "common/rpc/grpc/library_tls.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/suite_channel.h"
 #include "common/rpc/grpc/users.h"
@@ -99,7 +100,7 @@ class TlsCredentials final : public Credentials {
   bool is_secure() const override { return true; }
 
   std::shared_ptr<grpc::ServerCredentials> ForServer(std::shared_ptr<const CallGuard> guard) const override {
-    tls::TlsServerCredentialsOptions options(provider_);
+    tls::TlsServerCredentialsOptions options = ServerOptions(provider_);
     if (guard->users() == nullptr) {
       options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
     } else if (!guard->users()->takes_certificates()) {
@@ -109,7 +110,6 @@ class TlsCredentials final : public Credentials {
       options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
       options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<ClientVerifier>(guard->users()));
     }
-    SetCommon(options);
     std::shared_ptr<grpc::ServerCredentials> credentials = tls::TlsServerCredentials(options);
     credentials->SetAuthMetadataProcessor(std::make_shared<Authorizer>(std::move(guard)));
     return credentials;
@@ -129,11 +129,6 @@ class TlsCredentials final : public Credentials {
   const IdentityRules* rules() const override { return &rules_; }
 
  private:
-  static void SetCommon(tls::TlsCredentialsOptions& options) {
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
-  }
-
   const TlsFiles files_;
   const IdentityRules rules_;
   const Identity self_;

@@ -50,17 +50,16 @@ class SuiteVerifier final : public tls::ExternalCertificateVerifier {
 }  // namespace
 
 std::shared_ptr<grpc::ChannelCredentials> MakeSuiteChannelCredentials(
-    std::shared_ptr<tls::CertificateProviderInterface> provider, bool has_certificate,
-    const identity::IdentityRules& rules, uint32_t servers, std::shared_ptr<const identity::DeniedList> denied) {
+    const TlsProvider& provider, bool has_certificate, const identity::IdentityRules& rules, uint32_t servers,
+    std::shared_ptr<const identity::DeniedList> denied) {
   tls::TlsChannelCredentialsOptions options;
-  options.set_certificate_provider(std::move(provider));
+  Believe(provider, options);
+  if (has_certificate) Show(provider, options);
   options.set_verify_server_certs(true);
   // Members are reached by addresses that no certificate names: their identity says who they are.
   options.set_check_call_host(false);
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<SuiteVerifier>(rules, servers, std::move(denied)));
-  options.watch_root_certs();
-  if (has_certificate) options.watch_identity_key_cert_pairs();
   return tls::TlsCredentials(options);
 }
 

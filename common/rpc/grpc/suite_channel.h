@@ -3,20 +3,20 @@
 // Channel credentials that believe servers of the suite alone. Internal to this folder. Any thread. Heavy (gRPC): only
 // in .cc files.
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/security/tls_certificate_provider.h>
 
 #include <cstdint>
 #include <memory>
 
 #include "common/identity/denied.h"
 #include "common/identity/identity.h"
+#include "common/rpc/grpc/library_tls.h"
 
 namespace basalt::rpc {
 
 // A server needs a certificate of the provider's authorities with an identity of the cluster and one of these roles (a
 // mask of identity::Only), whatever its host is called. `has_certificate`: the provider has one of the client, too.
 std::shared_ptr<grpc::ChannelCredentials> MakeSuiteChannelCredentials(
-    std::shared_ptr<grpc::experimental::CertificateProviderInterface> provider, bool has_certificate,
-    const identity::IdentityRules& rules, uint32_t servers, std::shared_ptr<const identity::DeniedList> denied);
+    const TlsProvider& provider, bool has_certificate, const identity::IdentityRules& rules, uint32_t servers,
+    std::shared_ptr<const identity::DeniedList> denied);
 
 }  // namespace basalt::rpc

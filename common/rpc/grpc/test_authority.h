@@ -18,6 +18,7 @@
 #include "common/identity/certificate.h"
 #include "common/identity/user_token.h"
 #include "common/rpc/grpc/credentials.h"
+#include "common/rpc/grpc/library_tls.h"
 
 namespace basalt::rpc {
 
@@ -71,12 +72,10 @@ class TestAuthority {
   // Of a server that takes clients without a certificate, too, and with one of any authority.
   std::shared_ptr<grpc::ServerCredentials> OpenServerOf(identity::Role role, const std::string& replica) const {
     const TlsFiles files = FilesOf(role, replica);
-    grpc::experimental::TlsServerCredentialsOptions options(
-        std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(files.key, files.certificate,
-                                                                             files.authorities, 10));
+    grpc::experimental::TlsServerCredentialsOptions options =
+        ServerOptions(std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(files.key, files.certificate,
+                                                                                           files.authorities, 10));
     options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
-    options.watch_root_certs();
-    options.watch_identity_key_cert_pairs();
     return grpc::experimental::TlsServerCredentials(options);
   }
 

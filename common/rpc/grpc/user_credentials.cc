@@ -68,14 +68,13 @@ class TlsUserCredentials final : public UserCredentials {
       const identity::KeyPair& certificate) const override {
     namespace tls = grpc::experimental;
     BASALT_ASSIGN_OR_RETURN(const std::string authorities, identity::ReadSmallFile(authorities_));
-    std::vector<tls::IdentityKeyCertPair> own;
-    if (!certificate.certificate_pem.empty()) {
+    const bool has_certificate = !certificate.certificate_pem.empty();
+    if (has_certificate) {
       BASALT_RETURN_IF_ERROR(identity::CheckKey(certificate.certificate_pem, certificate.key_pem));
-      own.push_back({.private_key = certificate.key_pem, .certificate_chain = certificate.certificate_pem});
     }
-    return MakeSuiteChannelCredentials(std::make_shared<tls::StaticDataCertificateProvider>(authorities, own),
-                                       /*has_certificate=*/!own.empty(), rules_,
-                                       identity::Only({identity::Role::kGateway}), denied_);
+    BASALT_ASSIGN_OR_RETURN(const TlsProvider provider, MakeFixedProvider(authorities, certificate));
+    return MakeSuiteChannelCredentials(provider, has_certificate, rules_, identity::Only({identity::Role::kGateway}),
+                                       denied_);
   }
 
   std::shared_ptr<grpc::ChannelCredentials> ForChannel(uint32_t servers) const override {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
 #include <gtest/gtest.h>
@@ -19,6 +18,7 @@
 #include "common/identity/certificate.h"
 #include "common/identity/rights.h"
 #include "common/rpc/grpc/call_guard.h"
+#include "common/rpc/grpc/library_tls.h"
 #include "common/rpc/grpc/test_authority.h"
 #include "common/testing/status_matchers.h"
 #include "common/testing/temp_dir.h"
@@ -108,9 +108,7 @@ class Port {
   static std::shared_ptr<grpc::ChannelCredentials> ClientOf(const Certificate& own) {
     tls::TlsChannelCredentialsOptions options;
     if (!own.cert_pem.empty()) {
-      options.set_certificate_provider(std::make_shared<tls::StaticDataCertificateProvider>(
-          std::vector<tls::IdentityKeyCertPair>{{own.key_pem, own.cert_pem}}));
-      options.watch_identity_key_cert_pairs();
+      Show(*MakeFixedProvider(/*authorities=*/"", {.certificate_pem = own.cert_pem, .key_pem = own.key_pem}), options);
     }
     options.set_verify_server_certs(false);
     options.set_check_call_host(false);

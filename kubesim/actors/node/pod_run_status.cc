@@ -1,5 +1,6 @@
 // The words of a pod: how a run is taken up from them, and how it tells them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <utility>

@@ -1,6 +1,7 @@
 #include "kubesim/actors/scheduler/gang_rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>

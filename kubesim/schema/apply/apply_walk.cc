@@ -1,6 +1,7 @@
 #include "kubesim/schema/apply/apply_walk.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>

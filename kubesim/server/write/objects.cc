@@ -1,6 +1,7 @@
 #include "kubesim/server/write/objects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"

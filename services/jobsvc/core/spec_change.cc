@@ -60,8 +60,9 @@ std::string NameOf(const Descriptor& message, int number) {
   const FieldDescriptor* const field = message.FindFieldByNumber(number);
   // Kept by a version that knew more.
   if (field == nullptr) return "?";
-  const std::string& name = field->json_name();
-  return name.ends_with("Json") ? name.substr(0, name.size() - 4) : name;
+  std::string name(field->json_name());
+  if (name.ends_with("Json")) name.resize(name.size() - 4);
+  return name;
 }
 
 bool IsEdited(const SpecRecord::Field& before, const SpecRecord::Field& after) { return before.hash() != after.hash(); }

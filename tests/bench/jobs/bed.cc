@@ -1,6 +1,7 @@
 #include "tests/bench/jobs/bed.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,7 @@
 #include "tests/bench/jobs/write_log.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

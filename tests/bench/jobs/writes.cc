@@ -1,5 +1,6 @@
 // Writes of jobs that complete and of jobs that are aborted.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 #include "tests/bench/real/verdict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tests/bench/report.h"
 

@@ -1,6 +1,7 @@
 #include "tests/bench/replicas/gateway_load.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <algorithm>

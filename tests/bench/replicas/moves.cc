@@ -1,6 +1,7 @@
 #include "tests/bench/replicas/moves.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

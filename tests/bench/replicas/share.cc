@@ -1,6 +1,7 @@
 #include "tests/bench/replicas/share.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "tests/conformance/writes/support.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 

@@ -71,8 +71,9 @@ Problem CheckTaskCount(const JobSpec& before, const JobSpec& after) {
 }
 
 std::string WireName(const google::protobuf::FieldDescriptor& field) {
-  const std::string& name = field.json_name();
-  return name.ends_with("Json") ? name.substr(0, name.size() - 4) : name;
+  std::string name(field.json_name());
+  if (name.ends_with("Json")) name.resize(name.size() - 4);
+  return name;
 }
 
 // The first field in which two messages of one type differ; empty when they are equal. Walks into lists of messages of
