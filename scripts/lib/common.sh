@@ -14,15 +14,21 @@ export CCACHE_DEPEND=1 CCACHE_INODECACHE=1
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# install_packages [tests|checks]: installs the missing packages of scripts/packages.txt, and kubectl where there is none.
-# Programs that the tests alone start come with "tests" and "checks", the second compiler of the checks with "checks". A
-# server among the packages is for the tests to start: none is started or enabled on the machine.
+# install_packages [tests|checks|images]: installs the missing packages of scripts/packages.txt, and kubectl where there is
+# none. Programs that the tests alone start come with "tests" and "checks", the second compiler of the checks with "checks";
+# with "images" come the packages of scripts/images, and no others. A server among the packages is for the tests to start:
+# none is started or enabled on the machine.
 install_packages() {
-  local missing=() package
+  local missing=() package group=all wanted
+  case ${1:-} in
+    tests) wanted="all tests" ;;
+    checks) wanted="all tests checks" ;;
+    images) wanted=images ;;
+    *) wanted=all ;;
+  esac
   while read -r package; do
-    [[ $package != "# Only for the tests"* || -n ${1:-} ]] || break
-    [[ $package != "# Only for the checks"* || ${1:-} == checks ]] || break
-    [[ -z $package || $package == \#* ]] && continue
+    [[ $package != "# Only for the "* ]] || { group=${package#"# Only for the "}; group=${group%%[!a-z]*}; }
+    [[ -z $package || $package == \#* || " $wanted " != *" $group "* ]] && continue
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done <"$ROOT/scripts/packages.txt"
   command -v kubectl >/dev/null || missing+=(kubernetes-client)
