@@ -9,8 +9,8 @@ namespace basalt {
 // common/rpc/protocols.h.
 std::string_view Version();
 
-// What --version prints: the release, and the commit of an image (the option BASALT_REVISION of the build) where one is
-// known: "0.2.0" or "0.2.0, revision 0123abcd…".
+// The text that --version prints: the release, and the commit of an image (the option BASALT_REVISION of the build)
+// where one is known: "0.2.0" or "0.2.0, revision 0123abcd…".
 std::string VersionText();
 
 }  // namespace basalt

@@ -1,6 +1,6 @@
 #pragma once
 
-// What --help and --version of a program print.
+// The texts that --help and --version of a program print.
 #include <fmt/format.h>
 
 #include <string>
