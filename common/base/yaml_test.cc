@@ -186,13 +186,16 @@ TEST(YamlTest, ALongKeyIsMarked) {
 
 TEST(YamlTest, EveryTextSurvivesWritingAndReading) {
   const std::string_view texts[] = {
-      "",    " ",  "a\n", "a\n\n", "\na",    " a\nb", "a\n b", "true",  "~", "0x1",        "-",
-      "- a", "a:", "a#b", "a #b",  "tab\tx", "'",     "\"",    "a\\b",  "%", "@x",         "---",
-      "...", "<<", "[x",  "x]",    "{",      "1:20",  "=",     "\x01",  "é", "a\xc2\x85z", "\xe2\x80\xa8",
-      "!x",  "|",  ">",   "?",     "? a",    "null ", "1e3",   "a\r\nb"};
+      "",     " ", "a\n",  "a\n\n", "\na",        " a\nb",        "a\n b",        "true", "~",
+      "0x1",  "-", "- a",  "a:",    "a#b",        "a #b",         "tab\tx",       "'",    "\"",
+      "a\\b", "%", "@x",   "---",   "...",        "<<",           "[x",           "x]",   "{",
+      "1:20", "=", "\x01", "é",     "a\xc2\x85z", "\xe2\x80\xa8", "\xef\xbb\xbf", "!x",   "|",
+      ">",    "?", "? a",  "null ", "1e3",        "a\r\nb"};
   for (const std::string_view text : texts) {
     const json::value value = {{"k", text}, {"l", json::array{text, json::object{{"m", text}}}}};
     EXPECT_EQ(One(ToYaml(value)), value) << "text: [" << text << "]\n" << ToYaml(value);
+    const json::value keyed = json::object{{text, 1}};
+    EXPECT_EQ(One(ToYaml(keyed)), keyed) << "key: [" << text << "]\n" << ToYaml(keyed);
   }
 }
 

@@ -25,6 +25,7 @@ bool HasControl(std::string_view text) {
 bool NeedsQuotes(std::string_view text) {
   constexpr std::string_view kIndicators = "-?:,[]{}#&*!|>'\"%@`";
   if (text.front() == ' ' || text.back() == ' ' || text.back() == ':') return true;
+  if (text.starts_with("\xef\xbb\xbf")) return true;  // A byte order mark, which readers drop where a document begins.
   if (kIndicators.find(text.front()) != std::string_view::npos) {
     // These three may start plain text when something other than a space follows.
     const bool may_start = text.front() == '-' || text.front() == '?' || text.front() == ':';
