@@ -117,7 +117,7 @@ struct Violation {
 };
 using Found = std::optional<Violation>;
 
-// Newer versions of protobuf give a view, older ones a string.
+// A field's name is a string in protobuf 3.21 and a view in protobuf 36.
 std::string NameOf(const FieldDescriptor& field) { return std::string(field.name()); }
 
 std::string At(const FieldDescriptor& field, int index) {
