@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "cli/certs/folder.h"
 #include "cli/commands.h"
 #include "cli/view/output.h"
 #include "cli/view/table.h"
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
+#include "common/kube/name_rules.h"
 
 namespace basalt::cli {
 namespace {
@@ -70,6 +73,32 @@ absl::StatusOr<int> Rotate(const GlobalOptions& options, const CertsFlags& flags
   }
   BASALT_RETURN_IF_ERROR(count.status());
   PrintLine(fmt::format("{}: the files of {} identities", flags.dir, *count));
+  return kExitDone;
+}
+
+// A block of YAML, whose lines stand behind four spaces.
+std::string Block(const std::string& pem) {
+  std::string block = "|\n";
+  for (const absl::string_view line : absl::StrSplit(pem, '\n', absl::SkipEmpty())) {
+    block += fmt::format("    {}\n", ToStd(line));
+  }
+  return block;
+}
+
+absl::StatusOr<int> Secrets(const GlobalOptions& options, const CertsFlags& flags) {
+  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "certs secrets"));
+  const std::string ns = options.ns_given ? options.ns : "basalt-system";
+  if (!kube::IsDnsLabel(ns)) return Invalid(fmt::format("--namespace: '{}' is no DNS label", Excerpt(ns)));
+  const SuiteShape shape{.trust_domain = options.tls.trust_domain, .cluster = options.tls.cluster};
+  BASALT_ASSIGN_OR_RETURN(const std::vector<CertificateSecret> secrets,
+                          MakeSecrets(flags.dir, shape, ns, absl::Now(), LifetimesOf(flags)));
+  for (const CertificateSecret& secret : secrets) {
+    Print(fmt::format(
+        "---\napiVersion: v1\nkind: Secret\ntype: kubernetes.io/tls\n"
+        "metadata: {{name: {}, namespace: {}}}\nstringData:\n"
+        "  tls.crt: {}  tls.key: {}  ca.crt: {}",
+        secret.name, ns, Block(secret.certificate_pem), Block(secret.key_pem), Block(secret.authorities_pem)));
+  }
   return kExitDone;
 }
 
@@ -137,6 +166,12 @@ void AddCertsCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
       ->check(CLI::IsMember({"believe-both", "issue-by-next", "forget-old"}));
   AddDays(*rotate, flags);
   AddAuthorityDays(*rotate, flags);
+  CLI::App* const secrets = with_dir(commands.Add(
+      "secrets",
+      "Print Secrets for a suite in pods, with new certificates: one for each role, an operator and a reader",
+      Secrets));
+  AddAuthorityDays(*secrets, flags);
+  AddDays(*secrets, flags);
   with_dir(
       commands.Add("show", "List certificates with their ends; exit code 1: one has ended or cannot be used", Show));
 }

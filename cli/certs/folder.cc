@@ -126,15 +126,29 @@ absl::StatusOr<std::vector<Known>> IdentitiesIn(const std::string& dir) {
   return known;
 }
 
+identity::Validity ValidityOf(absl::Time now, const Lifetimes& lifetimes) {
+  return {.from = Whole(now - kSkew), .until = Whole(now + lifetimes.certificate)};
+}
+
 absl::StatusOr<KeyPair> IssueBy(const KeyPair& authority, const identity::Identity& identity, absl::Time now,
                                 const Lifetimes& lifetimes) {
-  return identity::Issue(authority, identity,
-                         {.from = Whole(now - kSkew), .until = Whole(now + lifetimes.certificate)});
+  return identity::Issue(authority, identity, ValidityOf(now, lifetimes));
 }
 
 absl::StatusOr<KeyPair> NewAuthority(absl::Time now, const Lifetimes& lifetimes) {
   const std::string name = fmt::format("basalt authority {}", absl::FormatTime("%Y-%m-%d", now, absl::UTCTimeZone()));
   return identity::MakeAuthority(name, {.from = Whole(now - kSkew), .until = Whole(now + lifetimes.authority)});
+}
+
+// Makes the authority where the folder has none.
+absl::Status NeedAuthority(const std::string& dir, absl::Time now, const Lifetimes& lifetimes) {
+  if (lifetimes.certificate > lifetimes.authority) {
+    return Invalid("a certificate cannot be valid longer than its authority");
+  }
+  std::error_code error;
+  if (fs::exists(AuthorityFolder(dir) / "ca.crt", error)) return absl::OkStatus();
+  BASALT_ASSIGN_OR_RETURN(const KeyPair authority, NewAuthority(now, lifetimes));
+  return WritePair(AuthorityFolder(dir), authority);
 }
 
 // The authorities that processes are to believe: the present one, and while one follows another both.
@@ -171,8 +185,6 @@ absl::StatusOr<int> PutAll(const std::string& dir, const KeyPair* authority, abs
 
 absl::StatusOr<int> InitSuite(const std::string& dir, const SuiteShape& shape, absl::Time now,
                               const Lifetimes& lifetimes) {
-  if (lifetimes.certificate > lifetimes.authority)
-    return Invalid("a certificate cannot be valid longer than its authority");
   std::vector<Identity> identities;
   const auto add = [&](Role role, std::string name) {
     identities.push_back(
@@ -187,11 +199,7 @@ absl::StatusOr<int> InitSuite(const std::string& dir, const SuiteShape& shape, a
   for (const Identity& identity : identities) {
     BASALT_RETURN_IF_ERROR(identity::ParseUri(identity::UriOf(identity)).status());
   }
-  std::error_code error;
-  if (!fs::exists(AuthorityFolder(dir) / "ca.crt", error)) {
-    BASALT_ASSIGN_OR_RETURN(const KeyPair authority, NewAuthority(now, lifetimes));
-    BASALT_RETURN_IF_ERROR(WritePair(AuthorityFolder(dir), authority));
-  }
+  BASALT_RETURN_IF_ERROR(NeedAuthority(dir, now, lifetimes));
   int issued = 0;
   for (const Identity& identity : identities) {
     if (HasUsable(dir, identity, now)) continue;
@@ -199,6 +207,33 @@ absl::StatusOr<int> InitSuite(const std::string& dir, const SuiteShape& shape, a
     ++issued;
   }
   return issued;
+}
+
+absl::StatusOr<std::vector<CertificateSecret>> MakeSecrets(const std::string& dir, const SuiteShape& shape,
+                                                           const std::string& ns, absl::Time now,
+                                                           const Lifetimes& lifetimes) {
+  BASALT_RETURN_IF_ERROR(NeedAuthority(dir, now, lifetimes));
+  BASALT_ASSIGN_OR_RETURN(const KeyPair authority, ReadPair(AuthorityFolder(dir)));
+  BASALT_ASSIGN_OR_RETURN(const std::string believed, Believed(dir));
+  std::vector<CertificateSecret> secrets;
+  for (const Role role : identity::kRoles) {
+    const std::string name(identity::NameOf(role));
+    KeyPair pair;
+    if (role == Role::kOperator || role == Role::kReader) {
+      const Identity identity{
+          .trust_domain = shape.trust_domain, .cluster = shape.cluster, .role = role, .replica = name};
+      BASALT_RETURN_IF_ERROR(identity::ParseUri(identity::UriOf(identity)).status());
+      BASALT_ASSIGN_OR_RETURN(pair, IssueBy(authority, identity, now, lifetimes));
+    } else {
+      const std::string uri = fmt::format("spiffe://{}/ns/{}/sa/basalt-{}", shape.trust_domain, ns, name);
+      BASALT_ASSIGN_OR_RETURN(pair, identity::IssueShared(authority, role, uri, ValidityOf(now, lifetimes)));
+    }
+    secrets.push_back({.name = fmt::format("basalt-{}-tls", name),
+                       .certificate_pem = pair.certificate_pem,
+                       .key_pem = pair.key_pem,
+                       .authorities_pem = believed});
+  }
+  return secrets;
 }
 
 absl::Status IssueInto(const std::string& dir, const identity::Identity& identity, absl::Time now,

@@ -52,6 +52,19 @@ enum class AuthorityStep : uint8_t { kBelieveBoth, kIssueByNext, kForgetOld };
 absl::StatusOr<int> RotateAuthority(const std::string& dir, AuthorityStep step, absl::Time now,
                                     const Lifetimes& lifetimes);
 
+// The files of a process as a Secret of Kubernetes, which all pods of a role mount.
+struct CertificateSecret {
+  std::string name;  // basalt-ROLE-tls
+  std::string certificate_pem, key_pem, authorities_pem;
+};
+// New certificates for a suite in pods of `ns`, by the authority of the folder, which is made where it is missing: of a
+// service and the gateways one each, which states their service account and which --identity_mapping maps to the role;
+// of an operator and a reader as InitSuite has them. Nothing but the authority is in the folder afterwards.
+// INVALID_ARGUMENT as for InitSuite.
+absl::StatusOr<std::vector<CertificateSecret>> MakeSecrets(const std::string& dir, const SuiteShape& shape,
+                                                           const std::string& ns, absl::Time now,
+                                                           const Lifetimes& lifetimes);
+
 struct ShownCertificate {
   std::string file;
   std::string identity;  // The URI; of an authority its subject; "-": the file cannot be read.

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,7 +24,9 @@ using ::basalt::testing::IsOk;
 using ::basalt::testing::StatusIs;
 using identity::Identity;
 using identity::Role;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 class CertificateFolderTest : public ::testing::Test {
  protected:
@@ -72,6 +76,31 @@ TEST_F(CertificateFolderTest, RotationReplacesAFolderAsAWhole) {
   EXPECT_EQ((*shown)[2].identity, identity::UriOf(jobsvc_)) << "behind the authority and the gateway";
   EXPECT_EQ((*shown)[2].end, now_ + lifetimes_.certificate);
   EXPECT_EQ((*shown)[2].problem, "");
+}
+
+TEST_F(CertificateFolderTest, SecretsOfASuiteInPodsStateTheAccountOfTheirRole) {
+  const SuiteShape shape{.trust_domain = "basalt.local", .cluster = "blue"};
+  const auto secrets = MakeSecrets(dir_.path(), shape, "batch", now_, lifetimes_);
+  ASSERT_THAT(secrets, IsOk());
+  std::map<std::string, std::string> uris;
+  for (const CertificateSecret& secret : *secrets) {
+    EXPECT_THAT(identity::CheckKey(secret.certificate_pem, secret.key_pem), IsOk()) << secret.name;
+    EXPECT_EQ(secret.authorities_pem, Text("authority/ca.crt")) << secret.name;
+    const auto facts = identity::ReadCertificate(secret.certificate_pem);
+    ASSERT_THAT(facts, IsOk());
+    uris[secret.name] = facts->uris.at(0);
+  }
+  EXPECT_THAT(uris,
+              ElementsAre(Pair("basalt-gateway-tls", "spiffe://basalt.local/ns/batch/sa/basalt-gateway"),
+                          Pair("basalt-jobsvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-jobsvc"),
+                          Pair("basalt-operator-tls", "spiffe://basalt.local/cluster/blue/role/operator/operator"),
+                          Pair("basalt-pgsvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-pgsvc"),
+                          Pair("basalt-queuesvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-queuesvc"),
+                          Pair("basalt-reader-tls", "spiffe://basalt.local/cluster/blue/role/reader/reader")));
+  const basalt::testing::TempDir empty;
+  EXPECT_THAT(MakeSecrets(empty.path(), shape, "batch", now_, lifetimes_), IsOk()) << "the authority is made";
+  EXPECT_THAT(MakeSecrets(empty.path(), {.trust_domain = "a,DNS:b", .cluster = "blue"}, "batch", now_, lifetimes_),
+              StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
 TEST_F(CertificateFolderTest, AnAuthorityIsExchangedWhileEverybodyBelievesEverybody) {

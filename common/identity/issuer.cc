@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/excerpt.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/identity/certificate.h"
@@ -64,10 +65,9 @@ Cert Draft(EVP_PKEY& key, const std::string& name, const Validity& validity) {
 
 // A client of the pages of a process may compare a name of a host, and hosts are not known here: the name is the
 // role's.
-std::string NamesOf(const Identity& identity) {
-  const std::string uri = "URI:" + UriOf(identity);
-  const bool is_tool = identity.role == Role::kOperator || identity.role == Role::kReader;
-  return is_tool ? uri : fmt::format("{},DNS:{}", uri, NameOf(identity.role));
+std::string NamesOf(Role role, std::string_view uri) {
+  const bool is_tool = role == Role::kOperator || role == Role::kReader;
+  return is_tool ? fmt::format("URI:{}", uri) : fmt::format("URI:{},DNS:{}", uri, NameOf(role));
 }
 
 absl::StatusOr<KeyPair> ToPem(X509& cert, EVP_PKEY& key) {
@@ -96,7 +96,10 @@ absl::StatusOr<KeyPair> MakeAuthority(const std::string& name, const Validity& v
   return ToPem(*cert, *key);
 }
 
-absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const Identity& identity, const Validity& validity) {
+namespace {
+
+absl::StatusOr<KeyPair> Sign(const KeyPair& authority, const std::string& name, const std::string& alternative_names,
+                             const Validity& validity) {
   BASALT_RETURN_IF_ERROR(CheckKey(authority.certificate_pem, authority.key_pem));
   BASALT_ASSIGN_OR_RETURN(const CertificateFacts facts, ReadCertificate(authority.certificate_pem));
   if (facts.not_after < validity.until) {
@@ -108,7 +111,6 @@ absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const Identity& identity
   const Cert issuer = openssl::FirstCertificate(authority.certificate_pem);
   const Key issuer_key = openssl::PrivateKey(authority.key_pem);
   const Key key(EVP_EC_gen("P-256"));
-  const std::string name = fmt::format("{} {}", NameOf(identity.role), identity.replica);
   constexpr size_t kMostCommonName = 64;  // RFC 5280, ub-common-name.
   const Cert cert = key == nullptr ? nullptr : Draft(*key, name.substr(0, kMostCommonName), validity);
   if (cert == nullptr) return Refused();
@@ -119,10 +121,26 @@ absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const Identity& identity
                     AddExtension(parties, NID_ext_key_usage, "serverAuth,clientAuth") &&
                     AddExtension(parties, NID_subject_key_identifier, "hash") &&
                     AddExtension(parties, NID_authority_key_identifier, "keyid:always") &&
-                    AddExtension(parties, NID_subject_alt_name, NamesOf(identity)) &&
+                    AddExtension(parties, NID_subject_alt_name, alternative_names) &&
                     X509_sign(cert.get(), issuer_key.get(), EVP_sha256()) != 0;
   if (!made) return Refused();
   return ToPem(*cert, *key);
+}
+
+}  // namespace
+
+absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const Identity& identity, const Validity& validity) {
+  return Sign(authority, fmt::format("{} {}", NameOf(identity.role), identity.replica),
+              NamesOf(identity.role, UriOf(identity)), validity);
+}
+
+absl::StatusOr<KeyPair> IssueShared(const KeyPair& authority, Role role, std::string_view uri,
+                                    const Validity& validity) {
+  // A comma begins the next name.
+  if (uri.find_first_of(",\n") != std::string_view::npos) {
+    return Invalid(fmt::format("'{}' is no URI of a certificate", Excerpt(uri)));
+  }
+  return Sign(authority, std::string(NameOf(role)), NamesOf(role, uri), validity);
 }
 
 }  // namespace basalt::identity
