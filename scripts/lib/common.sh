@@ -14,16 +14,16 @@ export CCACHE_DEPEND=1 CCACHE_INODECACHE=1
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# install_packages [tests|checks|images]: installs the missing packages of scripts/packages.txt, and kubectl where there is
+# install_packages [tests|checks|images|node]: installs the missing packages of scripts/packages.txt, and kubectl where there is
 # none. Programs that the tests alone start come with "tests" and "checks", the second compiler of the checks with "checks";
-# with "images" come the packages of scripts/images, and no others. A server among the packages is for the tests to start:
+# with "images" and "node" come those of scripts/images and of a real node, and no others. A server among the packages is for the tests to start:
 # none is started or enabled on the machine.
 install_packages() {
   local missing=() package group=all wanted
   case ${1:-} in
     tests) wanted="all tests" ;;
     checks) wanted="all tests checks" ;;
-    images) wanted=images ;;
+    images | node) wanted=$1 ;;
     *) wanted=all ;;
   esac
   while read -r package; do

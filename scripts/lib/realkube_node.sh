@@ -1,0 +1,241 @@
+# Sourced by scripts/realkube: a real node of a cluster. Kubelet, containerd, kube-proxy, CoreDNS, the scheduler and a pod
+# network run in namespaces for network, mounts and processes that the cluster has for itself, so that they end with the
+# process that holds them: nothing is mounted, bridged or routed on the machine afterwards. What the machine
+# itself gets is one end of a cable to the cluster and one group of processes, cgroup/basalt-N; `down` removes both.
+
+readonly NODE_NAME=real-0
+readonly NODE_IMAGES=(basalt.test/pause:1 basalt.test/busybox:1)
+readonly CGROUPS=/sys/fs/cgroup
+
+# ---- building ----
+
+node_programs_dir() {
+  local key
+  key=$({ go env GOVERSION; cd "$SOURCE" && cat node/go.mod node/go.sum node/*/main.go coredns/go.mod coredns/go.sum coredns/main.go; } | sha256sum)
+  printf '%s/basalt-realkube/node-%s-%s\n' "${XDG_CACHE_HOME:-$HOME/.cache}" "$KUBERNETES" "${key:0:12}"
+}
+
+# build_node_programs: kubelet, kube-proxy, kube-scheduler, coredns and the archive of the images; prints their folder.
+build_node_programs() {
+  local out flags
+  [[ $kubernetes == 1.36 ]] || die "--node: only Kubernetes 1.36 has a real node here"
+  out=$(node_programs_dir)
+  mkdir -p "$out"
+  exec 8>"$out/lock"
+  flock 8
+  if [[ ! -e $out/complete ]]; then
+    flags=(-p "$JOBS" -trimpath -ldflags "-s -w $(version_flags)")
+    export GOFLAGS=-mod=readonly
+    (cd "$SOURCE/node" && go build "${flags[@]}" -o "$out/" ./kubelet ./kube-proxy ./kube-scheduler)
+    (cd "$SOURCE/node" && CGO_ENABLED=0 go build "${flags[@]}" -o "$out/" ./pause)
+    (cd "$SOURCE/coredns" && go build "${flags[@]}" -o "$out/coredns" .)
+    make_node_images "$out"
+    touch "$out/complete"
+  fi
+  exec 8>&-
+  printf '%s\n' "$out"
+}
+
+# One archive of two images: pause, and a shell with busybox's tools for the containers of jobs.
+make_node_images() {
+  local out=$1 work
+  work=$(mktemp -d -t basalt-node-images-XXXXXX)
+  mkdir -p "$work/pause" "$work/busybox"/{bin,tmp,lib64,etc}
+  cp "$out/pause" "$work/pause/pause"
+  cp "$(command -v busybox)" "$work/busybox/bin/busybox"
+  ldd "$work/busybox/bin/busybox" | grep -oE '/[^ ]+' | while read -r library; do
+    install -D -m 755 "$library" "$work/busybox$library"
+  done
+  local tool
+  for tool in $("$work/busybox/bin/busybox" --list); do
+    [[ $tool == busybox ]] || ln -s busybox "$work/busybox/bin/$tool"
+  done
+  printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$work/busybox/etc/passwd"
+  local image name container
+  for image in "${NODE_IMAGES[@]}"; do
+    name=${image#*/}
+    name=${name%:*}
+    container=$(node_image_tool from --quiet scratch)
+    node_image_tool copy --quiet "$container" "$work/$name" / >/dev/null
+    if [[ $name == pause ]]; then node_image_tool config --entrypoint '["/pause"]' "$container"; else node_image_tool config --env PATH=/bin "$container"; fi
+    node_image_tool commit --quiet "$container" "$image" >/dev/null
+    node_image_tool push --quiet "$image" "docker-archive:$out/$name.tar:$image"
+  done
+  rm -rf --one-file-system "$work"
+}
+node_image_tool() { buildah --root "$work/store" --runroot "$work/run" --storage-driver vfs "$@"; }
+
+# ---- the namespaces ----
+
+# in_node COMMAND…: as a process of the node.
+in_node() { nsenter --net="/proc/$(pid_of unshare)/ns/net" --mount="/proc/$(pid_of unshare)/ns/mnt" --pid="/proc/$(pid_of unshare)/ns/pid_for_children" "$@"; }
+
+# open_node: the namespaces and the cable. NODE_NUMBER keeps the addresses of several clusters of one machine apart.
+open_node() {
+  ((EUID == 0)) || die "--node needs root: it makes namespaces, mounts and a bridge"
+  mkdir -p "$dir/node"/{containerd,kubelet,log,lib,cni}
+  launch unshare --net --mount --pid --fork --kill-child --propagation private bash -euc '
+    mount -t proc proc /proc
+    mount --make-rshared /
+    mount -t tmpfs tmpfs /run
+    mkdir /run/lock
+    mount --bind "$1/node/log" /var/log
+    mount --bind "$1/node/lib" /var/lib
+    ip link set lo up
+    echo 1 >/proc/sys/net/ipv4/ip_forward
+    touch "$1/node/open"
+    while true; do sleep 3600 & wait $! || true; done' _ "$dir"
+  await 20 unshare test -e "$dir/node/open"
+  ip link add "basalt$NODE_NUMBER" type veth peer name eth0 netns "$(pid_of unshare)"
+  ip address add "10.130.$NODE_NUMBER.1/30" dev "basalt$NODE_NUMBER"
+  ip link set "basalt$NODE_NUMBER" up
+  in_node ip address add "$NODE_IP/30" dev eth0
+  in_node ip link set eth0 up
+  in_node ip route add default via "10.130.$NODE_NUMBER.1"
+  # The machine reaches pods as another host of their network does.
+  ip route add "10.131.$NODE_NUMBER.0/24" via "$NODE_IP"
+  local controller
+  for controller in "$CGROUPS"/*/; do
+    [[ $controller == */unified/ ]] || mkdir -p "$controller/basalt-$NODE_NUMBER"
+  done
+  # A group without processors and memory of its own takes none in.
+  cp "$CGROUPS/cpuset/cpuset.cpus" "$CGROUPS/cpuset/basalt-$NODE_NUMBER/cpuset.cpus"
+  cp "$CGROUPS/cpuset/cpuset.mems" "$CGROUPS/cpuset/basalt-$NODE_NUMBER/cpuset.mems"
+}
+
+# close_node: everything in the namespaces ends with them; then the groups of processes are empty.
+close_node() {
+  local controller look
+  stop_program unshare -KILL
+  ip link delete "basalt$NODE_NUMBER" 2>/dev/null || true
+  for controller in "$CGROUPS"/*/; do
+    for look in {1..50}; do
+      [[ -d $controller/basalt-$NODE_NUMBER ]] || break
+      find "$controller/basalt-$NODE_NUMBER" -depth -type d -exec rmdir {} + 2>/dev/null || sleep 0.1
+    done
+  done
+}
+
+# launch_node PROGRAM ARGUMENTS…: as launch, in the namespaces of the node.
+launch_node() {
+  local program=$1
+  shift
+  (cd "$dir" && exec setsid -f nsenter --net="/proc/$(pid_of unshare)/ns/net" --mount="/proc/$(pid_of unshare)/ns/mnt" \
+    --pid="/proc/$(pid_of unshare)/ns/pid_for_children" "$(path_of "$program")" "$@" >>"$dir/log/$program.log" 2>&1 </dev/null)
+}
+
+# load_image ARCHIVE: for pods with imagePullPolicy Never or IfNotPresent; no registry is asked.
+load_image() { in_node ctr --address /run/containerd/containerd.sock -n k8s.io images import "$1" >/dev/null; }
+
+# ---- the programs ----
+
+node_configuration() {
+  cat >"$dir/node/containerd.toml" <<EOF
+version = 2
+root = "$dir/node/containerd"
+state = "/run/containerd"
+[grpc]
+  address = "/run/containerd/containerd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${NODE_IMAGES[0]}"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "overlayfs"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "$dir/node/cni"
+EOF
+  cat >"$dir/node/cni/pods.conflist" <<EOF
+{"cniVersion": "0.4.0", "name": "pods", "plugins": [
+  {"type": "bridge", "bridge": "pods", "isGateway": true, "hairpinMode": true,
+   "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.131.$NODE_NUMBER.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}]}
+EOF
+  cat >"$dir/node/kubelet.yaml" <<EOF
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: $NODE_IP
+healthzPort: 0
+authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: $dir/pki/ca.crt}}
+authorization: {mode: Webhook}
+tlsCertFile: $dir/pki/kubelet.crt
+tlsPrivateKeyFile: $dir/pki/kubelet.key
+containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
+cgroupDriver: cgroupfs
+cgroupRoot: /basalt-$NODE_NUMBER
+failCgroupV1: false
+failSwapOn: false
+enforceNodeAllocatable: []
+clusterDNS: [$NODE_IP]
+clusterDomain: cluster.local
+resolvConf: $dir/node/resolv.conf
+maxPods: 110
+syncFrequency: 5s
+evictionHard: {memory.available: 50Mi}
+imageGCHighThresholdPercent: 100
+imageGCLowThresholdPercent: 99
+EOF
+  printf 'nameserver %s\n' "$NODE_IP" >"$dir/node/resolv.conf"
+  cat >"$dir/node/kube-proxy.yaml" <<EOF
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+clientConnection: {kubeconfig: $dir/kubeconfig/kube-proxy.yaml}
+mode: iptables
+clusterCIDR: 10.131.$NODE_NUMBER.0/24
+hostnameOverride: $NODE_NAME
+healthzBindAddress: ""
+metricsBindAddress: ""
+conntrack: {maxPerCore: 0, min: 0}
+iptables: {minSyncPeriod: 100ms}
+EOF
+  cat >"$dir/node/Corefile" <<EOF
+cluster.local:53 in-addr.arpa:53 {
+  bind $NODE_IP
+  errors
+  cache 5
+  kubernetes cluster.local in-addr.arpa {
+    kubeconfig $dir/kubeconfig/coredns.yaml
+    ttl 2
+  }
+}
+EOF
+}
+
+# Nothing provisions volumes here: there are some for the first who claim them, on the disk of the machine.
+readonly NODE_VOLUMES=24
+volume_list() {
+  local i
+  for ((i = 0; i < NODE_VOLUMES; ++i)); do
+    mkdir -p "$dir/node/volumes/$i"
+    cat <<EOF
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: local-$i}
+spec:
+  capacity: {storage: 10Gi}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Retain
+  local: {path: $dir/node/volumes/$i}
+  nodeAffinity:
+    required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [$NODE_NAME]}]}]}
+EOF
+  done
+}
+
+start_node() {
+  volume_list | admin create -f - >/dev/null
+  node_configuration
+  launch_node containerd --config "$dir/node/containerd.toml"
+  await 20 unshare in_node test -S /run/containerd/containerd.sock
+  local archive
+  for archive in "$NODE_PROGRAMS"/*.tar; do
+    load_image "$archive"
+  done
+  launch_node kube-proxy --config "$dir/node/kube-proxy.yaml"
+  launch_node coredns -conf "$dir/node/Corefile"
+  launch_node kube-scheduler --kubeconfig "$dir/kubeconfig/kube-scheduler.yaml" --leader-elect=false --bind-address "$NODE_IP"
+  launch_node kubelet --config "$dir/node/kubelet.yaml" --kubeconfig "$dir/kubeconfig/kubelet.yaml" \
+    --root-dir "$dir/node/kubelet" --hostname-override "$NODE_NAME" --node-ip "$NODE_IP" --node-labels basalt.dev/node=real
+  await 60 unshare admin wait --for condition=Ready --timeout 1s "node/$NODE_NAME"
+}
