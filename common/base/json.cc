@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
-#include "absl/algorithm/container.h"
 #include "common/base/json_int32.h"
+#include "common/base/json_reader.h"
 #include "common/base/status.h"
 
 namespace basalt {
@@ -29,28 +30,15 @@ std::optional<int64_t> IntegerOf(const json::value& value) {
 }  // namespace
 
 absl::StatusOr<json::value> ParseJson(std::string_view text, size_t max_depth) {
-  json::parse_options options;
-  options.max_depth = max_depth;
-  json::stream_parser parser({}, options);
-  boost::system::error_code error;
-  const size_t used = parser.write_some(text.data(), text.size(), error);
-  if (!error && used < text.size()) {
-    if (text.find_first_not_of(" \t\r\n", used) != std::string_view::npos) error = json::error::extra_data;
+  internal::JsonRead read = internal::ReadJson(text, max_depth);
+  if (!read.error && read.used < text.size()) read.error = json::error::extra_data;
+  if (read.error == json::error::exponent_overflow) {
+    return Invalid("not valid JSON: a number is beyond 64-bit floating point");
   }
-  if (!error) parser.finish(error);
-  if (error) {
-    return Invalid(fmt::format("not valid JSON near byte {}: {}", used, error.message()));
+  if (read.error) {
+    return Invalid(fmt::format("not valid JSON near byte {}: {}", read.used, read.error.message()));
   }
-  json::value value = parser.release();
-  if (!IsFinite(value)) return Invalid("not valid JSON: a number is beyond 64-bit floating point");
-  return value;
-}
-
-bool IsFinite(const json::value& value) {
-  if (const double* real = value.if_double()) return std::isfinite(*real);
-  if (const json::array* array = value.if_array()) return absl::c_all_of(*array, IsFinite);
-  const json::object* object = value.if_object();
-  return object == nullptr || absl::c_all_of(*object, [](const auto& member) { return IsFinite(member.value()); });
+  return std::move(read.value);
 }
 
 std::string ToText(const json::value& value) { return json::serialize(value); }

@@ -15,9 +15,6 @@ namespace json = boost::json;
 // where it has a number that no double holds.
 absl::StatusOr<json::value> ParseJson(std::string_view text, size_t max_depth = 128);
 
-// Whether all numbers in the value are finite: JSON has no text for the others.
-bool IsFinite(const json::value& value);
-
 // Compact text, members in the order of the object.
 std::string ToText(const json::value& value);
 

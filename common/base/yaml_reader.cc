@@ -7,9 +7,11 @@
 #include <istream>
 #include <map>
 #include <streambuf>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "common/base/excerpt.h"
+#include "common/base/json_reader.h"
 #include "common/base/status.h"
 #include "common/base/yaml.h"
 #include "common/base/yaml_scalar.h"
@@ -244,19 +246,15 @@ class Builder : public YAML::EventHandler {
 // Values one behind the other, with nothing but white space between them; nothing where the text is anything else.
 std::vector<json::value> JsonValues(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
-  json::parse_options options;
-  options.max_depth = kMaxDepth;
   std::vector<json::value> values;
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
     if (text.empty()) return values;
-    json::stream_parser parser({}, options);
-    boost::system::error_code error;
-    const size_t used = text.front() == '{' ? parser.write_some(text.data(), text.size(), error) : 0;
-    if (error || used == 0 || !parser.done()) return {};
-    values.push_back(parser.release());
-    if (!IsFinite(values.back())) return {};
-    text.remove_prefix(used);
+    if (text.front() != '{') return {};
+    internal::JsonRead read = internal::ReadJson(text, kMaxDepth);
+    if (read.error) return {};
+    values.push_back(std::move(read.value));
+    text.remove_prefix(read.used);
   }
 }
 
