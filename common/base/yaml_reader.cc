@@ -64,6 +64,18 @@ std::string KeyText(const json::value& key) {
   return ToText(key);
 }
 
+// yaml-cpp writes the escapes \N and \_ of quoted text as a byte each and not as UTF-8; the text of the document itself
+// is UTF-8, so that every other byte belongs to a character.
+std::string WithEscapesAsUtf8(std::string_view text) {
+  std::string out;
+  for (; !text.empty(); text.remove_prefix(FirstCharacter(text).bytes)) {
+    const Character character = FirstCharacter(text);
+    if (!character.is_valid) out += '\xc2';
+    out += text.substr(0, character.bytes);
+  }
+  return out;
+}
+
 // Builds one document from the parser's events. Errors leave through YAML::ParserException, which carries the mark
 // and never passes ParseYamlDocuments.
 class Builder : public YAML::EventHandler {
@@ -96,7 +108,7 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     // "!" marks a quoted scalar, "?" a plain one.
-    if (tag == "!" || tag == kStringTag) return Add(mark, json::value(value), anchor, true);
+    if (tag == "!" || tag == kStringTag) return Add(mark, json::value(WithEscapesAsUtf8(value)), anchor, true);
     if (tag == kBinaryTag) return Add(mark, json::value(Decoded(mark, value)), anchor, true);
     std::optional<json::value> resolved = yaml_internal::ResolvePlain(value);
     if (!resolved) return Add(mark, json::value(value), anchor);
