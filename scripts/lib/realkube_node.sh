@@ -1,21 +1,24 @@
-# Sourced by scripts/realkube: a real node of a cluster. Kubelet, containerd, kube-proxy, CoreDNS, the scheduler and a pod
-# network run in namespaces for network, mounts and processes that the cluster has for itself, so that they end with the
+# Sourced by scripts/realkube: a real node of a cluster. Kubelet, containerd, kube-proxy, CoreDNS, the scheduler, a pod
+# network and kube-router, which enforces NetworkPolicies in it, run in namespaces for network, mounts and processes that the cluster has for itself, so that they end with the
 # process that holds them: nothing is mounted, bridged or routed on the machine afterwards. What the machine
 # itself gets is one end of a cable to the cluster and one group of processes, cgroup/basalt-N; `down` removes both.
+source "$ROOT/scripts/lib/program_image.sh"
 
 readonly NODE_NAME=real-0
-readonly NODE_IMAGES=(basalt.test/pause:1 basalt.test/busybox:1)
+readonly PAUSE_IMAGE=basalt.test/pause:1
 readonly CGROUPS=/sys/fs/cgroup
 
 # ---- building ----
 
 node_programs_dir() {
   local key
-  key=$({ go env GOVERSION; cd "$SOURCE" && cat node/go.mod node/go.sum node/*/main.go coredns/go.mod coredns/go.sum coredns/main.go; } | sha256sum)
+  key=$({ go env GOVERSION; cd "$SOURCE" && cat node/go.mod node/go.sum node/*/main.go coredns/go.mod coredns/go.sum coredns/main.go \
+    network-policies/go.mod network-policies/go.sum "$ROOT/scripts/lib/program_image.sh"; } | sha256sum)
   printf '%s/basalt-realkube/node-%s-%s\n' "${XDG_CACHE_HOME:-$HOME/.cache}" "$KUBERNETES" "${key:0:12}"
 }
 
-# build_node_programs: kubelet, kube-proxy, kube-scheduler, coredns and the archive of the images; prints their folder.
+# build_node_programs: kubelet, kube-proxy, kube-scheduler, kube-router, coredns and the archives of two images, of pause and of a
+# shell with busybox's tools; prints their folder.
 build_node_programs() {
   local out flags
   [[ $kubernetes == 1.36 ]] || die "--node: only Kubernetes 1.36 has a real node here"
@@ -29,41 +32,15 @@ build_node_programs() {
     (cd "$SOURCE/node" && go build "${flags[@]}" -o "$out/" ./kubelet ./kube-proxy ./kube-scheduler)
     (cd "$SOURCE/node" && CGO_ENABLED=0 go build "${flags[@]}" -o "$out/" ./pause)
     (cd "$SOURCE/coredns" && go build "${flags[@]}" -o "$out/coredns" .)
-    make_node_images "$out"
+    (cd "$SOURCE/network-policies" &&
+      go build "${flags[@]}" -o "$out/kube-router" github.com/cloudnativelabs/kube-router/v2/cmd/kube-router)
+    program_image "$out/pause.tar" "$PAUSE_IMAGE" "$out/pause"
+    program_image "$out/busybox.tar" basalt.test/busybox:1 "$(command -v busybox)"
     touch "$out/complete"
   fi
   exec 8>&-
   printf '%s\n' "$out"
 }
-
-# One archive of two images: pause, and a shell with busybox's tools for the containers of jobs.
-make_node_images() {
-  local out=$1 work
-  work=$(mktemp -d -t basalt-node-images-XXXXXX)
-  mkdir -p "$work/pause" "$work/busybox"/{bin,tmp,lib64,etc}
-  cp "$out/pause" "$work/pause/pause"
-  cp "$(command -v busybox)" "$work/busybox/bin/busybox"
-  ldd "$work/busybox/bin/busybox" | grep -oE '/[^ ]+' | while read -r library; do
-    install -D -m 755 "$library" "$work/busybox$library"
-  done
-  local tool
-  for tool in $("$work/busybox/bin/busybox" --list); do
-    [[ $tool == busybox ]] || ln -s busybox "$work/busybox/bin/$tool"
-  done
-  printf 'root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >"$work/busybox/etc/passwd"
-  local image name container
-  for image in "${NODE_IMAGES[@]}"; do
-    name=${image#*/}
-    name=${name%:*}
-    container=$(node_image_tool from --quiet scratch)
-    node_image_tool copy --quiet "$container" "$work/$name" / >/dev/null
-    if [[ $name == pause ]]; then node_image_tool config --entrypoint '["/pause"]' "$container"; else node_image_tool config --env PATH=/bin "$container"; fi
-    node_image_tool commit --quiet "$container" "$image" >/dev/null
-    node_image_tool push --quiet "$image" "docker-archive:$out/$name.tar:$image"
-  done
-  rm -rf --one-file-system "$work"
-}
-node_image_tool() { buildah --root "$work/store" --runroot "$work/run" --storage-driver vfs "$@"; }
 
 # ---- the namespaces ----
 
@@ -83,6 +60,8 @@ open_node() {
     mount --bind "$1/node/lib" /var/lib
     ip link set lo up
     echo 1 >/proc/sys/net/ipv4/ip_forward
+    # Pods of one node reach each other through the bridge: policies are for that traffic, too.
+    echo 1 >/proc/sys/net/bridge/bridge-nf-call-iptables
     touch "$1/node/open"
     while true; do sleep 3600 & wait $! || true; done' _ "$dir"
   await 20 unshare test -e "$dir/node/open"
@@ -137,7 +116,7 @@ state = "/run/containerd"
 [grpc]
   address = "/run/containerd/containerd.sock"
 [plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "${NODE_IMAGES[0]}"
+  sandbox_image = "$PAUSE_IMAGE"
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "overlayfs"
@@ -188,6 +167,20 @@ metricsBindAddress: ""
 conntrack: {maxPerCore: 0, min: 0}
 iptables: {minSyncPeriod: 100ms}
 EOF
+  # Pods that say nothing of nodes are meant to be real ones.
+  cat >"$dir/node/kube-scheduler.yaml" <<EOF
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+clientConnection: {kubeconfig: $dir/kubeconfig/kube-scheduler.yaml}
+profiles:
+  - pluginConfig:
+      - name: NodeAffinity
+        args:
+          addedAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+              nodeSelectorTerms: [{matchExpressions: [{key: basalt.dev/node, operator: In, values: [real]}]}]
+EOF
   cat >"$dir/node/Corefile" <<EOF
 cluster.local:53 in-addr.arpa:53 {
   bind $NODE_IP
@@ -234,8 +227,12 @@ start_node() {
   done
   launch_node kube-proxy --config "$dir/node/kube-proxy.yaml"
   launch_node coredns -conf "$dir/node/Corefile"
-  launch_node kube-scheduler --kubeconfig "$dir/kubeconfig/kube-scheduler.yaml" --leader-elect=false --bind-address "$NODE_IP"
+  launch_node kube-scheduler --config "$dir/node/kube-scheduler.yaml" --bind-address "$NODE_IP"
   launch_node kubelet --config "$dir/node/kubelet.yaml" --kubeconfig "$dir/kubeconfig/kubelet.yaml" \
     --root-dir "$dir/node/kubelet" --hostname-override "$NODE_NAME" --node-ip "$NODE_IP" --node-labels basalt.dev/node=real
   await 60 unshare admin wait --for condition=Ready --timeout 1s "node/$NODE_NAME"
+  # It needs the node to be there.
+  launch_node kube-router --kubeconfig "$dir/kubeconfig/kube-router.yaml" --hostname-override "$NODE_NAME" --run-firewall=true \
+    --run-router=false --run-service-proxy=false --run-loadbalancer=false --service-cluster-ip-range 10.0.0.0/16 --health-port 0 \
+    --iptables-sync-period 60s
 }

@@ -74,6 +74,7 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(const ClusterOptions& op
   if (!options.kubernetes.empty()) command.insert(command.end(), {"--kubernetes", options.kubernetes});
   if (!options.crds.empty()) command.insert(command.end(), {"--crds", options.crds});
   if (options.kai) command.emplace_back("--kai");
+  if (options.node) command.emplace_back("--node");
   if (!options.kwok) command.push_back("--no-kwok");
   BASALT_RETURN_IF_ERROR(Run(command, cluster->temp_ / "up.log").status());
   cluster->server_ = Fact(ReadFile(cluster->dir_ + "/env"), "KUBE_SERVER");
@@ -96,8 +97,16 @@ absl::Status Cluster::Kill(std::string_view program) {
   return Run({kScript, "kill", std::string(program), "--dir", dir_}, temp_ / "kill.log").status();
 }
 
+absl::Status Cluster::Stop(std::string_view program) {
+  return Run({kScript, "stop", std::string(program), "--dir", dir_}, temp_ / "stop.log").status();
+}
+
 absl::Status Cluster::Restart(std::string_view program) {
   return Run({kScript, "start", std::string(program), "--dir", dir_}, temp_ / "start.log").status();
+}
+
+absl::Status Cluster::LoadImage(const std::string& archive) {
+  return Run({kScript, "load", archive, "--dir", dir_}, temp_ / "load.log").status();
 }
 
 pid_t Cluster::pid(std::string_view program) const {

@@ -27,6 +27,7 @@ struct ClusterOptions {
   bool kwok = true;  // False: nobody runs the pods.
   bool kai = false;  // KAI's pod groups, too, and the gateway's rights on them and on owners of pods.
   int inflight = 1000;
+  bool node = false;        // A real node, too, with images of pause and busybox; needs root.
   double goaway_chance = 0;  // Of an HTTP/2 connection being sent away after a request; at most 0.02.
 };
 
@@ -58,8 +59,11 @@ class Cluster {
 
   // etcd, kube-apiserver, kube-controller-manager, kwok: kill -9, and a start on the same port and data until ready.
   absl::Status Kill(std::string_view program);
+  absl::Status Stop(std::string_view program);  // In order: what it has answered is in the audit log.
   absl::Status Restart(std::string_view program);
   pid_t pid(std::string_view program) const;  // 0: it does not run.
+  // Gives the archive of an image to the real node.
+  absl::Status LoadImage(const std::string& archive);
   // Everything that was logged so far, in order.
   std::vector<AuditLine> Audit() const;
 
