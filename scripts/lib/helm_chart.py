@@ -1,0 +1,160 @@
+"""Writes the Helm chart: deploy/chart, and templates that are made of the manifests of deploy/, so that each object
+stands in one place. A piece of a manifest that a value replaces has to be there once, else the chart is not written."""
+import argparse
+import pathlib
+import re
+import shutil
+
+NAMESPACE = "basalt-system"
+ROLES = ("gateway", "jobsvc", "pgsvc", "queuesvc")
+# Templates without values of their own: the file, what it is made of, and the value that has to be set.
+PLAIN = {
+    "rbac.yaml": (["rbac/gateway.yaml", "rbac/users/gateway.yaml"], None),
+    "network.yaml": (["base/network.yaml"], ".Values.networkPolicies.enabled"),
+    "kai.yaml": (["rbac/kai/gateway.yaml"], ".Values.kai.enabled"),
+    "guard.yaml": (["rbac/guard/gateway.yaml"], ".Values.guard.enabled"),
+    "impersonation.yaml": (["rbac/impersonation/gateway.yaml"], ".Values.impersonation.enabled"),
+    "owner-references.yaml": (["rbac/owner-references/gateway.yaml"], ".Values.ownerReferences.enabled"),
+    "prometheus.yaml": (["components/prometheus/monitor.yaml"], ".Values.prometheus.enabled"),
+    "admission.yaml": (
+        ["admission/jobs.yaml", "admission/podgroups.yaml", "admission/pods.yaml", "admission/queues.yaml"],
+        ".Values.admission.enabled",
+    ),
+    "cert-manager.yaml": (
+        ["certificates/cert-manager/authority.yaml", "certificates/cert-manager/certificates.yaml"],
+        'eq .Values.certificates.source "cert-manager"',
+    ),
+    "signer.yaml": (["certificates/pod-certificates/signer.yaml"], 'eq .Values.certificates.source "pod-certificates"'),
+}
+
+
+def read(deploy, name):
+    """The objects of a file as text, without comments and without the Namespace, which helm makes."""
+    lines = [line for line in (deploy / name).read_text().splitlines() if not re.match(r"\s*#", line)]
+    text = re.sub(r"(?m)^(\s*\S.*?)\s+#\s.*$", r"\1", "\n".join(lines))
+    if "{{" in text:
+        raise SystemExit(f"{name}: '{{{{' would be read by Helm")
+    objects = [part.strip("\n") for part in re.split(r"(?m)^---$", text)]
+    return [part for part in objects if part and not re.search(r"(?m)^kind: Namespace$", part)]
+
+
+def once(text, old, new):
+    if text.count(old) != 1:
+        raise SystemExit(f"'{old}' stands {text.count(old)} times and not once in:\n{text[:200]}")
+    return text.replace(old, new)
+
+
+def named(objects):
+    """By the names of the release."""
+    text = "\n---\n".join(objects)
+    return (
+        text.replace(NAMESPACE, "{{ .Release.Namespace }}").replace("/cluster/default/", "/cluster/{{ .Values.cluster }}/")
+        + "\n"
+    )
+
+
+def workload(text, role):
+    values = f".Values.{role}"
+    text = re.sub(r"(?m)^  replicas: \d+$", f"  replicas: {{{{ {values}.replicas }}}}", text, count=1)
+    text = once(text, "image: basalt:0.3.0", 'image: {{ include "basalt.image" . }}')
+    text = once(text, "imagePullPolicy: IfNotPresent", "imagePullPolicy: {{ .Values.image.pullPolicy }}")
+    arguments = f"""            - --kubernetes_users
+            {{{{- if ne .Values.cluster "default" }}}}
+            - --cluster={{{{ .Values.cluster }}}}
+            {{{{- end }}}}"""
+    if role == "gateway":
+        arguments += """
+            {{- if .Values.kai.enabled }}
+            - --kai_scheduler_name=kai-scheduler
+            {{- end }}
+            {{- if .Values.richGrouping.enabled }}
+            - --volcano_profile=rich
+            {{- end }}"""
+    arguments += f"""
+            {{{{- range {values}.args }}}}
+            - {{{{ . | quote }}}}
+            {{{{- end }}}}"""
+    text = once(text, "            - --kubernetes_users", arguments)
+    text = re.sub(
+        r"(?m)^          resources:\n            requests: .*\n            limits: .*$",
+        f"          resources: {{{{- toYaml {values}.resources | nindent 12 }}}}",
+        text,
+        count=1,
+    )
+    text = once(
+        text,
+        f"      serviceAccountName: basalt-{role}\n",
+        f"      {{{{- with {values}.pod }}}}\n      {{{{- toYaml . | nindent 6 }}}}\n      {{{{- end }}}}\n"
+        f"      serviceAccountName: basalt-{role}\n",
+    )
+    secret = f"          secret: {{secretName: basalt-{role}-tls}}"
+    text = once(
+        text,
+        secret,
+        '          {{- if eq .Values.certificates.source "pod-certificates" }}\n'
+        '          {{- include "basalt.podCertificate" . | nindent 10 }}\n'
+        "          {{- else }}\n" + secret + "\n          {{- end }}",
+    )
+    if role != "gateway":
+        text = re.sub(
+            r"(?m)^        resources: \{requests: \{storage: \w+\}\}$",
+            f"        {{{{- with {values}.volume.storageClass }}}}\n        storageClassName: {{{{ . }}}}\n        {{{{- end }}}}\n"
+            f"        resources: {{requests: {{storage: {{{{ {values}.volume.size }}}}}}}}",
+            text,
+            count=1,
+        )
+    return text
+
+
+def helpers(deploy):
+    volume = re.split(r"(?m)^          projected:$", (deploy / "certificates/pod-certificates/volume.yaml").read_text())[1]
+    volume = "\n".join(line[10:] for line in volume.splitlines() if not re.match(r"\s*#", line))
+    volume = re.sub(r"\s+#\s.*$", "", volume, flags=re.M)
+    return (
+        '{{- define "basalt.image" -}}\n'
+        "{{- if .Values.image.digest -}}\n{{ .Values.image.repository }}@{{ .Values.image.digest }}\n{{- else -}}\n"
+        "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}\n{{- end -}}\n{{- end -}}\n"
+        '{{- define "basalt.podCertificate" -}}\nprojected:' + volume + "\n{{- end -}}\n"
+    )
+
+
+def definitions(deploy):
+    """Helm removes no object with this annotation: whoever removes the release keeps the jobs."""
+    parts = []
+    for path in sorted((deploy / "crds").glob("*.yaml")):
+        (text,) = read(deploy, f"crds/{path.name}")
+        parts.append(
+            re.sub(
+                r"(?m)^metadata:\n(  annotations:\n)?",
+                'metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n',
+                text,
+                count=1,
+            )
+        )
+    return "\n---\n".join(parts) + "\n"
+
+
+def when(condition, text):
+    return text if condition is None else f"{{{{- if {condition} }}}}\n{text}{{{{- end }}}}\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("deploy", type=pathlib.Path, help="the folder deploy of the tree")
+    parser.add_argument("out", type=pathlib.Path, help="the folder of the chart, which is emptied")
+    options = parser.parse_args()
+    shutil.rmtree(options.out, ignore_errors=True)
+    shutil.copytree(options.deploy / "chart", options.out)
+    templates = options.out / "templates"
+    templates.mkdir(exist_ok=True)
+    for name, (sources, condition) in PLAIN.items():
+        objects = [part for source in sources for part in read(options.deploy, source)]
+        (templates / name).write_text(when(condition, named(objects)))
+    for role in ROLES:
+        text = named(read(options.deploy, f"base/{role}.yaml"))
+        (templates / f"{role}.yaml").write_text(workload(text, role))
+    (templates / "definitions.yaml").write_text(when(".Values.definitions.install", definitions(options.deploy)))
+    (templates / "_helpers.tpl").write_text(helpers(options.deploy))
+
+
+main()
