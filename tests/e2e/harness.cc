@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -82,6 +83,19 @@ std::string ReadFile(const std::string& path) {
 }
 
 void WriteFile(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
+
+Ran RunToEnd(const std::vector<std::string>& command, const std::string& dir, absl::Duration limit) {
+  static std::atomic<int> runs = 0;
+  const int run = ++runs;
+  const std::string out = fmt::format("{}/out-{}", dir, run);
+  const std::string err = fmt::format("{}/err-{}", dir, run);
+  Child child(command, out, err);
+  Ran ran;
+  ran.exit_code = child.Wait(limit).value_or(-1);
+  ran.out = ReadFile(out);
+  ran.err = ReadFile(err);
+  return ran;
+}
 
 std::string BinDir() { return BASALT_BIN_DIR; }
 
@@ -223,14 +237,7 @@ World::~World() {
 }
 
 Ran World::Run(const std::vector<std::string>& command, absl::Duration limit) {
-  const std::string out = dir_ / fmt::format("out-{}", ++runs_);
-  const std::string err = dir_ / fmt::format("err-{}", runs_);
-  Child child(command, out, err);
-  Ran ran;
-  ran.exit_code = child.Wait(limit).value_or(-1);
-  ran.out = ReadFile(out);
-  ran.err = ReadFile(err);
-  return ran;
+  return RunToEnd(command, dir_.path(), limit);
 }
 
 Ran World::Ctl(const std::vector<std::string>& words, absl::Duration limit) {
@@ -256,25 +263,28 @@ json::value World::KubeGet(const std::string& path) {
   return parsed.ok() ? *std::move(parsed) : json::value();
 }
 
+std::vector<Write> WritesOf(const realkube::Cluster& cluster) {
+  std::vector<Write> log;
+  for (realkube::AuditLine& line : cluster.Audit()) {
+    if (line.verb == "get" || line.verb == "list" || line.verb == "watch") continue;
+    Write& write = log.emplace_back();
+    write.time = line.received;
+    write.ns = std::move(line.ns);
+    write.verb = std::move(line.verb);
+    write.resource = std::move(line.resource);
+    write.subresource = std::move(line.subresource);
+    write.name = std::move(line.name);
+    write.user_agent = std::move(line.user_agent);
+    write.status = line.code;
+    write.dry_run = line.uri.find("dryRun=All") != std::string::npos;
+    write.body = std::move(line.body);
+  }
+  return log;
+}
+
 std::vector<Write> World::Log() {
   std::vector<Write> log;
-  if (OnReal()) {
-    for (realkube::AuditLine& line : RealCluster()->Audit()) {
-      if (line.verb == "get" || line.verb == "list" || line.verb == "watch") continue;
-      Write& write = log.emplace_back();
-      write.time = line.received;
-      write.ns = std::move(line.ns);
-      write.verb = std::move(line.verb);
-      write.resource = std::move(line.resource);
-      write.subresource = std::move(line.subresource);
-      write.name = std::move(line.name);
-      write.user_agent = std::move(line.user_agent);
-      write.status = line.code;
-      write.dry_run = line.uri.find("dryRun=All") != std::string::npos;
-      write.body = std::move(line.body);
-    }
-    return log;
-  }
+  if (OnReal()) return WritesOf(*RealCluster());
   const json::value all = KubeGet("/kubesim/log");
   const json::value* requests = all.is_object() ? Find(all, "requests") : nullptr;
   if (requests == nullptr) {
@@ -336,9 +346,9 @@ std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::
 
 namespace {
 
-std::vector<std::string> JudgeNow(World& world, const std::string& name) {
+std::vector<std::string> JudgeNow(Judged& suite, const std::string& name) {
   std::vector<std::string> violations;
-  const std::vector<Write> log = world.Log();
+  const std::vector<Write> log = suite.Log();
   std::map<std::string, int> creates;
   std::string phase;
   std::string status_writes;
@@ -357,7 +367,7 @@ std::vector<std::string> JudgeNow(World& world, const std::string& name) {
       violations.push_back(fmt::format("pod {} was deleted while the job was '{}'", write.name, phase));
     }
   }
-  const Ran ran = world.Ctl({"job", "history", name, "-o", "json"});
+  const Ran ran = suite.Ctl({"job", "history", name, "-o", "json"}, absl::Seconds(120));
   const absl::StatusOr<json::value> history = ParseJson(ran.out);
   if (ran.exit_code != 0 || !history.ok()) {
     violations.push_back(fmt::format("its history cannot be read: {}", ran.err));
@@ -382,11 +392,11 @@ std::vector<std::string> JudgeNow(World& world, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> JudgeJob(World& world, const std::string& name) {
+std::vector<std::string> JudgeJob(Judged& suite, const std::string& name) {
   std::vector<std::string> violations;
   // A state can be read before the API server has logged the write that it is of.
   Eventually(absl::Seconds(10), [&] {
-    violations = JudgeNow(world, name);
+    violations = JudgeNow(suite, name);
     return violations.empty();
   });
   return violations;

@@ -62,6 +62,20 @@ struct Write {
   bool IsOurs() const { return IsByOwner(user_agent); }
 };
 
+// The command run to its end, or killed at the limit: exit code -1. Its output passes through files in `dir`.
+Ran RunToEnd(const std::vector<std::string>& command, const std::string& dir, absl::Duration limit);
+
+// A suite that a judge asks: for the writes of its cluster, and what basaltctl says.
+class Judged {
+ public:
+  virtual ~Judged() = default;
+  virtual std::vector<Write> Log() = 0;
+  virtual Ran Ctl(const std::vector<std::string>& words, absl::Duration limit) = 0;
+};
+
+// The writes that the audit log of a real cluster has.
+std::vector<Write> WritesOf(const realkube::Cluster& cluster);
+
 struct WorldOptions {
   std::string gateway_kubeconfig;  // Who the gateway is on a real cluster; empty: its role, by certificate.
   std::vector<std::string> gateway_flags;
@@ -77,22 +91,23 @@ struct WorldOptions {
 
 // The suite's processes and what is needed to talk to them. Fatal failures are those of gtest: check ok() after it was
 // made. All worlds of a process have one real cluster: objects of the one before are still there.
-class World {
+class World : public Judged {
  public:
   explicit World(const WorldOptions& options = {});
-  ~World();
+  ~World() override;
 
   bool ok() const { return suite_ != nullptr; }
   dev::ProcessSuite& suite() { return *suite_; }
   const testing::TempDir& dir() const { return dir_; }
 
-  Ran Ctl(const std::vector<std::string>& words, absl::Duration limit = absl::Seconds(120));
+  Ran Ctl(const std::vector<std::string>& words, absl::Duration limit) override;
+  Ran Ctl(const std::vector<std::string>& words) { return Ctl(words, absl::Seconds(120)); }
   // Exit code -1 where it has not ended by the limit.
   Ran Run(const std::vector<std::string>& command, absl::Duration limit);
   // As the administrator. A body is JSON.
   absl::StatusOr<http::Response> Call(const std::string& method, const std::string& path, std::string body = "");
   json::value KubeGet(const std::string& path);  // Null where the answer is not 200.
-  std::vector<Write> Log();
+  std::vector<Write> Log() override;
   std::string JobPhase(const std::string& name);
   Loop& loop() { return *loop_; }
   http::Client& client() { return *client_; }  // The administrator's; for the loop.
@@ -100,7 +115,6 @@ class World {
 
  private:
   testing::TempDir dir_;
-  int runs_ = 0;
   std::unique_ptr<dev::ProcessSuite> suite_;
   std::unique_ptr<Loop> loop_;
   std::unique_ptr<http::Client> client_;
@@ -121,7 +135,7 @@ std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::
 
 // Every pod was made at most once; the phases in the log are told by the history exactly once each, in order; nothing
 // was removed before the end. Empty: all is well.
-std::vector<std::string> JudgeJob(World& world, const std::string& name);
+std::vector<std::string> JudgeJob(Judged& suite, const std::string& name);
 
 // Writes of the controllers for one job: what the budget N + 2 + 2P + 5 is about.
 int CountJobWrites(const std::vector<Write>& log, const std::string& job);

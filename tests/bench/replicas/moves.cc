@@ -54,7 +54,7 @@ class Moves {
       BASALT_ASSIGN_OR_RETURN(gateways.emplace_back(),
                               cli::MakeChannel(load_.suite().address(gateway), identity::Role::kGateway));
     }
-    watch_ = std::make_unique<SlotWatch>(std::move(gateways));
+    watch_ = std::make_unique<SlotWatch>([gateways = std::move(gateways)] { return gateways; });
     return AwaitOpen(kReplicas);
   }
 

@@ -22,7 +22,7 @@ constexpr auto kCallLimit = std::chrono::milliseconds(200);
 
 }  // namespace
 
-SlotWatch::SlotWatch(std::vector<std::shared_ptr<grpc::Channel>> gateways)
+SlotWatch::SlotWatch(std::function<Channels()> gateways)
     : thread_([this, gateways = std::move(gateways)] { Run(gateways); }) {}
 
 SlotWatch::~SlotWatch() {
@@ -30,13 +30,18 @@ SlotWatch::~SlotWatch() {
   thread_.join();
 }
 
-void SlotWatch::Run(const std::vector<std::shared_ptr<grpc::Channel>>& gateways) {
+void SlotWatch::Run(const std::function<Channels()>& gateways) {
   std::vector<std::unique_ptr<gateway::v1::GatewayService::Stub>> stubs;
-  for (const auto& channel : gateways) stubs.push_back(gateway::v1::GatewayService::NewStub(channel));
   gateway::v1::GetTopologyRequest request;
   request.set_slots_of(gateway::v1::SERVICE_KIND_JOB);
   // The one that led last; the others are asked only while it does not.
   for (size_t at = 0; !ending_; absl::SleepFor(kPoll)) {
+    if (at == stubs.size()) {
+      at = 0;
+      stubs.clear();
+      for (const auto& channel : gateways()) stubs.push_back(gateway::v1::GatewayService::NewStub(channel));
+      if (stubs.empty()) continue;
+    }
     grpc::ClientContext context;
     // While a call waits, its thread moves the connection on: nobody else would shake hands for a call that fails at
     // once.
@@ -47,7 +52,7 @@ void SlotWatch::Run(const std::vector<std::shared_ptr<grpc::Channel>>& gateways)
     if (answered && topology.leads()) {
       Note(topology, absl::Now());
     } else {
-      at = (at + 1) % stubs.size();
+      ++at;
     }
   }
 }

@@ -7,6 +7,7 @@
 // the owner's writes pass, and that what it is to know of the slot is on its way to it, records included. Where no
 // gateway that leads answers for a quarter of a second, no slot has an owner meanwhile.
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,8 +33,10 @@ struct Gap {
 // Any thread.
 class SlotWatch {
  public:
-  // `gateways`: to each of them. Asks from here on.
-  explicit SlotWatch(std::vector<std::shared_ptr<grpc::Channel>> gateways);
+  using Channels = std::vector<std::shared_ptr<grpc::Channel>>;
+  // Asks from here on. `gateways` gives a channel to each of them, and is called on the watch's own thread: first, and
+  // whenever none of those of before leads.
+  explicit SlotWatch(std::function<Channels()> gateways);
   ~SlotWatch();
 
   std::vector<Gap> Take() BASALT_EXCLUDES(mutex_);  // Since it was last asked.
@@ -49,7 +52,7 @@ class SlotWatch {
     std::string replica;                     // That had it last.
     absl::Time open = absl::InfinitePast();  // When it was seen open last.
   };
-  void Run(const std::vector<std::shared_ptr<grpc::Channel>>& gateways);
+  void Run(const std::function<Channels()>& gateways);
   void Note(const gateway::v1::Topology& topology, absl::Time now) BASALT_EXCLUDES(mutex_);
 
   std::atomic<bool> ending_ = false;

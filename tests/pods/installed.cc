@@ -1,0 +1,243 @@
+#include "tests/pods/installed.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "common/base/status.h"
+#include "common/base/status_macros.h"
+
+namespace basalt::pods {
+namespace {
+
+using e2e::Eventually;
+using e2e::Ran;
+
+constexpr char kOperator[] = "tester";
+
+constexpr char kWayIn[] =
+    "---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: machine, namespace: "
+    "basalt-system}}\n"
+    "spec:\n  podSelector: {{matchLabels: {{app.kubernetes.io/part-of: basalt}}}}\n  policyTypes: [Ingress]\n  "
+    "ingress:\n"
+    "  - from: [{{ipBlock: {{cidr: {}/30}}}}]\n    ports: [{{port: grpc, protocol: TCP}}]\n";
+
+// The network of the cable between machine and cluster, of which the API server has the address .2.
+std::string Begin(const std::string& server) {
+  const size_t from = server.find("//") + 2;
+  return server.substr(from, server.rfind('.') - from) + ".0";
+}
+
+std::string ProgramNamed(const std::string& name) { return e2e::BinDir() + "/" + name; }
+
+// Ends the cluster after the last test.
+class SharedInstalled : public ::testing::Environment {
+ public:
+  void TearDown() override { installed.reset(); }
+  std::unique_ptr<Installed> installed;
+  bool tried = false;
+};
+SharedInstalled& Shared() {
+  static SharedInstalled* const shared = new SharedInstalled();
+  return *shared;
+}
+[[maybe_unused]] ::testing::Environment* const registered = ::testing::AddGlobalTestEnvironment(&Shared());
+
+absl::Status Check(const Ran& ran, std::string_view what) {
+  if (ran.exit_code == 0) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("{}: exit code {}: {}", what, ran.exit_code, ran.err));
+}
+
+}  // namespace
+
+std::string ImagesDir() { return BASALT_SOURCE_DIR "/build/pods"; }
+
+std::string InstallManifest(const std::vector<std::string>& components) {
+  const testing::TempDir dir;
+  std::vector<std::string> command = {BASALT_SOURCE_DIR "/scripts/deploy", "install"};
+  command.insert(command.end(), components.begin(), components.end());
+  const Ran ran = e2e::RunToEnd(command, dir.path(), absl::Minutes(5));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  return ran.out;
+}
+
+Installed* Installed::Get() {
+  if (!std::exchange(Shared().tried, true)) {
+    std::unique_ptr<Installed> made(new Installed());
+    const absl::Status started = made->Start();
+    if (started.ok()) {
+      Shared().installed = std::move(made);
+    } else {
+      ADD_FAILURE() << started;
+    }
+  }
+  return Shared().installed.get();
+}
+
+absl::Status Installed::Start() {
+  BASALT_ASSIGN_OR_RETURN(cluster_, realkube::Cluster::Start({.nodes = 4, .node = true}));
+  for (const char* const archive : {"basalt.tar", "before.tar"}) {
+    BASALT_RETURN_IF_ERROR(cluster_->LoadImage(fmt::format("{}/{}", ImagesDir(), archive)));
+  }
+  scheduler_ = std::make_unique<e2e::Child>(
+      std::vector<std::string>{ProgramNamed("kube-actors"), "--kubeconfig=" + cluster_->kubeconfig("actors"),
+                               "--plain_scheduler_name="},
+      dir_ / "scheduler.out", dir_ / "scheduler.err");
+  certificates_ = dir_ / "certificates";
+  const absl::Time begin = absl::Now();
+  Install();
+  BASALT_RETURN_IF_ERROR(
+      Check(e2e::RunToEnd({ProgramNamed("basaltctl"), "certs", "issue", certificates_, "operator", kOperator},
+                          dir_.path(), absl::Seconds(20)),
+            "basaltctl certs issue"));
+  if (!IsReadyWithin(absl::Minutes(2))) {
+    return MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                      "the suite is not ready:\n" + Kubectl({"get", "pods", "-n", kNamespace, "-o", "wide"}) +
+                          Kubectl({"get", "events", "-n", kNamespace, "--sort-by=.lastTimestamp"}));
+  }
+  install_time_ = absl::Now() - begin;
+  return absl::OkStatus();
+}
+
+void Installed::Install() {
+  // The machine's calls come from no pod: a person's way in needs a policy of its own.
+  Apply(InstallManifest() + fmt::format(kWayIn, Begin(cluster_->kube_server())));
+  Apply(Certificates());
+}
+
+Installed::~Installed() {
+  if (cluster_ == nullptr || !::testing::UnitTest::GetInstance()->Failed()) return;
+  const Ran pods = TryKubectl({"get", "pods", "-n", kNamespace, "-o", "wide"});
+  fmt::print(stderr, "---- the pods\n{}", pods.out);
+  for (const char* const role : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) {
+    const Ran log = TryKubectl({"logs", "-n", kNamespace, "--tail=4", "--prefix", "--ignore-errors", "-l",
+                                fmt::format("app.kubernetes.io/component={}", role)});
+    fmt::print(stderr, "---- the ends of the logs of {}\n{}", role, log.out);
+  }
+}
+
+Ran Installed::TryKubectl(const std::vector<std::string>& words, absl::Duration limit) {
+  std::vector<std::string> command = {"/usr/bin/env", "kubectl", "--kubeconfig", cluster_->kubeconfig()};
+  command.insert(command.end(), words.begin(), words.end());
+  return e2e::RunToEnd(command, dir_.path(), limit);
+}
+
+std::string Installed::Kubectl(const std::vector<std::string>& words, absl::Duration limit) {
+  Ran ran = TryKubectl(words, limit);
+  EXPECT_EQ(ran.exit_code, 0) << fmt::format("kubectl {}: {}", fmt::join(words, " "), ran.err);
+  return ran.exit_code == 0 ? std::move(ran.out) : std::string();
+}
+
+void Installed::Apply(const std::string& manifest) {
+  const std::string file = dir_ / "apply.yaml";
+  e2e::WriteFile(file, manifest);
+  Kubectl({"apply", "--server-side", "--force-conflicts", "-f", file});
+}
+
+bool Installed::TryApply(const std::string& manifest) {
+  const std::string file = dir_ / "apply.yaml";
+  e2e::WriteFile(file, manifest);
+  return TryKubectl({"apply", "--server-side", "--force-conflicts", "-f", file}).exit_code == 0;
+}
+
+std::string Installed::Page(const std::string& pod, const std::string& path) {
+  const Ran ran = TryKubectl(
+      {"get", "--raw", fmt::format("/api/v1/namespaces/{}/pods/https:{}:7780/proxy{}", kNamespace, pod, path)});
+  return ran.exit_code == 0 ? ran.out : "";
+}
+
+cli::TlsOptions Installed::TlsOptions() const {
+  const std::string files = fmt::format("{}/operator/{}/", certificates_, kOperator);
+  cli::TlsOptions options;
+  options.cert_file = files + "tls.crt";
+  options.key_file = files + "tls.key";
+  options.ca_file = files + "ca.crt";
+  options.identity_mappings = absl::StrSplit(kMapping, ',');
+  return options;
+}
+
+json::value Installed::Object(const std::string& kind, const std::string& name, const std::string& ns) {
+  const Ran ran = TryKubectl({"get", kind, name, "-n", ns, "-o", "json"});
+  absl::StatusOr<json::value> object = ParseJson(ran.out);
+  return ran.exit_code == 0 && object.ok() ? *std::move(object) : json::value();
+}
+
+std::string Installed::Certificates() {
+  const Ran ran =
+      e2e::RunToEnd({ProgramNamed("basaltctl"), "certs", "secrets", certificates_}, dir_.path(), absl::Seconds(20));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  return ran.out;
+}
+
+std::string Installed::Gateways() {
+  const Ran ran = TryKubectl({"get", "pods", "-n", kNamespace, "-l", "app.kubernetes.io/component=gateway", "-o",
+                              "jsonpath={range .items[?(@.status.podIP)]}{.status.podIP}:7700 {end}"});
+  const std::vector<std::string> addresses = absl::StrSplit(ran.out, ' ', absl::SkipEmpty());
+  return fmt::format("{}", fmt::join(addresses, ","));
+}
+
+Ran Installed::Ctl(const std::vector<std::string>& words, absl::Duration limit) {
+  const std::string files = fmt::format("{}/operator/{}", certificates_, kOperator);
+  std::vector<std::string> command = {ProgramNamed("basaltctl"),
+                                      "--gateway=" + Gateways(),
+                                      "--tls-cert-file=" + files + "/tls.crt",
+                                      "--tls-key-file=" + files + "/tls.key",
+                                      "--tls-ca-file=" + files + "/ca.crt",
+                                      fmt::format("--identity-mapping={}", kMapping)};
+  command.insert(command.end(), words.begin(), words.end());
+  return e2e::RunToEnd(command, dir_.path(), limit);
+}
+
+std::string Installed::JobPhase(const std::string& name) {
+  const json::value job = Object("jobs.batch.volcano.sh", name, "default");
+  const json::value* const state = job.is_object() ? FindPath(job, {"status", "state"}) : nullptr;
+  return state == nullptr ? "" : std::string(FindString(*state, "phase"));
+}
+
+bool Installed::IsReadyWithin(absl::Duration limit) {
+  const absl::Time end = absl::Now() + limit;
+  for (const char* const what : {"deployment/basalt-gateway", "statefulset/basalt-jobsvc", "statefulset/basalt-pgsvc",
+                                 "statefulset/basalt-queuesvc"}) {
+    const absl::Duration left = std::max(end - absl::Now(), absl::Seconds(1));
+    const std::string timeout = fmt::format("--timeout={}s", absl::ToInt64Seconds(left));
+    if (TryKubectl({"rollout", "status", what, "-n", kNamespace, timeout}, left + absl::Seconds(5)).exit_code != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string JobManifest(const std::string& name, const std::string& spec, const std::vector<std::string>& tasks) {
+  std::string manifest = fmt::format(
+      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}, namespace: default}}\nspec:\n"
+      "  schedulerName: volcano\n",
+      name);
+  for (const absl::string_view line : absl::StrSplit(spec, '\n', absl::SkipEmpty())) {
+    manifest += fmt::format("  {}\n", ToStd(line));
+  }
+  manifest += "  tasks:\n";
+  for (const std::string& task : tasks) manifest += fmt::format("  - {}\n", task);
+  return manifest + "---\n";
+}
+
+std::string RealTask(const std::string& name, int replicas, const std::string& script, const std::string& more) {
+  return fmt::format(
+      "{{name: {}, replicas: {}, {}template: {{spec: {{nodeSelector: {{basalt.dev/node: real}}, restartPolicy: Never, "
+      "terminationGracePeriodSeconds: 1, containers: [{{name: c, image: basalt.test/busybox:1, imagePullPolicy: Never, "
+      "command: [sh, -c, {}]}}]}}}}}}",
+      name, replicas, more, ToText(json::string(script)));
+}
+
+std::string FakeTask(const std::string& name, int replicas, int seconds, const std::string& more) {
+  return fmt::format(
+      "{{name: {}, replicas: {}, {}template: {{metadata: {{annotations: {{kubesim.basalt.dev/duration: {}s}}}}, spec: "
+      "{{nodeSelector: {{basalt.dev/node: fake}}, restartPolicy: Never, containers: [{{name: c, image: i}}]}}}}}}",
+      name, replicas, more, seconds);
+}
+
+}  // namespace basalt::pods

@@ -1,0 +1,273 @@
+// What happens to an installed suite over the years, while jobs run: releases, scaling, lost pods and volumes, new
+// certificates, a restart of the API server, drains, backups. Nothing is made twice, and every job ends as it would
+// have.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "cli/connect/channel.h"
+#include "common/testing/status_matchers.h"
+#include "tests/bench/replicas/slot_watch.h"
+#include "tests/coexistence/fixtures.h"
+#include "tests/pods/installed.h"
+
+namespace basalt::pods {
+namespace {
+
+using e2e::Eventually;
+using e2e::JudgeJob;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr absl::Duration kLimit = absl::Seconds(120);
+constexpr char kServices[] = "statefulset/basalt-jobsvc statefulset/basalt-pgsvc statefulset/basalt-queuesvc";
+
+class LifeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    suite_ = Installed::Get();
+    ASSERT_NE(suite_, nullptr);
+    tls_ = suite_->TlsOptions();
+    use_of_tls_.emplace(tls_);
+    watch_ = std::make_unique<bench::SlotWatch>([this] { return Channels(); });
+  }
+  void TearDown() override {
+    watch_.reset();
+    use_of_tls_.reset();
+  }
+
+  // Called on the thread of the watch.
+  std::vector<std::shared_ptr<grpc::Channel>> Channels() {
+    std::vector<std::shared_ptr<grpc::Channel>> channels;
+    const std::string gateways = suite_->Gateways();
+    for (const absl::string_view address : absl::StrSplit(gateways, ',', absl::SkipEmpty())) {
+      auto channel = cli::MakeChannel(std::string(address), identity::Role::kGateway);
+      if (channel.ok()) channels.push_back(*std::move(channel));
+    }
+    return channels;
+  }
+
+  // Jobs that run while something happens: one in ten in real containers.
+  void Submit(int count) {
+    std::string manifest;
+    for (int i = 0; i < count; ++i) {
+      const std::string name = fmt::format("job-{}", jobs_.size());
+      const bool is_real = jobs_.size() % 10 == 0;
+      jobs_.push_back(name);
+      manifest += JobManifest(name, "minAvailable: 2\nplugins: {svc: []}",
+                              {is_real ? RealTask("t", 2, "sleep 8") : FakeTask("t", 3, 8)});
+    }
+    EXPECT_TRUE(Eventually(kLimit, [&] { return suite_->TryApply(manifest); }));
+  }
+  // What is said happens, with jobs that were submitted shortly before; prints for how long slots had no owner.
+  void While(const std::string& what, const std::function<void()>& happens) {
+    SCOPED_TRACE(what);
+    Submit(12);
+    watch_->Take();
+    const absl::Time begin = absl::Now();
+    happens();
+    EXPECT_TRUE(suite_->IsReadyWithin(kLimit));
+    const int replicas =
+        static_cast<int>(FindInt(*Find(suite_->Object("statefulset", "basalt-jobsvc"), "status"), "readyReplicas"));
+    EXPECT_TRUE(Eventually(kLimit, [&] { return watch_->AllOpenAt(replicas); })) << watch_->Summary();
+    absl::Duration longest;
+    const std::vector<bench::Gap> gaps = watch_->Take();
+    for (const bench::Gap& gap : gaps) longest = std::max(longest, gap.time);
+    fmt::print("{}: {:.0f} s, {} times a slot had no owner, for {} at most\n", what,
+               absl::ToDoubleSeconds(absl::Now() - begin), gaps.size(),
+               absl::FormatDuration(absl::Trunc(longest, absl::Milliseconds(1))));
+  }
+  void ExpectAllEnd() {
+    for (const std::string& job : std::exchange(jobs_, {})) {
+      EXPECT_TRUE(Eventually(kLimit, [&] { return suite_->JobPhase(job) == "Completed"; }))
+          << job << " is " << suite_->JobPhase(job) << "\n"
+          << suite_->Ctl({"job", "explain", job}).out;
+      EXPECT_THAT(JudgeJob(*suite_, job), IsEmpty()) << job;
+    }
+  }
+  void Scale(const std::string& what, int replicas) {
+    suite_->Kubectl({"scale", "-n", kNamespace, what, fmt::format("--replicas={}", replicas)});
+  }
+  void Replace(const std::string& image) {
+    for (const char* role : {"gateway", "jobsvc", "pgsvc", "queuesvc"}) {
+      const std::string what =
+          fmt::format("{}/basalt-{}", std::string_view(role) == "gateway" ? "deployment" : "statefulset", role);
+      suite_->Kubectl({"set", "image", "-n", kNamespace, what, fmt::format("{}={}", role, image)});
+    }
+    EXPECT_TRUE(suite_->IsReadyWithin(absl::Minutes(4)));
+    EXPECT_EQ(suite_->Kubectl({"get", "pods", "-n", kNamespace, "-o", "jsonpath={.items[*].spec.containers[0].image}"}),
+              fmt::format("{0} {0} {0} {0} {0} {0} {0} {0} {0} {0} {0}", image));
+  }
+  std::string VolumeOf(const std::string& claim) {
+    const std::string name =
+        suite_->Kubectl({"get", "pvc", claim, "-n", kNamespace, "-o", "jsonpath={.spec.volumeName}"});
+    return suite_->Kubectl({"get", "pv", name, "-o", "jsonpath={.spec.local.path}"});
+  }
+  void AwaitPods(int count) {
+    EXPECT_TRUE(Eventually(kLimit, [&] {
+      const std::string names = suite_->Kubectl({"get", "pods", "-n", kNamespace, "-o", "name"});
+      return std::count(names.begin(), names.end(), '\n') == count;
+    }));
+  }
+
+  Installed* suite_ = nullptr;
+  cli::TlsOptions tls_;
+  std::optional<cli::UseOfTls> use_of_tls_;
+  std::unique_ptr<bench::SlotWatch> watch_;
+  std::vector<std::string> jobs_;
+};
+
+TEST_F(LifeTest, JobsRunOnThroughEverything) {
+  suite_->Kubectl({"apply", "-n", "default", "-f", BASALT_SOURCE_DIR "/deploy/rbac/plugins/svc.yaml"});
+  // The programs of the release before are built with the libraries of Debian 12: the same volumes are written by both.
+  While("back to the release before", [&] { Replace("basalt:0.2.0"); });
+  While("forward to this release", [&] { Replace("basalt:0.3.0"); });
+  While("jobsvc from 3 to 5", [&] {
+    Scale("statefulset/basalt-jobsvc", 5);
+    EXPECT_TRUE(Eventually(kLimit, [&] { return watch_->AllOpenAt(5); })) << watch_->Summary();
+  });
+  While("jobsvc from 5 to 2", [&] {
+    Scale("statefulset/basalt-jobsvc", 2);
+    EXPECT_TRUE(Eventually(kLimit, [&] { return watch_->AllOpenAt(2); })) << watch_->Summary();
+  });
+  While("jobsvc from 2 to 3", [&] {
+    Scale("statefulset/basalt-jobsvc", 3);
+    EXPECT_TRUE(Eventually(kLimit, [&] { return watch_->AllOpenAt(3); })) << watch_->Summary();
+  });
+  While("pods deleted", [&] {
+    suite_->Kubectl({"delete", "pod", "-n", kNamespace, "basalt-jobsvc-1", "basalt-pgsvc-0", "basalt-queuesvc-2"});
+    suite_->Kubectl({"delete", "pod", "-n", kNamespace, watch_->leader()});
+  });
+  While("a pod killed", [&] {
+    suite_->Kubectl({"delete", "pod", "-n", kNamespace, "basalt-jobsvc-0", "--force", "--grace-period=0"});
+  });
+  While("a volume lost", [&] {
+    const std::string before = VolumeOf("data-basalt-jobsvc-2");
+    suite_->Kubectl({"delete", "pvc", "-n", kNamespace, "data-basalt-jobsvc-2", "--wait=false"});
+    suite_->Kubectl({"delete", "pod", "-n", kNamespace, "basalt-jobsvc-2"});
+    EXPECT_TRUE(suite_->IsReadyWithin(kLimit));
+    EXPECT_NE(VolumeOf("data-basalt-jobsvc-2"), before);
+  });
+  While("all certificates rotated", [&] {
+    const auto end_of = [&](const std::string& pod) {
+      const std::string metrics = suite_->Page(pod, "/metrics");
+      const size_t at = metrics.find("\nbasalt_certificate_end_timestamp_seconds");
+      return at == std::string::npos ? "" : metrics.substr(at, metrics.find('\n', at + 1) - at);
+    };
+    const std::vector<std::string> pods = {"basalt-jobsvc-0", "basalt-pgsvc-1", "basalt-queuesvc-2", watch_->leader()};
+    std::map<std::string, std::string> before;
+    for (const std::string& pod : pods) before[pod] = end_of(pod);
+    suite_->Apply(suite_->Certificates());
+    for (const std::string& pod : pods) {
+      EXPECT_TRUE(Eventually(absl::Minutes(4), [&] { return end_of(pod) != before[pod]; })) << pod << before[pod];
+    }
+  });
+  While("the API server restarted", [&] {
+    EXPECT_THAT(suite_->cluster().Stop("kube-apiserver"), testing::IsOk());
+    EXPECT_THAT(suite_->cluster().Restart("kube-apiserver"), testing::IsOk());
+  });
+  While("the node drained", [&] {
+    // There is no other node to go to: the budgets let one pod of each kind go, and keep the others.
+    const e2e::Ran drain =
+        suite_->TryKubectl({"drain", "real-0", "--pod-selector=app.kubernetes.io/part-of=basalt", "--timeout=15s"});
+    EXPECT_NE(drain.exit_code, 0);
+    EXPECT_THAT(drain.err, HasSubstr("Cannot evict pod as it would violate the pod's disruption budget"));
+    for (const char* const set : {"jobsvc", "pgsvc", "queuesvc"}) {
+      EXPECT_EQ(suite_->Kubectl({"get", "statefulset", "-n", kNamespace, fmt::format("basalt-{}", set), "-o",
+                                 "jsonpath={.status.readyReplicas}"}),
+                "2");
+    }
+    suite_->Kubectl({"uncordon", "real-0"});
+  });
+  ExpectAllEnd();
+}
+
+TEST_F(LifeTest, ABackupOfTheVolumesBringsHistoryBack) {
+  suite_->Apply(JobManifest("told", "minAvailable: 1", {FakeTask("t", 1, 1)}));
+  ASSERT_TRUE(Eventually(kLimit, [&] { return suite_->JobPhase("told") == "Completed"; }));
+  const std::string history = suite_->Ctl({"job", "history", "told"}).out;
+  EXPECT_THAT(history, HasSubstr("Completed"));
+  Scale("statefulset/basalt-jobsvc", 0);
+  AwaitPods(8);
+  namespace fs = std::filesystem;
+  const auto each_volume = [&](const std::function<void(const fs::path&, const fs::path&)>& act) {
+    for (int i = 0; i < 3; ++i) {
+      act(VolumeOf(fmt::format("data-basalt-jobsvc-{}", i)) + "/store", suite_->dir() / fmt::format("backup-{}", i));
+    }
+  };
+  // As a tool for backups does: with owners and rights.
+  each_volume([&](const fs::path& store, const fs::path& copy) {
+    EXPECT_EQ(e2e::RunToEnd({"/bin/cp", "-a", store, copy}, suite_->dir().path(), kLimit).exit_code, 0);
+    fs::remove_all(store);
+  });
+  each_volume([&](const fs::path& store, const fs::path& copy) {
+    EXPECT_EQ(e2e::RunToEnd({"/bin/cp", "-a", copy, store}, suite_->dir().path(), kLimit).exit_code, 0);
+  });
+  Scale("statefulset/basalt-jobsvc", 3);
+  EXPECT_TRUE(suite_->IsReadyWithin(kLimit));
+  EXPECT_TRUE(Eventually(kLimit, [&] {
+    return suite_->Ctl({"job", "history", "told"}).out == history;
+  })) << suite_->Ctl({"job", "history", "told"}).out;
+}
+
+// The API server of the installation, for the objects that upstream's controllers leave.
+class Left : public coexistence::Kubernetes {
+ public:
+  explicit Left(realkube::Cluster& cluster) : cluster_(cluster) {}
+  dev::ExternalKube Access() const override {
+    dev::ExternalKube access;
+    access.server = cluster_.kube_server();
+    access.admin_kubeconfig = cluster_.kubeconfig();
+    return access;
+  }
+  std::vector<coexistence::Write> AllWrites() override { return {}; }
+
+ private:
+  realkube::Cluster& cluster_;
+};
+
+TEST_F(LifeTest, JobsThatUpstreamLeftAreTakenOverAndGivenBack) {
+  Scale("deployment/basalt-gateway", 0);
+  for (const absl::string_view set : absl::StrSplit(kServices, ' ')) Scale(std::string(set), 0);
+  AwaitPods(0);
+  Left kube(suite_->cluster());
+  constexpr char kThreeRun[] = R"("minAvailable":3,"running":3,"taskStatusCount":{"work":{"phase":{"Running":3}}})";
+  const auto planted = coexistence::Plant(kube, {.name = "left",
+                                                 .status = coexistence::StatusOf({"Pending", "Running"}, kThreeRun),
+                                                 .pods = {{0, "Running"}, {1, "Running"}, {2, "Running"}}});
+  const size_t before = suite_->Log().size();
+  Scale("deployment/basalt-gateway", 2);
+  for (const absl::string_view set : absl::StrSplit(kServices, ' ')) Scale(std::string(set), 3);
+  EXPECT_TRUE(suite_->IsReadyWithin(kLimit));
+  // Its pods come to a node, run and end.
+  EXPECT_TRUE(Eventually(kLimit, [&] { return suite_->JobPhase("left") == "Completed"; })) << suite_->JobPhase("left");
+  const std::vector<e2e::Write> log = suite_->Log();
+  for (size_t i = before; i < log.size(); ++i) {
+    EXPECT_FALSE(log[i].IsOurs() && log[i].resource == "pods" && log[i].name.starts_with("left-"))
+        << log[i].verb << " " << log[i].name;
+  }
+  for (const auto& [path, uid] : planted.uids) {
+    EXPECT_EQ(std::string(FindString(*Find(kube.Get(path), "metadata"), "uid")), uid) << path;
+  }
+  // Given back: nothing of ours is in the way of whoever deletes it.
+  Scale("deployment/basalt-gateway", 0);
+  for (const absl::string_view set : absl::StrSplit(kServices, ' ')) Scale(std::string(set), 0);
+  AwaitPods(0);
+  suite_->Kubectl({"delete", "jobs.batch.volcano.sh", "left", "--timeout=30s"});
+  Scale("deployment/basalt-gateway", 2);
+  for (const absl::string_view set : absl::StrSplit(kServices, ' ')) Scale(std::string(set), 3);
+  EXPECT_TRUE(suite_->IsReadyWithin(kLimit));
+}
+
+}  // namespace
+}  // namespace basalt::pods
