@@ -27,7 +27,7 @@ struct ClusterOptions {
   bool kwok = true;  // False: nobody runs the pods.
   bool kai = false;  // KAI's pod groups, too, and the gateway's rights on them and on owners of pods.
   int inflight = 1000;
-  bool node = false;        // A real node, too, with images of pause and busybox; needs root.
+  bool node = false;         // A real node, too, with images of pause and busybox; needs root.
   double goaway_chance = 0;  // Of an HTTP/2 connection being sent away after a request; at most 0.02.
 };
 
