@@ -9,6 +9,15 @@ NAMESPACE = "basalt-system"
 ROLES = ("gateway", "jobsvc", "pgsvc", "queuesvc")
 # Templates without values of their own: the file, what it is made of, and the value that has to be set.
 PLAIN = {
+    "definitions.yaml": (
+        [
+            "crds/batch.volcano.sh_jobs.yaml",
+            "crds/bus.volcano.sh_commands.yaml",
+            "crds/scheduling.volcano.sh_podgroups.yaml",
+            "crds/scheduling.volcano.sh_queues.yaml",
+        ],
+        ".Values.definitions.install",
+    ),
     "rbac.yaml": (["rbac/gateway.yaml", "rbac/users/gateway.yaml"], None),
     "network.yaml": (["base/network.yaml"], ".Values.networkPolicies.enabled"),
     "kai.yaml": (["rbac/kai/gateway.yaml"], ".Values.kai.enabled"),
@@ -118,22 +127,6 @@ def helpers(deploy):
     )
 
 
-def definitions(deploy):
-    """Helm removes no object with this annotation: whoever removes the release keeps the jobs."""
-    parts = []
-    for path in sorted((deploy / "crds").glob("*.yaml")):
-        (text,) = read(deploy, f"crds/{path.name}")
-        parts.append(
-            re.sub(
-                r"(?m)^metadata:\n(  annotations:\n)?",
-                'metadata:\n  annotations:\n    helm.sh/resource-policy: keep\n',
-                text,
-                count=1,
-            )
-        )
-    return "\n---\n".join(parts) + "\n"
-
-
 def when(condition, text):
     return text if condition is None else f"{{{{- if {condition} }}}}\n{text}{{{{- end }}}}\n"
 
@@ -153,7 +146,6 @@ def main():
     for role in ROLES:
         text = named(read(options.deploy, f"base/{role}.yaml"))
         (templates / f"{role}.yaml").write_text(workload(text, role))
-    (templates / "definitions.yaml").write_text(when(".Values.definitions.install", definitions(options.deploy)))
     (templates / "_helpers.tpl").write_text(helpers(options.deploy))
 
 

@@ -1,4 +1,5 @@
 # Sourced: reads docs/mission.md. mission_rows are the numbers in the order of the page.
+shopt -s extglob
 mission_page=$ROOT/docs/mission.md
 mission_rows=()
 declare -A mission_capability=() mission_shown=()
@@ -18,7 +19,7 @@ read_mission() {
 # mission_tests ROW: prints "TEST FILTER" for each test of the row, the filter of a test that is not gtest's is empty.
 # False: the cell is written in another way.
 mission_tests() {
-  local rest=${mission_shown[$1]#real: } form='^`([a-z0-9_]+)`( `([^` ,]+)`)?(, |$)'
+  local rest=${mission_shown[$1]#@(real|pods): } form='^`([a-z0-9_]+)`( `([^` ,]+)`)?(, |$)'
   while [[ -n $rest ]]; do
     [[ $rest =~ $form ]] || return 1
     printf '%s %s\n' "${BASH_REMATCH[1]}" "${BASH_REMATCH[3]}"

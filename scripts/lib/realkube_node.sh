@@ -225,6 +225,8 @@ start_node() {
   for archive in "$NODE_PROGRAMS"/*.tar; do
     load_image "$archive"
   done
+  # The image that examples/ name.
+  in_node ctr --address /run/containerd/containerd.sock -n k8s.io images tag basalt.test/busybox:1 docker.io/library/busybox:1.36 >/dev/null
   launch_node kube-proxy --config "$dir/node/kube-proxy.yaml"
   launch_node coredns -conf "$dir/node/Corefile"
   launch_node kube-scheduler --config "$dir/node/kube-scheduler.yaml" --bind-address "$NODE_IP"

@@ -20,17 +20,18 @@ using e2e::Ran;
 
 constexpr char kOperator[] = "tester";
 
-constexpr char kWayIn[] =
-    "---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: machine, namespace: "
-    "basalt-system}}\n"
-    "spec:\n  podSelector: {{matchLabels: {{app.kubernetes.io/part-of: basalt}}}}\n  policyTypes: [Ingress]\n  "
-    "ingress:\n"
-    "  - from: [{{ipBlock: {{cidr: {}/30}}}}]\n    ports: [{{port: grpc, protocol: TCP}}]\n";
-
 // The network of the cable between machine and cluster, of which the API server has the address .2.
-std::string Begin(const std::string& server) {
+std::string CableOf(const std::string& server) {
   const size_t from = server.find("//") + 2;
-  return server.substr(from, server.rfind('.') - from) + ".0";
+  return server.substr(from, server.rfind('.') - from) + ".0/30";
+}
+
+std::string Rendered(std::vector<std::string> words) {
+  const testing::TempDir dir;
+  words.insert(words.begin(), BASALT_SOURCE_DIR "/scripts/deploy");
+  const Ran ran = e2e::RunToEnd(words, dir.path(), absl::Minutes(5));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  return ran.out;
 }
 
 std::string ProgramNamed(const std::string& name) { return e2e::BinDir() + "/" + name; }
@@ -58,12 +59,9 @@ absl::Status Check(const Ran& ran, std::string_view what) {
 std::string ImagesDir() { return BASALT_SOURCE_DIR "/build/pods"; }
 
 std::string InstallManifest(const std::vector<std::string>& components) {
-  const testing::TempDir dir;
-  std::vector<std::string> command = {BASALT_SOURCE_DIR "/scripts/deploy", "install"};
-  command.insert(command.end(), components.begin(), components.end());
-  const Ran ran = e2e::RunToEnd(command, dir.path(), absl::Minutes(5));
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  return ran.out;
+  std::vector<std::string> words = {"install"};
+  words.insert(words.end(), components.begin(), components.end());
+  return Rendered(std::move(words));
 }
 
 Installed* Installed::Get() {
@@ -105,8 +103,8 @@ absl::Status Installed::Start() {
 }
 
 void Installed::Install() {
-  // The machine's calls come from no pod: a person's way in needs a policy of its own.
-  Apply(InstallManifest() + fmt::format(kWayIn, Begin(cluster_->kube_server())));
+  // The machine's calls come from no pod.
+  Apply(InstallManifest() + "---\n" + Rendered({"clients", CableOf(cluster_->kube_server())}));
   Apply(Certificates());
 }
 

@@ -88,7 +88,7 @@ class CertManagerTest : public CertificatesTest {
 };
 
 TEST_F(CertManagerTest, TheSuiteRunsOnTheSecretsOfItsCertificates) {
-  const absl::StatusOr<std::string> definitions = CertManagerDefinitions();
+  const absl::StatusOr<std::string> definitions = DefinitionsOf("cert-manager");
   ASSERT_THAT(definitions, basalt::testing::IsOk());
   Cluster& cluster = *e2e::RealCluster();
   ASSERT_THAT(cluster.Kubectl({"create", "--validate=false", "-f", *definitions}), basalt::testing::IsOk());

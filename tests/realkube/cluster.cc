@@ -146,9 +146,9 @@ std::vector<AuditLine> Cluster::Audit() const {
   return lines;
 }
 
-absl::StatusOr<std::string> CertManagerDefinitions() {
+absl::StatusOr<std::string> DefinitionsOf(const std::string& project) {
   const testing::TempDir dir;
-  BASALT_ASSIGN_OR_RETURN(std::string folder, Run({kScript, "cert-manager"}, dir / "out"));
+  BASALT_ASSIGN_OR_RETURN(std::string folder, Run({kScript, "definitions", project}, dir / "out"));
   folder.pop_back();  // The end of the line. Go may have said before what it downloads.
   return folder.substr(folder.rfind('\n') + 1);
 }

@@ -74,7 +74,7 @@ class Cluster {
   std::string dir_, server_;
 };
 
-// The folder of cert-manager's own definitions. UNAVAILABLE: its module cannot be had.
-absl::StatusOr<std::string> CertManagerDefinitions();
+// Where the definitions of "cert-manager" or "prometheus-operator" are. UNAVAILABLE: its module cannot be had.
+absl::StatusOr<std::string> DefinitionsOf(const std::string& project);
 
 }  // namespace basalt::realkube
