@@ -1,6 +1,7 @@
 # Compilers, warnings, sanitizers. One place for everything that every target shares.
 option(BASALT_WERROR "Warnings in our own code are errors" ON)
 option(BASALT_UNITY "Several sources of a folder are compiled as one" OFF)
+option(BASALT_STATIC "Programs contain gRPC, protobuf, Abseil, RE2 and RocksDB" OFF)
 set(BASALT_REVISION "" CACHE STRING "The commit that --version names; empty: none")
 set(BASALT_SANITIZER "" CACHE STRING "empty, asan-ubsan, tsan or fuzzer")
 

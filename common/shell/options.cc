@@ -4,37 +4,29 @@
 #include <cstdio>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "common/base/version.h"
 #include "common/kube/name_rules.h"
 #include "common/obs/log.h"
 #include "common/rpc/grpc/call_guard.h"
-#include "common/shell/help.h"
 #include "common/shell/listen.h"
 #include "common/shell/log_level.h"
 #include "common/shell/port_flags.h"
+#include "common/shell/process_flags.h"
 #include "common/shell/service_process.h"
 #include "common/shell/signals.h"
 #include "common/shell/tls_flags.h"
+#include "common/watch/watch_hub.h"
 
 ABSL_FLAG(std::vector<std::string>, gateway, {"127.0.0.1:7700"},
           "the gateways, comma separated: host:port, or dns:///name:port for every address that the name has");
-ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC port; port 0: any free one");
-ABSL_FLAG(std::string, advertise, "", "where peers reach the gRPC port; empty: as it listens");
-ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0", "address of /metrics, /healthz and /readyz; empty: none");
-ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it serves");
-ABSL_FLAG(std::string, metrics_port_file, "", "the port of --metrics_listen is written to this file");
 ABSL_FLAG(std::string, data_dir, "",
           "folder in which the store gets a folder of its own, and may be the root of a volume; needed");
 ABSL_FLAG(bool, rebuild, false, "move a corrupt or foreign store aside and start afresh from Kubernetes");
 ABSL_FLAG(bool, kv_sync, false, "flush every write to the disk: survives power loss, at a tenth of the speed");
-ABSL_FLAG(std::string, replica, "",
-          "stable name of this replica; empty: the name in its certificate, without TLS the service's name and -0");
-ABSL_FLAG(std::string, cluster, "default", "name of the cluster; peers of another one are refused");
 ABSL_FLAG(int, workers, 1,
           "workers, each with its own thread if several; a slot belongs to worker slot modulo workers");
-ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
+ABSL_FLAG(uint32_t, max_watches, basalt::watch::WatchHub::kMaxWatches,
+          "how many watches of clients a replica tells of what it owns; one more is refused");
 
 namespace basalt::shell {
 namespace {
@@ -53,9 +45,7 @@ bool WritePort(const char* flag, const std::string& file, int port) {
 
 int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind kind, const MakeParts& make_parts) {
   PrepareProcess();
-  SetUpHelp(name);
-  absl::SetProgramUsageMessage(fmt::format("{}, a service of Basalt", name));
-  absl::ParseCommandLine(argc, argv);
+  ParseFlags(argc, argv, name, "a service of Basalt");
   obs::SetUpLogging(name, LevelOf(absl::GetFlag(FLAGS_log_level)));
   if (absl::GetFlag(FLAGS_data_dir).empty()) {
     std::fprintf(stderr, "error: --data_dir is needed\n");

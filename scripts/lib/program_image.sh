@@ -2,17 +2,19 @@
 
 # program_image ARCHIVE IMAGE PROGRAM…: an archive for `ctr images import` of an image with the programs in /usr/bin, of which
 # the first is what a container runs that names none; beside busybox stand the names of its tools.
-program_image() {
-  local archive=$1 image=$2 work program tool container
+program_image() (
+  archive=$1 image=$2
   shift 2
   work=$(mktemp -d -t basalt-image-XXXXXX)
+  trap 'rm -rf --one-file-system "$work"' EXIT
   mkdir -p "$work/files"/{usr/bin,usr/lib/x86_64-linux-gnu,usr/lib64,etc,tmp,var/lib/basalt}
   ln -s usr/bin "$work/files/bin"
   ln -s usr/lib "$work/files/lib"
   ln -s usr/lib64 "$work/files/lib64"
   for program in "$@"; do
     install -m 755 "$program" "$work/files/usr/bin/"
-    { ldd "$program" 2>/dev/null || true; } | grep -oE '/(usr/)?lib[^ ]+' | while read -r library; do
+    # One that is linked statically has none.
+    { ldd "$program" 2>/dev/null | grep -oE '/(usr/)?lib[^ ]+' || true; } | while read -r library; do
       install -D -m 755 "$library" "$work/files$library"
     done
     [[ ${program##*/} != busybox ]] || for tool in $("$program" --list); do
@@ -27,6 +29,6 @@ program_image() {
   image_store copy --quiet "$container" "$work/files" / >/dev/null
   image_store config --env PATH=/usr/bin --entrypoint '[]' --cmd "[\"/usr/bin/${1##*/}\"]" "$container"
   image_store commit --quiet "$container" "$image" >/dev/null
+  rm -f "$archive"
   image_store push --quiet "$image" "docker-archive:$archive:$image"
-  rm -rf --one-file-system "$work"
-}
+)

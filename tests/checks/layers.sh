@@ -40,6 +40,7 @@ rule kubesim 'services/|gateway/|cli/|dev/'
 rule cli 'services/|gateway/|kubesim/|dev/' ':!cli/render_command.cc'
 # What a manifest becomes is worked out by the same code as in the cluster, of which that file takes what is pure.
 rule cli 'services/(pgsvc|queuesvc)/|services/jobsvc/(control|store|main|testing|api/([a-ln-z]|manifest_))|gateway/|kubesim/|dev/'
+rule suite 'kubesim/|dev/|tests/'
 rule cli/view 'grpc|.*\.grpc\.pb\.h|cli/(connect|follow|preflight|completion|[a-z_]*\.h)'
 rule cli/connect 'cli/(view|follow|preflight|completion|[a-z_]*\.h)'
 rule cli/follow 'cli/(preflight|completion|[a-z_]*\.h)'

@@ -112,5 +112,34 @@ TEST_F(FiguresTest, AtRestAndUnderLoad) {
   }
 }
 
+TEST_F(FiguresTest, MemoryByPodsThatRun) {
+  constexpr int kStanding = 38, kLarge = 100;  // All nodes hold 4000 pods.
+  suite_->Kubectl({"delete", "jobs.batch.volcano.sh", "--all"}, kLimit);
+  EXPECT_FALSE(Eventually(absl::Seconds(20), [] { return false; }));
+  const std::map<std::string, Usage> before = Usages();
+  std::string manifest;
+  for (int i = 0; i < kStanding; ++i) {
+    manifest += JobManifest(fmt::format("standing-{}", i), fmt::format("minAvailable: {}", kLarge),
+                            {FakeTask("t", kLarge, 3600)});
+  }
+  suite_->Apply(manifest);
+  EXPECT_TRUE(Eventually(kLimit, [&] {
+    const std::string running =
+        suite_->Kubectl({"get", "jobs.batch.volcano.sh", "-o", "jsonpath={range .items[*]}{.status.running} {end}"});
+    int count = 0;
+    for (size_t at = running.find("100 "); at != std::string::npos; at = running.find("100 ", at + 1)) ++count;
+    return count == kStanding;
+  }));
+  EXPECT_FALSE(Eventually(absl::Seconds(20), [] { return false; }));
+  fmt::print("{} pods that run\n{:<40} {:>11} {:>11} {:>11}\n", kStanding * kLarge, "pod", "before, MiB", "with, MiB",
+             "kB each");
+  for (const auto& [pod, usage] : Usages()) {
+    if (!pod.starts_with("basalt-") || !before.contains(pod)) continue;
+    const double more = usage.memory_mib - before.at(pod).memory_mib;
+    fmt::print("{:<40} {:>11.1f} {:>11.1f} {:>11.2f}\n", pod, before.at(pod).memory_mib, usage.memory_mib,
+               more * 1024 / (kStanding * kLarge));
+  }
+}
+
 }  // namespace
 }  // namespace basalt::pods

@@ -1,10 +1,12 @@
 #include "common/rpc/grpc/server.h"
 
-#include <dlfcn.h>
 #include <grpcpp/ext/channelz_service_plugin.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 
 #include <algorithm>
 #include <climits>
@@ -29,18 +31,21 @@ void InitHealthOnce() {
   static_cast<void>(done);
 }
 
-// The library of reflection registers itself for all servers of a process as soon as it is loaded: a program that links
-// it could not leave reflection out.
-absl::Status LoadPluginsOnce() {
-  static const absl::Status loaded = [] {
-    if (dlopen(BASALT_GRPC_REFLECTION, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-      return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("gRPC reflection: {}", dlerror()));
-    }
+// Reflection and channelz are plugins, which gRPC gives to every server of the process.
+void InitPluginsOnce() {
+  static const bool done = [] {
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::channelz::experimental::InitChannelzService();
-    return absl::OkStatus();
+    return true;
   }();
-  return loaded;
+  static_cast<void>(done);
 }
+
+class WithoutPlugins final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override { plugins->clear(); }
+};
 
 void SetBounds(const GrpcBounds& bounds, grpc::ServerBuilder& builder) {
   builder.SetResourceQuota(grpc::ResourceQuota("server").Resize(bounds.max_memory_bytes));
@@ -84,8 +89,9 @@ class Server final : public GrpcServer {
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
                                                               std::vector<std::unique_ptr<GrpcService>> services) {
   InitHealthOnce();
-  if (options.bounds.shows_itself) BASALT_RETURN_IF_ERROR(LoadPluginsOnce());
+  InitPluginsOnce();
   grpc::ServerBuilder builder;
+  if (!options.bounds.shows_itself) builder.SetOption(std::make_unique<WithoutPlugins>());
   int port = 0;
   const std::shared_ptr<const Credentials> credentials =
       options.credentials != nullptr ? options.credentials : Credentials::Insecure();

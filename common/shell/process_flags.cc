@@ -1,0 +1,71 @@
+#include "common/shell/process_flags.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/reflection.h"
+#include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
+#include "common/base/status.h"
+#include "common/base/version.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC port; port 0: any free one");
+ABSL_FLAG(std::string, advertise, "", "where the other processes reach the gRPC port; empty: as it listens");
+ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it is served");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0",
+          "address of /metrics, /healthz, /readyz and /version; empty: none");
+ABSL_FLAG(std::string, metrics_port_file, "", "the port of --metrics_listen is written to this file");
+ABSL_FLAG(std::string, cluster, "default", "name of the cluster; peers of another one are refused");
+ABSL_FLAG(std::string, replica, "",
+          "stable name of this process, which no other of its kind may have: that of the pod; empty: the name in its "
+          "certificate, without TLS the name of the program and -0");
+ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
+
+namespace basalt::shell {
+namespace {
+
+// Where a flag is defined says which programs have it. A binary may hold all programs.
+bool IsFlagOf(std::string_view file, std::string_view program) {
+  if (file.find("/main/") != std::string_view::npos)
+    return file.find(fmt::format("{}/main/", program)) != std::string_view::npos;
+  if (file.find("common/shell/options.cc") != std::string_view::npos) return program != "gateway";
+  if (file.find("common/shell/cluster_flags.cc") != std::string_view::npos)
+    return program == "gateway" || program == "jobsvc";
+  return true;
+}
+
+}  // namespace
+
+void ParseFlags(int argc, char** argv, const std::string& program, std::string_view about) {
+  absl::FlagsUsageConfig config;
+  config.contains_help_flags = [program](absl::string_view file) {
+    return file.find("absl/") == absl::string_view::npos && IsFlagOf(ToStd(file), program);
+  };
+  config.version_string = [program] { return fmt::format("{} {}\n", program, VersionText()); };
+  absl::SetFlagsUsageConfig(config);
+  absl::SetProgramUsageMessage(fmt::format("{}: {}", program, about));
+  for (int i = 1; i < argc; ++i) {
+    std::string_view name = argv[i];
+    if (name == "--") break;
+    if (!name.starts_with("-")) continue;
+    name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+    name = name.substr(0, name.find('='));
+    const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(ToAbsl(name));
+    if (flag == nullptr && name.starts_with("no")) flag = absl::FindCommandLineFlag(ToAbsl(name.substr(2)));
+    if (flag == nullptr || IsFlagOf(flag->Filename(), program)) continue;
+    fmt::print(stderr, "ERROR: Unknown command line flag '{}'\n", name);
+    std::exit(1);
+  }
+  if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
+    fmt::print(stderr, "{}: unexpected argument '{}'\n", program, rest[1]);
+    std::exit(2);
+  }
+}
+
+}  // namespace basalt::shell

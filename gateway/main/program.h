@@ -1,0 +1,8 @@
+#pragma once
+
+namespace basalt::gateway {
+
+// The main function of the program. The exit code: 1 where it cannot serve, 2 for a wrong command line.
+int Main(int argc, char** argv);
+
+}  // namespace basalt::gateway
