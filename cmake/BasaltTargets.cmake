@@ -6,6 +6,8 @@
 # else has to be built for a plain run.
 add_custom_target(sanitized_tests)
 add_custom_target(unsanitized)
+# What scripts/images runs beside newer libraries.
+add_custom_target(unit_and_integration_tests)
 
 # With BASALT_UNITY eight sources of a target are compiled as one: half the time where nothing is built yet, and more than
 # before for whoever edits one of them. Helpers of one target need different names for it, in tests, too; a source of a test
@@ -87,6 +89,9 @@ function(basalt_test name)
   add_test(NAME ${name} COMMAND ${name} ${A_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
   basalt_sanitize(${name} ${name} ${A_LABELS})
+  if("unit" IN_LIST A_LABELS OR "integration" IN_LIST A_LABELS)
+    add_dependencies(unit_and_integration_tests ${name})
+  endif()
 endfunction()
 
 # basalt_fuzz(NAME DEPS …): libFuzzer over NAME_fuzz.cc, which is built on demand in the preset fuzz alone.
