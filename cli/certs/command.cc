@@ -89,9 +89,8 @@ absl::StatusOr<int> Secrets(const GlobalOptions& options, const CertsFlags& flag
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "certs secrets"));
   const std::string ns = options.ns_given ? options.ns : "basalt-system";
   if (!kube::IsDnsLabel(ns)) return Invalid(fmt::format("--namespace: '{}' is no DNS label", Excerpt(ns)));
-  const SuiteShape shape{.trust_domain = options.tls.trust_domain, .cluster = options.tls.cluster};
   BASALT_ASSIGN_OR_RETURN(const std::vector<CertificateSecret> secrets,
-                          MakeSecrets(flags.dir, shape, ns, absl::Now(), LifetimesOf(flags)));
+                          MakeSecrets(flags.dir, options.tls.trust_domain, ns, absl::Now(), LifetimesOf(flags)));
   for (const CertificateSecret& secret : secrets) {
     Print(fmt::format(
         "---\napiVersion: v1\nkind: Secret\ntype: kubernetes.io/tls\n"
@@ -167,8 +166,7 @@ void AddCertsCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   AddDays(*rotate, flags);
   AddAuthorityDays(*rotate, flags);
   CLI::App* const secrets = with_dir(commands.Add(
-      "secrets",
-      "Print Secrets for a suite in pods, with new certificates: one for each role, an operator and a reader",
+      "secrets", "Print Secrets for a suite in pods, with a new certificate for the gateways and for each service",
       Secrets));
   AddAuthorityDays(*secrets, flags);
   AddDays(*secrets, flags);

@@ -209,7 +209,7 @@ absl::StatusOr<int> InitSuite(const std::string& dir, const SuiteShape& shape, a
   return issued;
 }
 
-absl::StatusOr<std::vector<CertificateSecret>> MakeSecrets(const std::string& dir, const SuiteShape& shape,
+absl::StatusOr<std::vector<CertificateSecret>> MakeSecrets(const std::string& dir, const std::string& trust_domain,
                                                            const std::string& ns, absl::Time now,
                                                            const Lifetimes& lifetimes) {
   BASALT_RETURN_IF_ERROR(NeedAuthority(dir, now, lifetimes));
@@ -217,17 +217,11 @@ absl::StatusOr<std::vector<CertificateSecret>> MakeSecrets(const std::string& di
   BASALT_ASSIGN_OR_RETURN(const std::string believed, Believed(dir));
   std::vector<CertificateSecret> secrets;
   for (const Role role : identity::kRoles) {
+    if (role == Role::kOperator || role == Role::kReader) continue;  // People keep their keys themselves.
     const std::string name(identity::NameOf(role));
-    KeyPair pair;
-    if (role == Role::kOperator || role == Role::kReader) {
-      const Identity identity{
-          .trust_domain = shape.trust_domain, .cluster = shape.cluster, .role = role, .replica = name};
-      BASALT_RETURN_IF_ERROR(identity::ParseUri(identity::UriOf(identity)).status());
-      BASALT_ASSIGN_OR_RETURN(pair, IssueBy(authority, identity, now, lifetimes));
-    } else {
-      const std::string uri = fmt::format("spiffe://{}/ns/{}/sa/basalt-{}", shape.trust_domain, ns, name);
-      BASALT_ASSIGN_OR_RETURN(pair, identity::IssueShared(authority, role, uri, ValidityOf(now, lifetimes)));
-    }
+    const std::string uri = fmt::format("spiffe://{}/ns/{}/sa/basalt-{}", trust_domain, ns, name);
+    BASALT_ASSIGN_OR_RETURN(const KeyPair pair,
+                            identity::IssueShared(authority, role, uri, ValidityOf(now, lifetimes)));
     secrets.push_back({.name = fmt::format("basalt-{}-tls", name),
                        .certificate_pem = pair.certificate_pem,
                        .key_pem = pair.key_pem,

@@ -57,11 +57,11 @@ struct CertificateSecret {
   std::string name;  // basalt-ROLE-tls
   std::string certificate_pem, key_pem, authorities_pem;
 };
-// New certificates for a suite in pods of `ns`, by the authority of the folder, which is made where it is missing: of a
-// service and the gateways one each, which states their service account and which --identity_mapping maps to the role;
-// of an operator and a reader as InitSuite has them. Nothing but the authority is in the folder afterwards.
-// INVALID_ARGUMENT as for InitSuite.
-absl::StatusOr<std::vector<CertificateSecret>> MakeSecrets(const std::string& dir, const SuiteShape& shape,
+// New certificates for a suite in pods of `ns`, signed by the authority of the folder, which is made where it is
+// missing. The gateways and each service have one certificate, which all their pods share: the certificate states the
+// service account basalt-ROLE, which --identity_mapping maps to the role. The folder has nothing but the authority
+// afterwards. INVALID_ARGUMENT: the trust domain or the lifetimes.
+absl::StatusOr<std::vector<CertificateSecret>> MakeSecrets(const std::string& dir, const std::string& trust_domain,
                                                            const std::string& ns, absl::Time now,
                                                            const Lifetimes& lifetimes);
 

@@ -79,8 +79,7 @@ TEST_F(CertificateFolderTest, RotationReplacesAFolderAsAWhole) {
 }
 
 TEST_F(CertificateFolderTest, SecretsOfASuiteInPodsStateTheAccountOfTheirRole) {
-  const SuiteShape shape{.trust_domain = "basalt.local", .cluster = "blue"};
-  const auto secrets = MakeSecrets(dir_.path(), shape, "batch", now_, lifetimes_);
+  const auto secrets = MakeSecrets(dir_.path(), "basalt.local", "batch", now_, lifetimes_);
   ASSERT_THAT(secrets, IsOk());
   std::map<std::string, std::string> uris;
   for (const CertificateSecret& secret : *secrets) {
@@ -90,16 +89,13 @@ TEST_F(CertificateFolderTest, SecretsOfASuiteInPodsStateTheAccountOfTheirRole) {
     ASSERT_THAT(facts, IsOk());
     uris[secret.name] = facts->uris.at(0);
   }
-  EXPECT_THAT(uris,
-              ElementsAre(Pair("basalt-gateway-tls", "spiffe://basalt.local/ns/batch/sa/basalt-gateway"),
-                          Pair("basalt-jobsvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-jobsvc"),
-                          Pair("basalt-operator-tls", "spiffe://basalt.local/cluster/blue/role/operator/operator"),
-                          Pair("basalt-pgsvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-pgsvc"),
-                          Pair("basalt-queuesvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-queuesvc"),
-                          Pair("basalt-reader-tls", "spiffe://basalt.local/cluster/blue/role/reader/reader")));
+  EXPECT_THAT(uris, ElementsAre(Pair("basalt-gateway-tls", "spiffe://basalt.local/ns/batch/sa/basalt-gateway"),
+                                Pair("basalt-jobsvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-jobsvc"),
+                                Pair("basalt-pgsvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-pgsvc"),
+                                Pair("basalt-queuesvc-tls", "spiffe://basalt.local/ns/batch/sa/basalt-queuesvc")));
   const basalt::testing::TempDir empty;
-  EXPECT_THAT(MakeSecrets(empty.path(), shape, "batch", now_, lifetimes_), IsOk()) << "the authority is made";
-  EXPECT_THAT(MakeSecrets(empty.path(), {.trust_domain = "a,DNS:b", .cluster = "blue"}, "batch", now_, lifetimes_),
+  EXPECT_THAT(MakeSecrets(empty.path(), "basalt.local", "batch", now_, lifetimes_), IsOk()) << "the authority is made";
+  EXPECT_THAT(MakeSecrets(empty.path(), "a,DNS:b", "batch", now_, lifetimes_),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

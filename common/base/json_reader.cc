@@ -12,8 +12,8 @@ namespace {
 namespace json = boost::json;
 using Error = boost::system::error_code;
 
-// What Boost's parser has found, put on the stack of which values are made. The whole text is there at once, so that
-// numbers come in one piece.
+// Puts everything that Boost's parser finds on the stack that values are made of. The whole text is there at once, so
+// that numbers come in one piece.
 struct Handler {
   static constexpr size_t max_object_size = json::object::max_size();
   static constexpr size_t max_array_size = json::array::max_size();
@@ -61,7 +61,7 @@ struct Handler {
     return true;
   }
   bool on_double(double number, json::string_view text, Error& error) {
-    // What is nearer to zero than any double stays Boost's zero.
+    // A number that is nearer to zero than any double stays Boost's zero.
     double nearest = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), nearest);
     if (failed == std::errc() && end == text.data() + text.size()) number = nearest;

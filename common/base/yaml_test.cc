@@ -136,13 +136,13 @@ TEST(YamlTest, ATextThatIsNoUtf8IsRefused) {
   EXPECT_EQ(One("a: \xc3\xb6"), (json::value{{"a", "\xc3\xb6"}}));
 }
 
-// The parser would begin one document after the other there, for ever.
 // YAML 1.2.2, 5.7: \N, \_, \L and \P stand for characters beyond ASCII.
 TEST(YamlTest, EveryEscapeIsReadAsUtf8) {
   EXPECT_EQ(One(R"(a: "é\_\N\L\P\xa0\x85\u20ac")").at("a"), "é\u00a0\xc2\x85\u2028\u2029\u00a0\xc2\x85€");
   EXPECT_EQ(One(R"("a\_b": 1)").at("a\u00a0b"), 1);
 }
 
+// The parser would begin one document after the other there, for ever.
 TEST(YamlTest, WhatBeginsNoDocumentEndsTheReading) {
   for (const std::string_view text : {",", "a: 1\n---\n,", ", a", "? a\n,"}) {
     EXPECT_NE(Refused(text).find("line"), std::string::npos) << text;

@@ -4,7 +4,8 @@
 #include "common/kube/names.h"
 
 ABSL_FLAG(std::vector<std::string>, scheduler_name, {std::string(basalt::kube::kDefaultScheduler)},
-          "schedulers whose pods are watched, those without a job, too; the first is that of jobs that name none");
-ABSL_FLAG(std::vector<std::string>, namespaces, {},
-          "namespaces in which jobs and pods are served, for example team-a,team-b; empty or '*': all. kube-system and "
-          "--lease_namespace (unless that is 'default') only where they are named: '*,kube-system'");
+          "schedulers: the gateway watches their pods without a job; the first is that of jobs that name none");
+ABSL_FLAG(
+    std::vector<std::string>, namespaces, {},
+    "namespaces in which jobs and pods are served, for example team-a,team-b; empty or '*': all but kube-system and "
+    "the namespace of the gateway's Lease (unless that is 'default'), which have to be named: '*,kube-system'");

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the gateway and jobsvc have to be told alike of a cluster.
+// Flags about a cluster that the gateway and jobsvc have to be given alike.
 #include <string>
 #include <vector>
 

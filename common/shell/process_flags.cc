@@ -1,5 +1,6 @@
 #include "common/shell/process_flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "absl/algorithm/container.h"
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/reflection.h"
@@ -30,17 +32,31 @@ ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
 namespace basalt::shell {
 namespace {
 
-// Where a flag is defined says which programs have it. A binary may hold all programs.
-bool IsFlagOf(std::string_view file, std::string_view program) {
-  if (file.find("/main/") != std::string_view::npos)
-    return file.find(fmt::format("{}/main/", program)) != std::string_view::npos;
-  if (file.find("common/shell/options.cc") != std::string_view::npos) return program != "gateway";
-  if (file.find("common/shell/cluster_flags.cc") != std::string_view::npos)
-    return program == "gateway" || program == "jobsvc";
-  return true;
+// Flags of some programs alone, by the end of the name of the file that defines them.
+struct Home {
+  std::string_view file;
+  std::vector<std::string_view> programs;
+};
+const std::vector<Home>& Homes() {
+  static const auto* const homes = new std::vector<Home>{
+      {"gateway/main/program.cc", {"gateway"}},
+      {"services/jobsvc/main/program.cc", {"jobsvc"}},
+      {"services/pgsvc/main/program.cc", {"pgsvc"}},
+      {"services/queuesvc/main/program.cc", {"queuesvc"}},
+      {"common/shell/options.cc", {"jobsvc", "pgsvc", "queuesvc"}},
+      {"common/shell/cluster_flags.cc", {"gateway", "jobsvc"}},
+  };
+  return *homes;
 }
 
 }  // namespace
+
+bool IsFlagOf(std::string_view file, std::string_view program) {
+  for (const Home& home : Homes()) {
+    if (file.ends_with(home.file)) return absl::c_linear_search(home.programs, program);
+  }
+  return true;
+}
 
 void ParseFlags(int argc, char** argv, const std::string& program, std::string_view about) {
   absl::FlagsUsageConfig config;

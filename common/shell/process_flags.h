@@ -18,9 +18,13 @@ ABSL_DECLARE_FLAG(std::string, log_level);
 
 namespace basalt::shell {
 
-// Reads the command line. The process ends with exit code 1 where the program has no such flag (also where another
-// program of the same binary has it), and with 2 where a word is no flag; both are told on standard error. --help
-// prints the flags of the program, and --version its release. `program` is "gateway", "jobsvc", "pgsvc" or "queuesvc".
+// Reads the command line. `program` is "gateway", "jobsvc", "pgsvc" or "queuesvc". The process ends with exit code 1
+// where a word names no flag, or a flag of another program of the same binary, and with 2 where a word is no flag; the
+// word is told on standard error. A value that stands apart from its flag (--context NAME) must not begin with a dash.
+// --help prints the flags of the program, and --version its release.
 void ParseFlags(int argc, char** argv, const std::string& program, std::string_view about);
+
+// Whether the program has the flags that the file defines. For ParseFlags and its test.
+bool IsFlagOf(std::string_view file, std::string_view program);
 
 }  // namespace basalt::shell

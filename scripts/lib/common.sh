@@ -16,7 +16,7 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 # install_packages [tests|checks|images|node]: installs the missing packages of scripts/packages.txt, and kubectl where there is
 # none. Programs that the tests alone start come with "tests" and "checks", the second compiler of the checks with "checks";
-# with "images" and "node" come those of scripts/images and of a real node, and no others. A server among the packages is for the tests to start:
+# with "images" or "node" only the packages of scripts/images or of a real node are installed. A server among the packages is for the tests to start:
 # none is started or enabled on the machine.
 install_packages() {
   local missing=() package group=all wanted

@@ -4,6 +4,7 @@ import argparse
 import pathlib
 import re
 import shutil
+import tempfile
 
 NAMESPACE = "basalt-system"
 ROLES = ("gateway", "jobsvc", "pgsvc", "queuesvc")
@@ -20,11 +21,15 @@ PLAIN = {
     ),
     "rbac.yaml": (["rbac/gateway.yaml", "rbac/users/gateway.yaml"], None),
     "network.yaml": (["base/network.yaml"], ".Values.networkPolicies.enabled"),
-    "kai.yaml": (["rbac/kai/gateway.yaml"], ".Values.kai.enabled"),
+    "kai.yaml": (["rbac/kai/gateway.yaml"], "or .Values.kai.enabled .Values.richGrouping.enabled"),
     "guard.yaml": (["rbac/guard/gateway.yaml"], ".Values.guard.enabled"),
     "impersonation.yaml": (["rbac/impersonation/gateway.yaml"], ".Values.impersonation.enabled"),
     "owner-references.yaml": (["rbac/owner-references/gateway.yaml"], ".Values.ownerReferences.enabled"),
     "prometheus.yaml": (["components/prometheus/monitor.yaml"], ".Values.prometheus.enabled"),
+    "prometheus-network.yaml": (
+        ["components/prometheus/network.yaml"],
+        "and .Values.prometheus.enabled .Values.networkPolicies.enabled",
+    ),
     "admission.yaml": (
         ["admission/jobs.yaml", "admission/podgroups.yaml", "admission/pods.yaml", "admission/queues.yaml"],
         ".Values.admission.enabled",
@@ -53,6 +58,13 @@ def once(text, old, new):
     return text.replace(old, new)
 
 
+def replaced(text, pattern, new):
+    text, count = re.subn(pattern, lambda match: new, text, flags=re.M)
+    if count != 1:
+        raise SystemExit(f"{pattern} matches {count} times and not once in:\n{text[:200]}")
+    return text
+
+
 def named(objects):
     """By the names of the release."""
     text = "\n---\n".join(objects)
@@ -64,7 +76,7 @@ def named(objects):
 
 def workload(text, role):
     values = f".Values.{role}"
-    text = re.sub(r"(?m)^  replicas: \d+$", f"  replicas: {{{{ {values}.replicas }}}}", text, count=1)
+    text = replaced(text, r"^  replicas: \d+$", f"  replicas: {{{{ {values}.replicas }}}}")
     text = once(text, "image: basalt:0.3.0", 'image: {{ include "basalt.image" . }}')
     text = once(text, "imagePullPolicy: IfNotPresent", "imagePullPolicy: {{ .Values.image.pullPolicy }}")
     arguments = f"""            - --kubernetes_users
@@ -84,11 +96,10 @@ def workload(text, role):
             - {{{{ . | quote }}}}
             {{{{- end }}}}"""
     text = once(text, "            - --kubernetes_users", arguments)
-    text = re.sub(
-        r"(?m)^          resources:\n            requests: .*\n            limits: .*$",
-        f"          resources: {{{{- toYaml {values}.resources | nindent 12 }}}}",
+    text = replaced(
         text,
-        count=1,
+        r"^          resources:\n            requests: .*\n            limits: .*$",
+        f"          resources: {{{{- toYaml {values}.resources | nindent 12 }}}}",
     )
     text = once(
         text,
@@ -105,12 +116,11 @@ def workload(text, role):
         "          {{- else }}\n" + secret + "\n          {{- end }}",
     )
     if role != "gateway":
-        text = re.sub(
-            r"(?m)^        resources: \{requests: \{storage: \w+\}\}$",
+        text = replaced(
+            text,
+            r"^        resources: \{requests: \{storage: \w+\}\}$",
             f"        {{{{- with {values}.volume.storageClass }}}}\n        storageClassName: {{{{ . }}}}\n        {{{{- end }}}}\n"
             f"        resources: {{requests: {{storage: {{{{ {values}.volume.size }}}}}}}}",
-            text,
-            count=1,
         )
     return text
 
@@ -123,7 +133,10 @@ def helpers(deploy):
         '{{- define "basalt.image" -}}\n'
         "{{- if .Values.image.digest -}}\n{{ .Values.image.repository }}@{{ .Values.image.digest }}\n{{- else -}}\n"
         "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}\n{{- end -}}\n{{- end -}}\n"
-        '{{- define "basalt.podCertificate" -}}\nprojected:' + volume + "\n{{- end -}}\n"
+        '{{- define "basalt.podCertificate" -}}\n'
+        "{{- if .Values.prometheus.enabled }}"
+        '{{- fail "prometheus.enabled: with pod certificates there is no Secret that Prometheus could take the authority from" }}'
+        "{{- end }}\nprojected:" + volume + "\n{{- end -}}\n"
     )
 
 
@@ -134,19 +147,28 @@ def when(condition, text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("deploy", type=pathlib.Path, help="the folder deploy of the tree")
-    parser.add_argument("out", type=pathlib.Path, help="the folder of the chart, which is emptied")
+    parser.add_argument("out", type=pathlib.Path, help="the folder of the chart: a new one, or that of a chart of before")
     options = parser.parse_args()
-    shutil.rmtree(options.out, ignore_errors=True)
-    shutil.copytree(options.deploy / "chart", options.out)
-    templates = options.out / "templates"
-    templates.mkdir(exist_ok=True)
+    out = options.out.resolve()
+    if out.exists() and any(out.iterdir()) and not (out / "templates" / "_helpers.tpl").exists():
+        raise SystemExit(f"{out} has files, and is no chart that this program wrote: name another folder")
+    with tempfile.TemporaryDirectory() as work:
+        write(options.deploy, pathlib.Path(work) / "chart")
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(pathlib.Path(work) / "chart", out)
+
+
+def write(deploy, out):
+    shutil.copytree(deploy / "chart", out)
+    templates = out / "templates"
+    templates.mkdir()
     for name, (sources, condition) in PLAIN.items():
-        objects = [part for source in sources for part in read(options.deploy, source)]
+        objects = [part for source in sources for part in read(deploy, source)]
         (templates / name).write_text(when(condition, named(objects)))
     for role in ROLES:
-        text = named(read(options.deploy, f"base/{role}.yaml"))
+        text = named(read(deploy, f"base/{role}.yaml"))
         (templates / f"{role}.yaml").write_text(workload(text, role))
-    (templates / "_helpers.tpl").write_text(helpers(options.deploy))
+    (templates / "_helpers.tpl").write_text(helpers(deploy))
 
 
 main()

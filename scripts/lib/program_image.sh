@@ -1,7 +1,7 @@
 # Sourced by scripts that need images for tests: programs of this machine with the libraries that they link.
 
-# program_image ARCHIVE IMAGE PROGRAM…: an archive for `ctr images import` of an image with the programs in /usr/bin, of which
-# the first is what a container runs that names none; beside busybox stand the names of its tools.
+# program_image ARCHIVE IMAGE PROGRAM…: writes an image with the programs in /usr/bin as an archive for `ctr images import`. A
+# container that names no command runs the first program. Busybox gets links by the names of its tools.
 program_image() (
   archive=$1 image=$2
   shift 2

@@ -50,6 +50,7 @@ in_node() { nsenter --net="/proc/$(pid_of unshare)/ns/net" --mount="/proc/$(pid_
 # open_node: the namespaces and the cable. NODE_NUMBER keeps the addresses of several clusters of one machine apart.
 open_node() {
   ((EUID == 0)) || die "--node needs root: it makes namespaces, mounts and a bridge"
+  [[ -d $CGROUPS/memory ]] || die "--node needs control groups of version 1: $CGROUPS/memory is not there"
   mkdir -p "$dir/node"/{containerd,kubelet,log,lib,cni}
   launch unshare --net --mount --pid --fork --kill-child --propagation private bash -euc '
     mount -t proc proc /proc
@@ -66,6 +67,7 @@ open_node() {
     while true; do sleep 3600 & wait $! || true; done' _ "$dir"
   await 20 unshare test -e "$dir/node/open"
   ip link add "basalt$NODE_NUMBER" type veth peer name eth0 netns "$(pid_of unshare)"
+  touch "$dir/node/cable"
   ip address add "10.130.$NODE_NUMBER.1/30" dev "basalt$NODE_NUMBER"
   ip link set "basalt$NODE_NUMBER" up
   in_node ip address add "$NODE_IP/30" dev eth0
@@ -86,6 +88,8 @@ open_node() {
 close_node() {
   local controller look
   stop_program unshare -KILL
+  # Where another cluster had the number, there is no cable of ours, and nothing else either.
+  [[ -e $dir/node/cable ]] || return 0
   ip link delete "basalt$NODE_NUMBER" 2>/dev/null || true
   for controller in "$CGROUPS"/*/; do
     for look in {1..50}; do

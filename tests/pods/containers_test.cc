@@ -83,7 +83,12 @@ TEST_F(ContainersTest, ADeploymentGetsItsGroupAndAQueueClosesAndOpens) {
       "      containers: [{name: c, image: 'basalt.test/busybox:1', imagePullPolicy: Never, command: [sleep, "
       "'600']}]\n");
   suite_->Kubectl({"wait", "deployment/web", "--for=condition=Available", "--timeout=60s"}, absl::Seconds(70));
-  EXPECT_THAT(suite_->Ctl({"podgroup", "list"}).out, HasSubstr("Running"));
+  const std::string group =
+      suite_->Kubectl({"get", "pods", "-l", "app=web", "-o",
+                       "jsonpath={.items[0].metadata.annotations.scheduling\\.k8s\\.io/group-name}"});
+  EXPECT_NE(group, "");
+  const auto phase = [&] { return suite_->Kubectl({"get", "podgroup", group, "-o", "jsonpath={.status.phase}"}); };
+  EXPECT_TRUE(Eventually(kLimit, [&] { return phase() == "Running"; })) << phase();
   suite_->Kubectl({"delete", "deployment", "web"});
   EXPECT_EQ(suite_->Ctl({"queue", "create", "nightly", "--weight", "2"}).exit_code, 0);
   EXPECT_EQ(suite_->Ctl({"queue", "close", "nightly"}).exit_code, 0);

@@ -1,4 +1,4 @@
-// What an installed suite costs, by kubelet's own figures: at rest, and with 200 jobs of ten pods each, which a fake
+// The costs of an installed suite, by kubelet's own figures: at rest, and with 200 jobs of ten pods each, which a fake
 // kubelet runs. Prints a table; deploy/README.md has the sizes that follow from it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

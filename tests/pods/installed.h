@@ -55,7 +55,7 @@ class Installed : public e2e::Judged {
   std::vector<e2e::Write> Log() override { return e2e::WritesOf(*cluster_); }
   std::string JobPhase(const std::string& name);
 
-  // The addresses of the ready gateways, comma separated.
+  // The addresses of the gateways that have one, comma separated.
   std::string Gateways();
   // Until every pod of the Deployment and of the StatefulSets is there, ready and of the newest template.
   bool IsReadyWithin(absl::Duration limit);

@@ -1,4 +1,4 @@
-// Who reaches an installed suite through the network, where its NetworkPolicies are enforced (kube-router).
+// An installed suite in a network that enforces its NetworkPolicies (kube-router): strangers, tools and Prometheus.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,9 +107,10 @@ TEST_F(StrangerTest, APodListensOnTheNamedPortsAndNoOther) {
   std::map<std::string, std::set<std::set<int>>> ports;
   std::error_code ignored;
   for (const auto& process : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string program = std::filesystem::read_symlink(process.path() / "exe", ignored).string();
-    if (!program.starts_with("/usr/bin/")) continue;
-    const std::string name = program.substr(9);
+    if (std::filesystem::read_symlink(process.path() / "exe", ignored) != "/usr/bin/basalt") continue;
+    const std::string command = e2e::ReadFile((process.path() / "cmdline").string());
+    const std::string path = command.substr(0, command.find('\0'));
+    const std::string name = path.substr(path.rfind('/') + 1);
     if (name != "gateway" && name != "jobsvc" && name != "pgsvc" && name != "queuesvc") continue;
     std::set<int> listening;
     for (const char* const table : {"net/tcp", "net/tcp6", "net/udp", "net/udp6"}) {

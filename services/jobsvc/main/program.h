@@ -2,7 +2,7 @@
 
 namespace basalt::jobsvc {
 
-// The main function of the program. The exit code: 1 where it cannot serve, 2 for a wrong command line.
+// The main function of the program, and its exit code: 0 after SIGTERM or SIGINT; else standard error says why.
 int Main(int argc, char** argv);
 
 }  // namespace basalt::jobsvc
