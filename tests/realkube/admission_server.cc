@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/testing/status_matchers.h"
+#include "tests/e2e/harness.h"
 
 namespace basalt::realkube {
 
@@ -51,7 +52,13 @@ Answer AdmissionServer::Send(std::string method, std::string target, const json:
   request.target = std::move(target);
   request.headers = {{"Content-Type", std::move(type)}};
   if (!body.is_null()) request.body = ToText(body);
-  return connection_->Send(std::move(request));
+  // A server that is busy knows a new definition some seconds later in its policies than elsewhere, and says so.
+  Answer answer;
+  e2e::Eventually(absl::Seconds(30), [&] {
+    answer = connection_->Send(request);
+    return answer.status != 503;
+  });
+  return answer;
 }
 
 Answer AdmissionServer::Make(const json::value& manifest) {
