@@ -67,6 +67,7 @@ std::string KeyText(const json::value& key) {
 // yaml-cpp writes the escapes \N and \_ of quoted text as a byte each and not as UTF-8; the text of the document itself
 // is UTF-8, so that every other byte belongs to a character.
 std::string WithEscapesAsUtf8(std::string_view text) {
+  if (IsUtf8(text)) return std::string(text);
   std::string out;
   for (; !text.empty(); text.remove_prefix(FirstCharacter(text).bytes)) {
     const Character character = FirstCharacter(text);

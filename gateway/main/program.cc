@@ -98,7 +98,7 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   return options;
 }
 
-// Of the pod, where this is one.
+// The namespace of the pod, where the process runs in a pod.
 std::string OwnNamespace() {
   std::ifstream file(std::string(kServiceAccount) + "/namespace");
   std::string ns;

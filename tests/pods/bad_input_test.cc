@@ -22,12 +22,8 @@ using ::testing::IsEmpty;
 
 constexpr absl::Duration kLimit = absl::Seconds(90);
 
-class BadInputTest : public ::testing::Test {
+class BadInputTest : public InstalledTest {
  protected:
-  void SetUp() override {
-    suite_ = Installed::Get();
-    ASSERT_NE(suite_, nullptr);
-  }
   // A pod as those of jobsvc with an empty folder in memory as its volume, but for one thing.
   void MakePod(const std::string& name, const std::function<void(json::object& spec, json::object& container)>& spoil) {
     const json::value set = suite_->Object("statefulset", "basalt-jobsvc");
@@ -40,7 +36,7 @@ class BadInputTest : public ::testing::Test {
                                      {"metadata", {{"name", name}, {"namespace", kNamespace}}},
                                      {"spec", spec}}));
   }
-  // What the process says before it ends, and that it ends.
+  // Waits until the process has ended, and returns its log.
   std::string EndOf(const std::string& pod) {
     EXPECT_TRUE(Eventually(kLimit, [&] {
       return suite_->Kubectl({"get", "pod", pod, "-n", kNamespace, "-o", "jsonpath={.status.phase}"}) == "Failed";
@@ -56,8 +52,6 @@ class BadInputTest : public ::testing::Test {
     mounts.erase(std::find_if(mounts.begin(), mounts.end(),
                               [&](const json::value& mount) { return FindString(mount, "name") == name; }));
   }
-
-  Installed* suite_ = nullptr;
 };
 
 TEST_F(BadInputTest, APodSaysWhyItCannotKeepItsStore) {

@@ -18,19 +18,13 @@ using ::testing::IsEmpty;
 
 constexpr absl::Duration kLimit = absl::Seconds(90);
 
-class ContainersTest : public ::testing::Test {
+class ContainersTest : public InstalledTest {
  protected:
-  void SetUp() override {
-    suite_ = Installed::Get();
-    ASSERT_NE(suite_, nullptr);
-  }
   void ExpectEnd(const std::string& job, const std::string& phase) {
     EXPECT_TRUE(Eventually(kLimit, [&] { return suite_->JobPhase(job) == phase; }))
         << job << " is " << suite_->JobPhase(job) << "\n"
         << suite_->Ctl({"job", "explain", job}).out;
   }
-
-  Installed* suite_ = nullptr;
 };
 
 TEST_F(ContainersTest, TheSuiteIsReadyWithinAMinuteAndNoPodMayMoreThanRestricted) {

@@ -25,12 +25,8 @@ struct Usage {
   double memory_mib = 0;   // Working set, which a limit counts.
 };
 
-class FiguresTest : public ::testing::Test {
+class FiguresTest : public InstalledTest {
  protected:
-  void SetUp() override {
-    suite_ = Installed::Get();
-    ASSERT_NE(suite_, nullptr);
-  }
   // By pod. Kubelet's figures are some ten seconds old.
   std::map<std::string, Usage> Usages() {
     std::map<std::string, Usage> usages;
@@ -55,8 +51,6 @@ class FiguresTest : public ::testing::Test {
   void Watch() {
     for (const auto& [pod, usage] : Usages()) peak_[pod] = std::max(peak_[pod], usage.memory_mib);
   }
-
-  Installed* suite_ = nullptr;
   std::map<std::string, double> peak_;
 };
 

@@ -131,16 +131,14 @@ std::string Installed::Kubectl(const std::vector<std::string>& words, absl::Dura
   return ran.exit_code == 0 ? std::move(ran.out) : std::string();
 }
 
-void Installed::Apply(const std::string& manifest) {
-  const std::string file = dir_ / "apply.yaml";
-  e2e::WriteFile(file, manifest);
-  Kubectl({"apply", "--server-side", "--force-conflicts", "-f", file});
-}
+void Installed::Apply(const std::string& manifest) { EXPECT_TRUE(TryApply(manifest)); }
 
 bool Installed::TryApply(const std::string& manifest) {
   const std::string file = dir_ / "apply.yaml";
   e2e::WriteFile(file, manifest);
-  return TryKubectl({"apply", "--server-side", "--force-conflicts", "-f", file}).exit_code == 0;
+  const Ran ran = TryKubectl({"apply", "--server-side", "--force-conflicts", "-f", file});
+  if (ran.exit_code != 0) fmt::print(stderr, "kubectl apply: {}\n", ran.err);
+  return ran.exit_code == 0;
 }
 
 std::string Installed::Page(const std::string& pod, const std::string& path) {

@@ -3,6 +3,8 @@
 // The suite as a platform team has it: pods of the image on a real node of a cluster, from the manifest that
 // scripts/deploy prints, with TLS by `basaltctl certs`. Beside it the gang scheduler, as a process. All tests of a
 // program share one cluster and one installation. One thread; everything is waited for with a deadline.
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -73,6 +75,17 @@ class Installed : public e2e::Judged {
   std::unique_ptr<e2e::Child> scheduler_;
   std::string certificates_;
   absl::Duration install_time_;
+};
+
+// A test of the shared installation.
+class InstalledTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    suite_ = Installed::Get();
+    ASSERT_NE(suite_, nullptr);
+  }
+
+  Installed* suite_ = nullptr;
 };
 
 // The manifest that scripts/deploy prints, with these components.

@@ -39,11 +39,10 @@ constexpr absl::Duration kLead = absl::Seconds(23);
 constexpr absl::Duration kServer = absl::Seconds(60);
 constexpr char kServices[] = "statefulset/basalt-jobsvc statefulset/basalt-pgsvc statefulset/basalt-queuesvc";
 
-class LifeTest : public ::testing::Test {
+class LifeTest : public InstalledTest {
  protected:
   void SetUp() override {
-    suite_ = Installed::Get();
-    ASSERT_NE(suite_, nullptr);
+    ASSERT_NO_FATAL_FAILURE(InstalledTest::SetUp());
     tls_ = suite_->TlsOptions();
     use_of_tls_.emplace(tls_);
     watch_ = std::make_unique<bench::SlotWatch>([this] { return Channels(); });
@@ -87,7 +86,7 @@ class LifeTest : public ::testing::Test {
     EXPECT_TRUE(suite_->IsReadyWithin(kLimit));
     const int replicas =
         static_cast<int>(FindInt(*Find(suite_->Object("statefulset", "basalt-jobsvc"), "status"), "readyReplicas"));
-    // What was silence until now counts, too.
+    // Silence of the gateways until now counts, too.
     const absl::Time ready = absl::Now();
     EXPECT_TRUE(Eventually(kLimit, [&] { return watch_->last() > ready && watch_->AllOpenAt(replicas); }))
         << watch_->Summary();
@@ -132,7 +131,6 @@ class LifeTest : public ::testing::Test {
     }));
   }
 
-  Installed* suite_ = nullptr;
   cli::TlsOptions tls_;
   std::optional<cli::UseOfTls> use_of_tls_;
   std::unique_ptr<bench::SlotWatch> watch_;

@@ -28,12 +28,8 @@ constexpr char kShell[] =
     "'3600']\n"
     "    securityContext: {{allowPrivilegeEscalation: false, capabilities: {{drop: [ALL]}}}}\n---\n";
 
-class StrangerTest : public ::testing::Test {
+class StrangerTest : public InstalledTest {
  protected:
-  void SetUp() override {
-    suite_ = Installed::Get();
-    ASSERT_NE(suite_, nullptr);
-  }
   void MakeShell(const std::string& ns, const std::string& labels = "", const std::string& name = "") {
     suite_->Apply(fmt::format(kShell, ns, labels, name));
     suite_->Kubectl({"wait", "pod/shell" + name, "-n", ns, "--for=condition=Ready", "--timeout=60s"},
@@ -65,8 +61,6 @@ class StrangerTest : public ::testing::Test {
                                            "jsonpath={range .items[*]}{.status.podIP} {end}"}),
                           ' ', absl::SkipEmpty());
   }
-
-  Installed* suite_ = nullptr;
 };
 
 TEST_F(StrangerTest, NobodyReachesThePodsButWhomALabelAdmits) {

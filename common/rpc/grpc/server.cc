@@ -112,7 +112,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   for (const std::unique_ptr<GrpcService>& service : services) service->Register(builder);
-  // It answers UNIMPLEMENTED. gRPC starts no server that has neither a generic service nor a service of its own.
+  // This service answers UNIMPLEMENTED: gRPC starts no server that has no service at all.
   auto unknown = std::make_unique<grpc::CallbackGenericService>();
   builder.RegisterCallbackGenericService(unknown.get());
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
