@@ -55,13 +55,16 @@ endfunction()
 # "seeds" runs a hundred seeds of the simulation, "long" thousands, and what else is rare. "threads" stands beside one of
 # them: the test has several threads of its own.
 
-# basalt_sanitize(TEST TARGET LABEL…): says by the labels which of the targets below builds what the test runs.
+# basalt_sanitize(TEST TARGET LABEL…): says by the labels which of the targets above builds what the test runs.
 function(basalt_sanitize test target)
   if("threads" IN_LIST ARGN OR
      (NOT BASALT_SANITIZER STREQUAL "tsan" AND ("unit" IN_LIST ARGN OR "seeds" IN_LIST ARGN)))
     add_dependencies(sanitized_tests ${target})
   else()
     add_dependencies(unsanitized ${target})
+  endif()
+  if("unit" IN_LIST ARGN OR "integration" IN_LIST ARGN)
+    add_dependencies(unit_and_integration_tests ${target})
   endif()
   if(BASALT_SANITIZER STREQUAL "tsan")
     set_tests_properties(${test} PROPERTIES ENVIRONMENT
@@ -89,9 +92,6 @@ function(basalt_test name)
   add_test(NAME ${name} COMMAND ${name} ${A_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT})
   basalt_sanitize(${name} ${name} ${A_LABELS})
-  if("unit" IN_LIST A_LABELS OR "integration" IN_LIST A_LABELS)
-    add_dependencies(unit_and_integration_tests ${name})
-  endif()
 endfunction()
 
 # basalt_fuzz(NAME DEPS …): libFuzzer over NAME_fuzz.cc, which is built on demand in the preset fuzz alone.

@@ -1,4 +1,5 @@
 #include "gateway/route/routes.h"
+#include "common/testing/proto_text.h"
 
 #include <gtest/gtest.h>
 
@@ -123,7 +124,7 @@ TEST(RoutesTest, QueueServiceGetsOnlyIdentityQueueAndPhaseOfAGroup) {
   ReduceFor(v1::SERVICE_KIND_POD_GROUP, same);
   EXPECT_EQ(same.DebugString(), group.DebugString());
   ReduceFor(v1::SERVICE_KIND_QUEUE, group);
-  EXPECT_EQ(group.ShortDebugString(),
+  EXPECT_EQ(basalt::testing::LineOf(group),
             "pod_group { meta { namespace: \"ns\" name: \"g\" uid: \"uid-g\" resource_version: 7 } "
             "spec { queue: \"q\" } phase: \"Pending\" }");
 }

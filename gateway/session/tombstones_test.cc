@@ -1,4 +1,5 @@
 #include "gateway/session/tombstones.h"
+#include "common/testing/proto_text.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +54,8 @@ TEST(TombstonesTest, OverTheBoundOnlyTheFactRemains) {
   v1::Tombstone out;
   ASSERT_TRUE(tombstones.Fill(key, bench.cache, v1::SERVICE_KIND_JOB, out));
   EXPECT_TRUE(out.state_dropped());
-  EXPECT_EQ(out.last().ShortDebugString(), "pod { namespace: \"ns\" name: \"b\" uid: \"uid-b\" resource_version: 6 }");
+  EXPECT_EQ(basalt::testing::LineOf(out.last()),
+            "pod { namespace: \"ns\" name: \"b\" uid: \"uid-b\" resource_version: 6 }");
 }
 
 TEST(TombstonesTest, OfWhatNobodyMayEverAskForNothingRemainsOverTheBound) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/testing/proto_text.h"
 #include "gateway/translate/decoder.h"
 #include "gateway/translate/sample_pod.h"
 
@@ -23,7 +24,7 @@ kube::v1::Pod WithStatus(const std::string& status) {
 TEST(PodTest, AJobPodIsProjectedWithoutGrouping) {
   const Decoded decoded = Decode(std::string(kSamplePod));
   EXPECT_EQ(decoded.error, "");
-  EXPECT_EQ(decoded.object.pod().DebugString(),
+  EXPECT_EQ(testing::TextOf(decoded.object.pod()),
             R"(namespace: "ml-team"
 name: "train-worker-17"
 uid: "5f0c8c1e-52a6-4c36-9ad1-3c1f2c6f0a11"

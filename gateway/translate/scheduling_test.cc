@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/testing/proto_text.h"
 #include "gateway/translate/decoder.h"
 
 namespace basalt::gateway {
@@ -29,7 +30,7 @@ TEST(PodGroupTest, ReadsSpecAndStatus) {
   EXPECT_EQ(decoded.error, "");
   kube::v1::PodGroup& group = *decoded.object.mutable_pod_group();
   group.clear_meta();
-  EXPECT_EQ(group.DebugString(), R"(spec {
+  EXPECT_EQ(testing::TextOf(group), R"(spec {
   min_member: 4
   min_task_member {
     task: "m"
@@ -112,7 +113,7 @@ TEST(QueueTest, ReadsSpecAndStatus) {
                                  R"("unknown":5,"allocated":{"cpu":"1"}})");
   EXPECT_EQ(decoded.error, "");
   decoded.object.mutable_queue()->clear_meta();
-  EXPECT_EQ(decoded.object.queue().DebugString(), R"(parent: "root"
+  EXPECT_EQ(testing::TextOf(decoded.object.queue()), R"(parent: "root"
 weight: 3
 has_extend_clusters: true
 state: "Closing"
@@ -153,7 +154,7 @@ TEST(CommandTest, ReadsItsTopLevelFields) {
                            R"("batch.volcano.sh/v1alpha1","kind":"Job","name":"j","uid":"7","controller":true})");
   EXPECT_EQ(decoded.error, "");
   decoded.object.mutable_command()->clear_meta();
-  EXPECT_EQ(decoded.object.command().DebugString(), R"(action: "AbortJob"
+  EXPECT_EQ(testing::TextOf(decoded.object.command()), R"(action: "AbortJob"
 target {
   api_version: "batch.volcano.sh/v1alpha1"
   kind: "Job"
@@ -175,8 +176,8 @@ TEST(PodGroupTest, ReadsExpressionsOfASelector) {
   EXPECT_EQ(decoded.error, "");
   const kube::v1::SubGroupPolicy& policy = decoded.object.pod_group().spec().sub_group_policy(0);
   ASSERT_EQ(policy.match_expressions_size(), 2);
-  EXPECT_EQ(policy.match_expressions(0).ShortDebugString(), R"(key: "k" operator: "In" values: "x" values: "y")");
-  EXPECT_EQ(policy.match_expressions(1).ShortDebugString(), R"(key: "l" operator: "Exists")");
+  EXPECT_EQ(testing::LineOf(policy.match_expressions(0)), R"(key: "k" operator: "In" values: "x" values: "y")");
+  EXPECT_EQ(testing::LineOf(policy.match_expressions(1)), R"(key: "l" operator: "Exists")");
 }
 
 TEST(WorkloadTest, ReadsReplicasSchedulerAndTheAnnotationsOfVolcano) {
@@ -190,7 +191,7 @@ TEST(WorkloadTest, ReadsReplicasSchedulerAndTheAnnotationsOfVolcano) {
   const absl::StatusOr<Decoded> decoded = Decoder(ObjectKind::kWorkload).DecodeObject(text);
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(decoded->error, "");
-  EXPECT_EQ(decoded->object.workload().DebugString(), R"(meta {
+  EXPECT_EQ(testing::TextOf(decoded->object.workload()), R"(meta {
   namespace: "ns"
   name: "web"
   uid: "u"

@@ -5,10 +5,9 @@
 #include <charconv>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/exec/run_on.h"
 #include "common/http/fetch_and_wait.h"
@@ -104,11 +103,12 @@ Answer Connection::Send(http::Request request) {
 class Watch::Observer : public http::ResponseObserver {
  public:
   void OnHead(const http::ResponseHead& head) override {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     head_ = head;
+    changed_.NotifyAll();
   }
   void OnChunk(std::string_view data) override {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     body_ += data;
     if (head_.status != 200) return;
     for (size_t end = body_.find('\n'); end != std::string::npos; end = body_.find('\n')) {
@@ -123,44 +123,52 @@ class Watch::Observer : public http::ResponseObserver {
       }
       events_.push_back(std::move(event));
     }
+    changed_.NotifyAll();
   }
   void OnEnd(const absl::Status& status) override {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     end_ = status;
+    changed_.NotifyAll();
   }
 
   http::ResponseHead Head(absl::Duration limit) {
-    const absl::MutexLock lock(&mutex_);
-    const auto come = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return head_.status != 0 || end_.has_value(); };
-    mutex_.AwaitWithTimeout(absl::Condition(&come), limit);
+    const MutexLock lock(mutex_);
+    Await(limit, [this]() BASALT_REQUIRES(mutex_) { return head_.status != 0 || end_.has_value(); });
     return head_;
   }
   std::optional<Event> Next(absl::Duration limit) {
-    const absl::MutexLock lock(&mutex_);
-    const auto come = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !events_.empty() || end_.has_value(); };
-    mutex_.AwaitWithTimeout(absl::Condition(&come), limit);
+    const MutexLock lock(mutex_);
+    Await(limit, [this]() BASALT_REQUIRES(mutex_) { return !events_.empty() || end_.has_value(); });
     if (events_.empty()) return std::nullopt;
     Event event = std::move(events_.front());
     events_.pop_front();
     return event;
   }
   std::optional<absl::Status> End(absl::Duration limit) {
-    const absl::MutexLock lock(&mutex_);
-    const auto come = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return end_.has_value(); };
-    mutex_.AwaitWithTimeout(absl::Condition(&come), limit);
+    const MutexLock lock(mutex_);
+    Await(limit, [this]() BASALT_REQUIRES(mutex_) { return end_.has_value(); });
     return end_;
   }
   std::string Body() {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     return body_;
   }
 
  private:
-  absl::Mutex mutex_;
-  http::ResponseHead head_ ABSL_GUARDED_BY(mutex_);
-  std::string body_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Event> events_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  // Until the condition holds, or the limit has passed.
+  template <typename Condition>
+  void Await(absl::Duration limit, const Condition& holds) BASALT_REQUIRES(mutex_) {
+    const auto until = absl::ToChronoTime(absl::Now() + limit);
+    while (!holds() && changed_.WaitUntil(mutex_, until)) {
+    }
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  http::ResponseHead head_ BASALT_GUARDED_BY(mutex_);
+  std::string body_ BASALT_GUARDED_BY(mutex_);
+  std::deque<Event> events_ BASALT_GUARDED_BY(mutex_);
+  std::optional<absl::Status> end_ BASALT_GUARDED_BY(mutex_);
 };
 
 Watch::Watch(Connection& connection, std::string target, http::Headers headers)

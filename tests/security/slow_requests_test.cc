@@ -148,7 +148,7 @@ TEST_F(SlowRequestsTest, NobodyWaitsForALargeRequestToJobsvc) {
     Attack(fmt::format("ListJobs, a selector of {} bytes", bytes), probe,
            CallOf<job::v1::ListJobsRequest, job::v1::ListJobsResponse>(*stranger, &Jobs::ListJobs, list), kRefused);
     job::v1::ListJobsRequest phases;
-    phases.mutable_phases()->Resize(static_cast<int>(bytes / 2), kube::v1::JOB_PHASE_RUNNING);
+    for (size_t i = 0; i < bytes / 2; ++i) phases.add_phases(kube::v1::JOB_PHASE_RUNNING);
     Attack(fmt::format("ListJobs, {} phases", phases.phases_size()), probe,
            CallOf<job::v1::ListJobsRequest, job::v1::ListJobsResponse>(*stranger, &Jobs::ListJobs, phases), kRefused);
     replica::v1::ExportRecordsRequest hand_over;

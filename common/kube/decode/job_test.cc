@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/kube/decode/decode_job.h"
+#include "common/testing/proto_text.h"
 
 namespace basalt::kube {
 namespace {
@@ -36,7 +37,7 @@ TEST(JobTest, ReadsEveryFieldOfTheSpec) {
       R"("policies":[{"event":"TaskCompleted","action":"CompleteJob"}],)"
       R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"unknownField":[1,2,{"x":"}"}]} }}]})");
   EXPECT_EQ(job.decode_error(), "");
-  EXPECT_EQ(job.spec().DebugString(), R"(scheduler_name: "volcano"
+  EXPECT_EQ(testing::TextOf(job.spec()), R"(scheduler_name: "volcano"
 min_available: 3
 volumes {
   mount_path: "/d"
@@ -130,7 +131,7 @@ TEST(JobTest, ReadsEveryFieldOfTheStatus) {
       R"("conditions":[{"status":"Pending","lastTransitionTime":"1970-01-01T00:00:01Z"},)"
       R"({"status":"Running","lastTransitionTime":null}]}})");
   EXPECT_EQ(job.decode_error(), "");
-  EXPECT_EQ(job.status().DebugString(), R"(phase: JOB_PHASE_RUNNING
+  EXPECT_EQ(testing::TextOf(job.status()), R"(phase: JOB_PHASE_RUNNING
 reason: "r"
 message: "m"
 last_transition_ms: 5000
@@ -181,7 +182,7 @@ TEST(JobTest, ReadsTheMetadataSortedAndUnique) {
       Decode(R"({"metadata":{"name":"j","namespace":"n","uid":"u","resourceVersion":"42","generation":3,)"
              R"("creationTimestamp":"1970-01-01T00:00:01Z","deletionTimestamp":"1970-01-01T00:00:02Z",)"
              R"("labels":{"b":"1","a":"2","b":"3"},"annotations":{"x\u0041":"line\nbreak"}}})");
-  EXPECT_EQ(job.meta().DebugString(), R"(namespace: "n"
+  EXPECT_EQ(testing::TextOf(job.meta()), R"(namespace: "n"
 name: "j"
 uid: "u"
 resource_version: 42

@@ -47,7 +47,8 @@ TEST_F(BenchSmokeTest, MeasuresEveryFigure) {
   options.budgets = {2};
   const absl::StatusOr<std::vector<Figure>> figures = MeasureFigures(options, {}, [](const std::string&) {});
   ASSERT_TRUE(figures.ok()) << figures.status();
-  for (const Figure& figure : *figures) EXPECT_GT(figure.value, 0) << figure.name;
+  // Memory of so few pods may shrink, by what the process had allocated before the first of them.
+  for (const Figure& figure : *figures) EXPECT_NE(figure.value, 0) << figure.name;
   EXPECT_NE(Table(*figures).find("pipeline"), std::string::npos);
   EXPECT_EQ(ToJson(*figures).as_array().size(), figures->size());
 }

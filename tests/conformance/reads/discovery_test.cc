@@ -1,4 +1,6 @@
 // Discovery, versions, health and OpenAPI, as far as kubectl and our gateway need them.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/kube/text.h"
+#include "common/testing/proto_text.h"
 #include "services/jobsvc/testing/conformance/conformance.h"
 
 namespace basalt::jobsvc::testing {
@@ -129,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
                                   const auto& tasks = f.Status().task_status_count();
                                   ASSERT_EQ(tasks.size(), 2);
                                   EXPECT_EQ(tasks[0].task(), "t0");
-                                  EXPECT_EQ(tasks[0].counts().ShortDebugString(), "running: 1 succeeded: 1");
-                                  EXPECT_EQ(tasks[1].counts().ShortDebugString(), "running: 1 unknown: 1");
+                                  EXPECT_EQ(basalt::testing::LineOf(tasks[0].counts()), "running: 1 succeeded: 1");
+                                  EXPECT_EQ(basalt::testing::LineOf(tasks[1].counts()), "running: 1 unknown: 1");
                                 }}),
     [](const auto& row) { return row.param.id; });
 
@@ -140,7 +141,7 @@ StatusRow CountRow(std::string id, std::function<void(JobStatusFields&)> becomes
             f.BeginRunning(MakeJob("j", 1, 4));
             becomes(f);
             f.Wait();
-            EXPECT_EQ(f.Counts().ShortDebugString(), counts);
+            EXPECT_EQ(basalt::testing::LineOf(f.Counts()), counts);
           }};
 }
 
