@@ -157,6 +157,7 @@ syncFrequency: 5s
 evictionHard: {memory.available: 50Mi}
 imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
+featureGates: {PodCertificateRequest: true, ClusterTrustBundle: true, ClusterTrustBundleProjection: true}
 EOF
   printf 'nameserver %s\n' "$NODE_IP" >"$dir/node/resolv.conf"
   cat >"$dir/node/kube-proxy.yaml" <<EOF

@@ -96,20 +96,6 @@ TEST_F(BadInputTest, APodNamesTheSecretThatIsMissingAndTheFlagThatIsWrong) {
   suite_->Kubectl({"delete", "pod", "-n", kNamespace, "no-secret", "wrong-flag", "--grace-period=1"});
 }
 
-TEST_F(BadInputTest, ASecondReleaseIsRefused) {
-  const std::string chart = suite_->dir() / "chart";
-  ASSERT_EQ(
-      e2e::RunToEnd({BASALT_SOURCE_DIR "/scripts/deploy", "chart", chart}, suite_->dir().path(), kLimit).exit_code, 0);
-  e2e::Ran tools =
-      e2e::RunToEnd({BASALT_SOURCE_DIR "/scripts/deploy", "tools"}, suite_->dir().path(), absl::Minutes(5));
-  tools.out.erase(tools.out.find_last_not_of('\n') + 1);
-  const e2e::Ran second = e2e::RunToEnd({tools.out + "/helm", "install", "second", chart, "-n", "other",
-                                         "--create-namespace", "--kubeconfig", suite_->cluster().kubeconfig()},
-                                        suite_->dir().path(), kLimit);
-  EXPECT_NE(second.exit_code, 0);
-  EXPECT_THAT(second.err, HasSubstr("exists and cannot be imported into the current release"));
-}
-
 TEST_F(BadInputTest, JobsOutliveReplicasThatAreScaledToNothing) {
   suite_->Apply(JobManifest("patient", "minAvailable: 2", {RealTask("t", 2, "sleep 6")}));
   ASSERT_TRUE(Eventually(kLimit, [&] { return suite_->JobPhase("patient") == "Running"; }));

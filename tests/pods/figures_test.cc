@@ -107,7 +107,7 @@ TEST_F(FiguresTest, AtRestAndUnderLoad) {
 }
 
 TEST_F(FiguresTest, MemoryByPodsThatRun) {
-  constexpr int kStanding = 38, kLarge = 100;  // All nodes hold 4000 pods.
+  constexpr int kStanding = 100, kLarge = 100;  // All nodes hold 12 000 pods.
   suite_->Kubectl({"delete", "jobs.batch.volcano.sh", "--all"}, kLimit);
   EXPECT_FALSE(Eventually(absl::Seconds(20), [] { return false; }));
   const std::map<std::string, Usage> before = Usages();
@@ -117,7 +117,7 @@ TEST_F(FiguresTest, MemoryByPodsThatRun) {
                             {FakeTask("t", kLarge, 3600)});
   }
   suite_->Apply(manifest);
-  EXPECT_TRUE(Eventually(kLimit, [&] {
+  EXPECT_TRUE(Eventually(3 * kLimit, [&] {
     const std::string running =
         suite_->Kubectl({"get", "jobs.batch.volcano.sh", "-o", "jsonpath={range .items[*]}{.status.running} {end}"});
     int count = 0;

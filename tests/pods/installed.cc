@@ -26,14 +26,6 @@ std::string CableOf(const std::string& server) {
   return server.substr(from, server.rfind('.') - from) + ".0/30";
 }
 
-std::string Rendered(std::vector<std::string> words) {
-  const testing::TempDir dir;
-  words.insert(words.begin(), BASALT_SOURCE_DIR "/scripts/deploy");
-  const Ran ran = e2e::RunToEnd(words, dir.path(), absl::Minutes(5));
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  return ran.out;
-}
-
 std::string ProgramNamed(const std::string& name) { return e2e::BinDir() + "/" + name; }
 
 // Ends the cluster after the last test.
@@ -41,7 +33,7 @@ class SharedInstalled : public ::testing::Environment {
  public:
   void TearDown() override { installed.reset(); }
   std::unique_ptr<Installed> installed;
-  bool tried = false;
+  bool tried = false, tried_install = false;
 };
 SharedInstalled& Shared() {
   static SharedInstalled* const shared = new SharedInstalled();
@@ -56,6 +48,14 @@ absl::Status Check(const Ran& ran, std::string_view what) {
 
 }  // namespace
 
+std::string Rendered(std::vector<std::string> words) {
+  const testing::TempDir dir;
+  words.insert(words.begin(), BASALT_SOURCE_DIR "/scripts/deploy");
+  const Ran ran = e2e::RunToEnd(words, dir.path(), absl::Minutes(5));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  return ran.out;
+}
+
 std::string ImagesDir() { return BASALT_SOURCE_DIR "/build/pods"; }
 
 std::string InstallManifest(const std::vector<std::string>& components) {
@@ -64,7 +64,7 @@ std::string InstallManifest(const std::vector<std::string>& components) {
   return Rendered(std::move(words));
 }
 
-Installed* Installed::Get() {
+Installed* Installed::GetCluster() {
   if (!std::exchange(Shared().tried, true)) {
     std::unique_ptr<Installed> made(new Installed());
     const absl::Status started = made->Start();
@@ -77,8 +77,20 @@ Installed* Installed::Get() {
   return Shared().installed.get();
 }
 
+Installed* Installed::Get() {
+  Installed* const installed = GetCluster();
+  if (installed != nullptr && !std::exchange(Shared().tried_install, true)) {
+    const absl::Status status = installed->InstallFirst();
+    if (!status.ok()) {
+      ADD_FAILURE() << status;
+      Shared().installed.reset();
+    }
+  }
+  return Shared().installed.get();
+}
+
 absl::Status Installed::Start() {
-  BASALT_ASSIGN_OR_RETURN(cluster_, realkube::Cluster::Start({.nodes = 4, .node = true}));
+  BASALT_ASSIGN_OR_RETURN(cluster_, realkube::Cluster::Start({.nodes = 12, .node = true}));
   for (const char* const archive : {"basalt.tar", "before.tar"}) {
     BASALT_RETURN_IF_ERROR(cluster_->LoadImage(fmt::format("{}/{}", ImagesDir(), archive)));
   }
@@ -87,12 +99,16 @@ absl::Status Installed::Start() {
                                "--plain_scheduler_name="},
       dir_ / "scheduler.out", dir_ / "scheduler.err");
   certificates_ = dir_ / "certificates";
+  operator_ = fmt::format("{}/operator/{}", certificates_, kOperator);
+  Certificates();  // The authority is there from now on.
+  return Check(e2e::RunToEnd({ProgramNamed("basaltctl"), "certs", "issue", certificates_, "operator", kOperator},
+                             dir_.path(), absl::Seconds(20)),
+               "basaltctl certs issue");
+}
+
+absl::Status Installed::InstallFirst() {
   const absl::Time begin = absl::Now();
   Install();
-  BASALT_RETURN_IF_ERROR(
-      Check(e2e::RunToEnd({ProgramNamed("basaltctl"), "certs", "issue", certificates_, "operator", kOperator},
-                          dir_.path(), absl::Seconds(20)),
-            "basaltctl certs issue"));
   if (!IsReadyWithin(absl::Minutes(2))) {
     return MakeStatus(absl::StatusCode::kDeadlineExceeded,
                       "the suite is not ready:\n" + Kubectl({"get", "pods", "-n", kNamespace, "-o", "wide"}) +
@@ -103,10 +119,12 @@ absl::Status Installed::Start() {
 }
 
 void Installed::Install() {
-  // The machine's calls come from no pod.
-  Apply(InstallManifest() + "---\n" + Rendered({"clients", CableOf(cluster_->kube_server())}));
+  Apply(InstallManifest());
+  AdmitTheMachine();
   Apply(Certificates());
 }
+
+void Installed::AdmitTheMachine() { Apply(Rendered({"clients", CableOf(cluster_->kube_server())})); }
 
 Installed::~Installed() {
   if (cluster_ == nullptr || !::testing::UnitTest::GetInstance()->Failed()) return;
@@ -148,11 +166,10 @@ std::string Installed::Page(const std::string& pod, const std::string& path) {
 }
 
 cli::TlsOptions Installed::TlsOptions() const {
-  const std::string files = fmt::format("{}/operator/{}/", certificates_, kOperator);
   cli::TlsOptions options;
-  options.cert_file = files + "tls.crt";
-  options.key_file = files + "tls.key";
-  options.ca_file = files + "ca.crt";
+  options.cert_file = operator_ + "/tls.crt";
+  options.key_file = operator_ + "/tls.key";
+  options.ca_file = operator_ + "/ca.crt";
   options.identity_mappings = absl::StrSplit(kMapping, ',');
   return options;
 }
@@ -178,12 +195,11 @@ std::string Installed::Gateways() {
 }
 
 Ran Installed::Ctl(const std::vector<std::string>& words, absl::Duration limit) {
-  const std::string files = fmt::format("{}/operator/{}", certificates_, kOperator);
   std::vector<std::string> command = {ProgramNamed("basaltctl"),
                                       "--gateway=" + Gateways(),
-                                      "--tls-cert-file=" + files + "/tls.crt",
-                                      "--tls-key-file=" + files + "/tls.key",
-                                      "--tls-ca-file=" + files + "/ca.crt",
+                                      "--tls-cert-file=" + operator_ + "/tls.crt",
+                                      "--tls-key-file=" + operator_ + "/tls.key",
+                                      "--tls-ca-file=" + operator_ + "/ca.crt",
                                       fmt::format("--identity-mapping={}", kMapping)};
   command.insert(command.end(), words.begin(), words.end());
   return e2e::RunToEnd(command, dir_.path(), limit);

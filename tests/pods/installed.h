@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,6 +32,8 @@ class Installed : public e2e::Judged {
   // The cluster with the suite in it, made when it is first asked for; null where that failed, which is a failure of
   // the test. The time from the first object to the last ready pod is in install_time().
   static Installed* Get();
+  // The same cluster; nobody has installed the suite where Get() was never called.
+  static Installed* GetCluster();
 
   ~Installed() override;
   realkube::Cluster& cluster() { return *cluster_; }
@@ -39,6 +42,9 @@ class Installed : public e2e::Judged {
 
   // The manifest and the certificates, as a person applies them; also where they are there, or were.
   void Install();
+
+  // Lets this machine, whose calls come from no pod, through the policies.
+  void AdmitTheMachine();
 
   // As the administrator. Fails the test where kubectl fails; the output, else empty.
   std::string Kubectl(const std::vector<std::string>& words, absl::Duration limit = absl::Seconds(60));
@@ -63,17 +69,20 @@ class Installed : public e2e::Judged {
   bool IsReadyWithin(absl::Duration limit);
   // Manifests of the certificates: new ones with each call.
   std::string Certificates();
+  // From now on Ctl shows the certificate in that folder: tls.crt, tls.key and ca.crt.
+  void ActBy(std::string folder) { operator_ = std::move(folder); }
   cli::TlsOptions TlsOptions() const;  // Those of Ctl, for channels.
   std::string authority_file() const { return certificates_ + "/authority/ca.crt"; }
 
  private:
   Installed() = default;
   absl::Status Start();
+  absl::Status InstallFirst();
 
   testing::TempDir dir_;
   std::unique_ptr<realkube::Cluster> cluster_;
   std::unique_ptr<e2e::Child> scheduler_;
-  std::string certificates_;
+  std::string certificates_, operator_;
   absl::Duration install_time_;
 };
 
@@ -88,7 +97,9 @@ class InstalledTest : public ::testing::Test {
   Installed* suite_ = nullptr;
 };
 
-// The manifest that scripts/deploy prints, with these components.
+// What scripts/deploy prints for these words.
+std::string Rendered(std::vector<std::string> words);
+// The manifest, with these components.
 std::string InstallManifest(const std::vector<std::string>& components = {});
 
 // Where the archives of images are: basalt.tar and before.tar.

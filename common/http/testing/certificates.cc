@@ -91,14 +91,4 @@ Certificate MakeCertificate(const CertificateSpec& spec, const std::optional<Cer
   return {TextOf(cert_out), spec.request.empty() ? PemOf(*key) : ""};
 }
 
-CertificateRequest MakeRequest() {
-  const Key key(EVP_EC_gen("P-256"));
-  const Request request(X509_REQ_new());
-  X509_REQ_set_pubkey(request.get(), key.get());
-  X509_REQ_sign(request.get(), key.get(), EVP_sha256());
-  const Bio out(BIO_new(BIO_s_mem()));
-  i2d_X509_REQ_bio(out.get(), request.get());
-  return {TextOf(out), PemOf(*key)};
-}
-
 }  // namespace basalt::http::testing

@@ -18,7 +18,7 @@ struct CertificateSpec {
   // As OpenSSL's configuration has them: "IP:127.0.0.1,DNS:kubernetes". Empty = none.
   std::string alternative_names = "IP:127.0.0.1,DNS:localhost,DNS:kubernetes";
   std::string usages;                     // "serverAuth,clientAuth", also as OpenSSL has them. Empty = no bound.
-  std::string request;                    // Of MakeRequest: the certificate is for that key. Empty = a new key.
+  std::string request;                    // PKCS#10 as DER: the certificate is for that key. Empty = a new key.
   bool authority = false;                 // It may sign others.
   absl::Duration from = -absl::Hours(1);  // Seen from now.
   absl::Duration until = absl::Hours(1);
@@ -26,11 +26,5 @@ struct CertificateSpec {
 
 // Signed by `issuer`, or by itself. Without a key where the spec has a request.
 Certificate MakeCertificate(const CertificateSpec& spec, const std::optional<Certificate>& issuer = std::nullopt);
-
-struct CertificateRequest {
-  std::string der;  // PKCS#10 that says nothing but the key, as kubelet makes them.
-  std::string key_pem;
-};
-CertificateRequest MakeRequest();
 
 }  // namespace basalt::http::testing
