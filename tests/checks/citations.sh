@@ -40,9 +40,12 @@ sources=('*.cc' '*.h' '*.proto' '*.md' ':!docs/spec' ':!docs/conformance.md' ':!
 missing=$(join -t $'\t' -v 1 "$work/cited" "$work/there")
 [[ -s $work/cited ]] || { echo "nothing is cited: the patterns of this check are broken"; exit 1; }
 
-# Pages that tell of other times (DECISIONS.md, CHANGELOG.md) or of other programs (docs/spec) may name what is not there.
-git ls-files --cached --others --exclude-standard >"$work/files"
-mapfile -t pages < <(git ls-files --cached --others --exclude-standard -- '*.md' ':!docs/spec' ':!DECISIONS.md' ':!CHANGELOG.md')
+# Files as they are in the tree: a file that was deleted and not yet committed is not there.
+files() { comm -23 <(git ls-files --cached --others --exclude-standard "$@" | sort -u) <(git ls-files --deleted | sort -u); }
+files >"$work/files"
+# Pages about other times (docs/decisions, CHANGELOG.md) or about other programs (docs/spec) may name a path that is not
+# there; the index of the decisions may not.
+mapfile -t pages < <(files -- '*.md' ':!docs/spec' ':!docs/decisions/[0-9]*' ':!CHANGELOG.md')
 misled=$(awk '
   function complain(what) { print what "\t" FILENAME ":" FNR }
   # From the folder of the page, with the steps upwards taken.
