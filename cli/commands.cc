@@ -21,10 +21,10 @@ namespace basalt::cli {
 
 int Report(const absl::Status& status) {
   if (status.ok()) return kExitDone;
-  // Words of others may stand in it, and a terminal obeys control characters.
-  // A server that is older than this says no more than that it does not know the call.
+  // A server that is older than this program answers an unknown call with a code and no message.
   const std::string message(status.message().empty() ? absl::StatusCodeToString(status.code())
                                                      : std::string(status.message()));
+  // The message may contain text of others, and a terminal obeys control characters.
   for (const absl::string_view line : absl::StrSplit(message, '\n')) {
     std::fprintf(stderr, "error: %s\n", Printable(ToStd(line)).c_str());
   }
@@ -149,7 +149,7 @@ int Main(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Help and version come this way too, with code 0.
+    // CLI11 throws for --help and --version too, with code 0.
     return app.exit(error) == 0 ? kExitDone : kExitBadInput;
   }
   return exit_code;

@@ -1,7 +1,7 @@
 #pragma once
 
-// basaltctl: what people type. Exit codes: 0 done, 1 the server refused or is away, 2 bad input (nothing was taken),
-// 3 the job that was waited for did not complete, 4 the command that was waited for found nothing to do.
+// The commands of basaltctl. Exit codes: 0 done, 1 the server refused or does not answer, 2 bad input (nothing was
+// done), 3 the job that was waited for did not complete, 4 the command that was waited for found nothing to do.
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -28,54 +28,55 @@ inline constexpr int kExitJobNotCompleted = 3;
 inline constexpr int kExitNothingToDo = 4;
 
 struct GlobalOptions {
-  std::string gateway = "127.0.0.1:7700";  // Environment: BASALT_GATEWAY.
-  std::string output;                      // Empty = table, json or yaml.
+  std::string gateway = "127.0.0.1:7700";  // Environment variable: BASALT_GATEWAY.
+  std::string output;                      // "json", "yaml", or empty for a table.
   std::string ns = "default";
   bool ns_given = false;
   bool all_namespaces = false;
-  TlsOptions tls;  // Environment: BASALT_TLS_CERT_FILE and so on.
+  TlsOptions tls;  // Environment variables: BASALT_TLS_CERT_FILE and so on.
 };
 
-// All commands and the options that stand everywhere; what is parsed goes to `options` and, by the command that runs,
-// to `exit_code`. Both outlive the app.
+// Adds all commands, and the options that every command takes, to `app`. Parsed options go to `options`; the command
+// that runs sets `exit_code`. Both outlive the app.
 void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 
 // Parses and runs one command line. Prints to stdout and stderr.
 int Main(int argc, const char* const* argv);
 
-// Prints "error: …" with the message of the status and returns the exit code that fits its code.
+// Prints "error: …" with the message of the status and returns the exit code for the status code.
 int Report(const absl::Status& status);
 
-// The status; where it is NOT_FOUND, with what to do about it.
+// Returns the status. The message of NOT_FOUND gets `cure`, the advice to the user, behind it.
 absl::Status OrLookAt(const absl::Status& status, std::string_view cure);
 
-// INVALID_ARGUMENT where an object is asked for (-o) of a command that has none.
+// Returns INVALID_ARGUMENT if -o is given to a command that prints no object.
 absl::Status PrintsNoObject(const GlobalOptions& options, std::string_view command);
 
-// What --timeout says; empty: for ever. INVALID_ARGUMENT names the flag.
+// Parses the value of --timeout. An empty value means for ever. INVALID_ARGUMENT names the flag.
 absl::StatusOr<absl::Duration> TimeoutOf(const std::string& timeout);
 
-// A command that has others below it, one of which has to be given.
+// Adds a command that has subcommands, one of which the user has to give.
 CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& help);
 
-// A command. Once it was given it runs, and leaves its exit code, or that of the error that it prints, in `exit_code`.
+// Adds a command. When the user gives the command, `run` is called, and `exit_code` is set to its result, or to the
+// exit code of the error, which is printed.
 CLI::App* AddCommand(CLI::App& group, const std::string& name, const std::string& help, int& exit_code,
                      std::function<absl::StatusOr<int>()> run);
 
-// Commands below one other that share what their flags leave.
+// The subcommands of one group, which share one `Flags` object.
 template <typename Flags>
 class Commands {
  public:
   using Function = absl::StatusOr<int>(const GlobalOptions&, const Flags&);
   using Run = std::function<Function>;
 
-  // All three outlive what the commands do.
+  // `group`, `options` and `exit_code` outlive every run of a command.
   Commands(CLI::App& group, const GlobalOptions& options, int& exit_code)
       : group_(group), options_(options), exit_code_(exit_code) {}
 
-  // Where the options of the commands put what is given; there for as long as one of them may run.
+  // The object into which the options of the commands are parsed. The object lives as long as a command may run.
   Flags& flags() const { return *flags_; }
-  // A command that calls the function.
+  // Adds a command that calls the function.
   CLI::App* Add(const std::string& name, const std::string& help, Function* run) const {
     return Add(name, help, Run(run));
   }
@@ -91,11 +92,11 @@ class Commands {
   const std::shared_ptr<Flags> flags_ = std::make_shared<Flags>();
 };
 
-// Each adds its commands below `app`; a command that runs leaves its exit code in `exit_code`.
+// Each function adds its commands below `app`; a command that runs sets `exit_code`.
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
-// What is asked of a job that is there; below `job`.
+// Adds the commands that change or await an existing job, such as restart, scale and wait, below `job`.
 void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code);
-// render and plugins, which ask no cluster; below `job`.
+// Adds render and plugins, which need no cluster, below `job`.
 void AddRenderCommands(CLI::App& job, GlobalOptions& options, int& exit_code);
 void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code);
 void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code);

@@ -7,7 +7,7 @@
 namespace basalt::cli {
 namespace {
 
-std::string Told(const absl::Status& status, int& exit_code) {
+std::string Reported(const absl::Status& status, int& exit_code) {
   ::testing::internal::CaptureStderr();
   exit_code = Report(status);
   return ::testing::internal::GetCapturedStderr();
@@ -15,9 +15,9 @@ std::string Told(const absl::Status& status, int& exit_code) {
 
 TEST(ReportTest, AnErrorIsNeverWithoutWords) {
   int code = 0;
-  EXPECT_EQ(Told(absl::Status(absl::StatusCode::kUnimplemented, ""), code), "error: UNIMPLEMENTED\n");
+  EXPECT_EQ(Reported(absl::Status(absl::StatusCode::kUnimplemented, ""), code), "error: UNIMPLEMENTED\n");
   EXPECT_EQ(code, kExitRefused);
-  EXPECT_EQ(Told(absl::InvalidArgumentError("a\x1b[31mb"), code), "error: a?[31mb\n");
+  EXPECT_EQ(Reported(absl::InvalidArgumentError("a\x1b[31mb"), code), "error: a?[31mb\n");
   EXPECT_EQ(code, kExitBadInput);
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kDeleted = "Deleted";
 constexpr absl::Duration kLook = absl::Milliseconds(200);
-constexpr char kPatience[] = "5m";  // With a command, unless --timeout says more.
+constexpr char kPatience[] = "5m";  // The default of --timeout for a command.
 
 struct ActionFlags {
   std::string name;
@@ -47,7 +47,7 @@ absl::StatusOr<absl::Time> DeadlineOf(const std::string& timeout) {
   return absl::Now() + duration;
 }
 
-// The decision that carried out the Command, or found that there was nothing to do. Each is told in the history.
+// Waits for the history entry of the decision that carried out the Command, refused it, or found nothing to do.
 absl::StatusOr<job::v1::HistoryEntry> AwaitCommand(JobClient& client, const GlobalOptions& options,
                                                    const ActionFlags& flags, const std::string& command,
                                                    const std::string& timeout) {
@@ -61,10 +61,10 @@ absl::StatusOr<job::v1::HistoryEntry> AwaitCommand(JobClient& client, const Glob
   const std::string subject = fmt::format("command {}", command);
   while (true) {
     job::v1::JobHistory history;
-    const absl::Status told =
+    const absl::Status fetched =
         client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); });
-    // It follows a job that moves to another replica.
-    if (!told.ok() && told.code() != absl::StatusCode::kNotFound) return told;
+    // NOT_FOUND is no end: a job that moves to another replica is there before its history is.
+    if (!fetched.ok() && fetched.code() != absl::StatusCode::kNotFound) return fetched;
     for (const job::v1::HistoryEntry& entry : history.entries()) {
       const bool is_it = entry.subject() == subject || entry.subject().starts_with(subject + " ");
       if (is_it && entry.committed()) return entry;
@@ -86,10 +86,10 @@ absl::StatusOr<job::v1::HistoryEntry> AwaitCommand(JobClient& client, const Glob
   }
 }
 
-// Tells what became of a command. An error where it was not carried out, as of kubectl rollout pause where it is paused
-// already.
-absl::StatusOr<int> TellResult(const GlobalOptions& options, const std::string& name,
-                               const job::v1::HistoryEntry& entry) {
+// Prints the result of a command. A command that was refused is an error. A command that found nothing to do is
+// printed as an error, too, like kubectl rollout pause of a paused object, with an exit code of its own.
+absl::StatusOr<int> PrintResult(const GlobalOptions& options, const std::string& name,
+                                const job::v1::HistoryEntry& entry) {
   using job::v1::HistoryEntry;
   const std::string job = fmt::format("job {}/{}", options.ns, name);
   if (!options.output.empty()) Print(FormatMessage(entry, options.output));
@@ -135,7 +135,7 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& fla
   if (!flags.wait) return kExitDone;
   BASALT_ASSIGN_OR_RETURN(const job::v1::HistoryEntry entry,
                           AwaitCommand(client, options, flags, response.command(), timeout));
-  return TellResult(options, flags.name, entry);
+  return PrintResult(options, flags.name, entry);
 }
 
 absl::StatusOr<int> Restart(const GlobalOptions& options, const ActionFlags& flags) {
@@ -146,7 +146,7 @@ absl::StatusOr<int> Restart(const GlobalOptions& options, const ActionFlags& fla
 
 constexpr int32_t kMostCount = std::numeric_limits<int32_t>::max();
 
-// From 0 to kMostCount, in decimal; else nothing.
+// Parses a decimal number from 0 to kMostCount. Nullopt for any other text.
 std::optional<int32_t> ParseCount(std::string_view text) {
   int32_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -154,7 +154,7 @@ std::optional<int32_t> ParseCount(std::string_view text) {
   return count;
 }
 
-// "TASK=N". `what` is the flag or argument, for people.
+// Parses "TASK=N". `what` names the flag or argument in the error.
 absl::StatusOr<std::pair<std::string, int32_t>> ParseSize(std::string_view text, std::string_view what) {
   const size_t equals = text.rfind('=');
   const std::optional<int32_t> size = ParseCount(equals == std::string_view::npos ? "" : text.substr(equals + 1));
@@ -166,7 +166,8 @@ absl::StatusOr<std::pair<std::string, int32_t>> ParseSize(std::string_view text,
   return std::pair(std::string(text.substr(0, equals)), *size);
 }
 
-// INVALID_ARGUMENT: a task stands twice in what was given. `what` is the flag or argument.
+// Adds `task` to `tasks`. INVALID_ARGUMENT if the user has given the task twice. `what` names the flag or argument in
+// the error.
 absl::Status Once(std::vector<std::string>& tasks, const std::string& task, std::string_view what) {
   if (std::find(tasks.begin(), tasks.end(), task) != tasks.end()) {
     return Invalid(fmt::format("{}: task {} is given twice", what, task));
@@ -175,7 +176,8 @@ absl::Status Once(std::vector<std::string>& tasks, const std::string& task, std:
   return absl::OkStatus();
 }
 
-// What is missing, of a job that is there, is a task: with those that it has.
+// Returns the status. If it is NOT_FOUND although the job exists, a task is missing: the message gets the tasks that
+// the job has.
 absl::Status OrTasks(const absl::Status& status, JobClient& client, const GlobalOptions& options,
                      const std::string& name) {
   if (status.code() != absl::StatusCode::kNotFound) return status;
@@ -252,8 +254,7 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
   const auto reached = [&](kube::v1::JobPhase phase) {
     return std::find(phases.begin(), phases.end(), phase) != phases.end();
   };
-  // A job that is over stays so: nothing else is worth waiting for, but its deletion. One that is aborted can be
-  // resumed.
+  // A finished job stays finished: only its deletion is worth waiting for. An aborted job can be resumed.
   follow.until = [&](kube::v1::JobPhase phase) {
     const bool over = IsFinished(phase) && phase != kube::v1::JOB_PHASE_ABORTED;
     return reached(phase) || (over && !for_deletion);

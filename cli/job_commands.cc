@@ -36,7 +36,7 @@ struct JobFlags {
   bool watch = false;
 };
 
-// The status; where it is NOT_FOUND, with where the job is still told of.
+// Returns the status. The message of NOT_FOUND advises `job history` if there is a history of the job, else `job list`.
 absl::Status OrHistory(const absl::Status& status, JobClient& client, const GlobalOptions& options,
                        const std::string& name) {
   if (status.code() != absl::StatusCode::kNotFound) return status;
@@ -44,9 +44,9 @@ absl::Status OrHistory(const absl::Status& status, JobClient& client, const Glob
   request.set_namespace_(options.ns);
   request.set_name(name);
   job::v1::JobHistory history;
-  const absl::Status told =
+  const absl::Status fetched =
       client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); });
-  if (!told.ok() || history.entries().empty()) return OrLookAt(status, JobsThereAre(options));
+  if (!fetched.ok() || history.entries().empty()) return OrLookAt(status, JobsThereAre(options));
   return OrLookAt(status, fmt::format("basaltctl job history {} -n {} tells what became of it", name, options.ns));
 }
 
@@ -68,7 +68,7 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
   const auto submit = [&](const JobManifest& manifest, bool dry_run) -> absl::StatusOr<job::v1::Job> {
     job::v1::SubmitJobRequest request;
     request.set_manifest_json(manifest.json);
-    // Without -n a manifest says itself where it belongs.
+    // -n overrides the namespace of a manifest.
     if (options.ns_given || manifest.ns.empty()) request.set_namespace_(options.ns);
     request.set_dry_run(dry_run);
     job::v1::Job job;
@@ -76,7 +76,7 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
     BASALT_RETURN_IF_ERROR(AnnotateLines(dry_run ? client.Ask(send) : client.Order(send), manifest.source));
     return job;
   };
-  // All are checked before the first is sent, by the server too, so that nothing is half submitted.
+  // The server checks all jobs (dry run) before the first is submitted, so that a file is not submitted in part.
   BASALT_RETURN_IF_ERROR(CheckDistinct(manifests, options.ns));
   for (const JobManifest& manifest : manifests) BASALT_RETURN_IF_ERROR(submit(manifest, /*dry_run=*/true).status());
   job::v1::Job last;
@@ -135,15 +135,15 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
     Print(FormatMessage(job, options.output));
     return kExitDone;
   }
-  // The job can be told without it.
+  // The job is printed even if its history cannot be fetched.
   job::v1::GetJobHistoryRequest of_it;
   of_it.set_namespace_(options.ns);
   of_it.set_name(flags.name);
   of_it.set_uid(job.object().meta().uid());
   job::v1::JobHistory history;
-  const absl::Status told =
+  const absl::Status fetched =
       client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, of_it, &history); });
-  if (!told.ok()) history.Clear();
+  if (!fetched.ok()) history.Clear();
   Print(FormatJob(job, history, absl::ToUnixMillis(absl::Now()), StandardLook()));
   return kExitDone;
 }

@@ -1,4 +1,4 @@
-// What the commands of jobs say and print, and what they refuse.
+// Arguments, output and refusals of the commands of jobs.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -112,7 +112,7 @@ TEST_F(JobCommandsTest, SeveralFilesAreSubmittedInOrderAllOrNone) {
   Refuses({"job", "submit", "-f", "-", "-f", "-"}, "-f -: standard input can be read once");
 }
 
-// A replica may show the job that had the name before, or the one that has it since.
+// A replica may publish the previous job of the same name, or the next one.
 TEST_F(JobCommandsTest, WhatIsSubmittedIsFollowedAndNoOtherOfItsName) {
   const auto state = [](const std::string& uid, int64_t version, kube::v1::JobPhase phase) {
     job::v1::Job job = MakeJob("submitted", phase);
@@ -120,13 +120,15 @@ TEST_F(JobCommandsTest, WhatIsSubmittedIsFollowedAndNoOtherOfItsName) {
     job.mutable_object()->mutable_meta()->set_resource_version(version);
     return job;
   };
-  const job::v1::WatchJobsResponse synced = Told(job::v1::WatchJobsResponse::TYPE_SYNCED);
+  const job::v1::WatchJobsResponse synced = MakeResponse(job::v1::WatchJobsResponse::TYPE_SYNCED);
   const job::v1::Job before = state("uid-before", ScriptedJobs::kMadeAt - 1, JOB_PHASE_COMPLETED);
   const job::v1::Job submitted = state("uid-submitted", ScriptedJobs::kMadeAt, JOB_PHASE_RUNNING);
   const job::v1::Job after = state("uid-after", ScriptedJobs::kMadeAt + 1, JOB_PHASE_COMPLETED);
-  const auto deleted = [](const job::v1::Job& job) { return Told(job::v1::WatchJobsResponse::TYPE_DELETED, job); };
+  const auto deleted = [](const job::v1::Job& job) {
+    return MakeResponse(job::v1::WatchJobsResponse::TYPE_DELETED, job);
+  };
   struct Row {
-    std::vector<job::v1::WatchJobsResponse> told;
+    std::vector<job::v1::WatchJobsResponse> responses;
     int exit_code;
     const char* err;
   };
@@ -143,7 +145,7 @@ TEST_F(JobCommandsTest, WhatIsSubmittedIsFollowedAndNoOtherOfItsName) {
   };
   const std::string file = Manifest("a.yaml", {"submitted"});
   for (const Row& row : rows) {
-    jobs().Tell({EndsWith(row.told)});
+    jobs().SetStreams({EndsWith(row.responses)});
     const Ran ran = Run({"job", "submit", "-f", file, "--watch"});
     EXPECT_EQ(ran.exit_code, row.exit_code) << ran.out << ran.err;
     EXPECT_EQ(ran.err, row.err);
@@ -151,16 +153,16 @@ TEST_F(JobCommandsTest, WhatIsSubmittedIsFollowedAndNoOtherOfItsName) {
   }
 }
 
-// A job that no pass has looked at is not told of, nor that it goes: nothing would end the command.
+// The watch publishes neither a job that has had no pass yet, nor its deletion: no message would end the command.
 TEST_F(JobCommandsTest, WatchOfASubmissionEndsWhereTheJobGoesBeforeItIsShown) {
-  const job::v1::WatchJobsResponse synced = Told(job::v1::WatchJobsResponse::TYPE_SYNCED);
+  const job::v1::WatchJobsResponse synced = MakeResponse(job::v1::WatchJobsResponse::TYPE_SYNCED);
   job::v1::Job after = MakeJob("submitted", JOB_PHASE_RUNNING);
   after.mutable_object()->mutable_meta()->set_uid("uid-after");
   after.mutable_object()->mutable_meta()->set_resource_version(ScriptedJobs::kMadeAt + 1);
   const std::string file = Manifest("a.yaml", {"submitted"});
   for (const std::optional<job::v1::Job>& there : {std::optional<job::v1::Job>(), std::optional(after)}) {
     if (there) jobs().jobs["submitted"] = *there;
-    jobs().Tell({Stream{{synced}, std::nullopt}});
+    jobs().SetStreams({Stream{{synced}, std::nullopt}});
     const Ran ran = Run({"job", "submit", "-f", file, "--watch"});
     EXPECT_EQ(ran.exit_code, kExitRefused);
     EXPECT_EQ(ran.err, "error: job default/submitted was deleted\n");
@@ -168,9 +170,9 @@ TEST_F(JobCommandsTest, WatchOfASubmissionEndsWhereTheJobGoesBeforeItIsShown) {
 }
 
 TEST_F(JobCommandsTest, WatchOfASubmissionWaitsForTheFirstPass) {
-  const job::v1::WatchJobsResponse synced = Told(job::v1::WatchJobsResponse::TYPE_SYNCED);
+  const job::v1::WatchJobsResponse synced = MakeResponse(job::v1::WatchJobsResponse::TYPE_SYNCED);
   jobs().jobs["submitted"] = MakeJob("submitted", kube::v1::JOB_PHASE_UNSPECIFIED);
-  jobs().Tell({Stream{{synced}, std::nullopt}});
+  jobs().SetStreams({Stream{{synced}, std::nullopt}});
   jobs().Say(EndsWith({State(MakeJob("submitted", JOB_PHASE_COMPLETED))}));
   const Ran ran = Run({"job", "submit", "-f", Manifest("a.yaml", {"submitted"}), "--watch"});
   EXPECT_EQ(ran.exit_code, kExitDone) << ran.err;
@@ -193,7 +195,7 @@ TEST_F(JobCommandsTest, EachViolationNamesItsFile) {
                          ", job a: spec.queue: is no name\n");
 }
 
-// Of a command that was waited for.
+// The result of a command that was waited for.
 struct CommandRow {
   job::v1::HistoryEntry::Result result;
   const char* outcome;
@@ -206,7 +208,7 @@ TEST_F(JobCommandsTest, WhatBecameOfACommandIsItsExitCode) {
   using job::v1::HistoryEntry;
   const CommandRow rows[] = {
       {HistoryEntry::RESULT_CARRIED_OUT, "kill of 2 pods", kExitDone, "RestartTask: kill of 2 pods\n", ""},
-      // As of a server that does not tell.
+      // A server may not state the result.
       {HistoryEntry::RESULT_UNSPECIFIED, "nothing to do", kExitDone, "RestartTask: nothing to do\n", ""},
       {HistoryEntry::RESULT_NOTHING_TO_DO, "nothing to do: the job is Failed, which is final; submit it again",
        kExitNothingToDo, "",
@@ -231,7 +233,7 @@ TEST_F(JobCommandsTest, WhatBecameOfACommandIsItsExitCode) {
     EXPECT_EQ(ran.err, row.err);
     const std::string asked = "job default/j: RestartTask asked for (command j-command)\n";
     EXPECT_EQ(ran.out, asked + (*row.out == '\0' ? "" : std::string("job default/j: ") + row.out));
-    // Scripts get the entry, whatever became of it.
+    // Scripts get the entry for every result.
     const Ran as_json = Run({"job", "restart", "j", "--task", "t", "--wait", "-o", "json"});
     EXPECT_EQ(as_json.exit_code, row.exit_code);
     EXPECT_EQ(as_json.err, row.err);

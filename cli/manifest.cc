@@ -61,12 +61,13 @@ absl::Status Unreadable(std::string_view file) {
   return Bad(file, fmt::format("cannot be read: {}", std::strerror(errno)));
 }
 
-// To open a pipe that nobody has opened to write would wait for good. One who has may take any time.
+// Waits for a writer of the pipe, since a blocking open() of a pipe without a writer would never return. A writer that
+// has opened the pipe may take any time.
 absl::Status AwaitWriter(const std::string& file, std::FILE* pipe, absl::Duration patience) {
   const int descriptor = fileno(pipe);
   pollfd event = {.fd = descriptor, .events = POLLIN, .revents = 0};
   if (poll(&event, 1, static_cast<int>(absl::ToInt64Milliseconds(patience))) == 0) {
-    // With a writer that has written nothing a read would have to wait, and without a writer it is at the end.
+    // A read of 0 bytes means that the pipe has no writer. If the writer has written nothing yet, the read would block.
     unsigned char first = 0;
     const ssize_t got = read(descriptor, &first, 1);
     if (got == 0) return Bad(file, "is a pipe that nobody has opened to write; nothing can be read of it");
@@ -85,7 +86,7 @@ absl::StatusOr<File> Open(const std::string& file, absl::Duration patience) {
   return opened;
 }
 
-// At most a byte more than kMaxManifestBytes: a 300 MB file is refused without being read.
+// Reads little more than kMaxManifestBytes, so that a 300 MB file is refused without being read whole.
 absl::StatusOr<std::string> ReadText(const std::string& file, absl::Duration patience) {
   File opened;
   if (file != "-") {
@@ -106,11 +107,11 @@ absl::StatusOr<std::string> ReadText(const std::string& file, absl::Duration pat
 std::string NameOf(const std::string& file) { return file == "-" ? "standard input" : file; }
 
 struct Object {
-  std::string place;  // As of a source, without the name.
+  std::string place;  // The source as in ObjectManifest, without the object's name.
   json::value value;
 };
 
-// An item that does not say its kind has that of the list: JobList has Jobs.
+// Gives an item without apiVersion or kind those of the list: the items of a JobList are Jobs.
 void CompleteItem(const json::value& list, json::value& item) {
   if (!item.is_object()) return;
   json::object& object = item.get_object();
@@ -155,7 +156,7 @@ absl::StatusOr<std::vector<Object>> ObjectsOf(std::string_view file, std::string
   return objects;
 }
 
-// The place, and the object's name where it has one.
+// Returns the place of the object, and the object's kind and name if it has a name.
 std::string SourceOf(const Object& object) {
   const json::value* const meta = Find(object.value, "metadata");
   const std::string_view name = meta == nullptr ? std::string_view() : FindString(*meta, "name");

@@ -20,7 +20,7 @@ constexpr std::string_view kJob = "apiVersion: batch.volcano.sh/v1alpha1\nkind: 
 struct BadCase {
   std::string_view name;
   std::string text;
-  std::string_view words;  // Must be in the message.
+  std::string_view words;  // The message must contain this text.
 };
 
 TEST(ManifestTest, EveryBrokenManifestIsRefusedWithItsPlaceAndRule) {
@@ -130,7 +130,7 @@ TEST(ManifestTest, APipeIsReadOnceSomebodyWritesAndNotAwaitedForGood) {
   EXPECT_EQ(ReadJobManifests(pipe, absl::ZeroDuration()).status().message(),
             pipe + ": is a pipe that nobody has opened to write; nothing can be read of it");
   std::thread writer([&] {
-    const int descriptor = open(pipe.c_str(), O_WRONLY);  // Once there is a reader.
+    const int descriptor = open(pipe.c_str(), O_WRONLY);  // Returns once the pipe has a reader.
     EXPECT_EQ(write(descriptor, kJob.data(), kJob.size()), static_cast<ssize_t>(kJob.size()));
     close(descriptor);
   });

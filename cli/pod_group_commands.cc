@@ -25,8 +25,8 @@ namespace {
 struct PodGroupFlags {
   std::string name;
   std::string queue;
-  std::string objects;  // File to try the rules on.
-  std::string profile;  // Empty: any.
+  std::string objects;  // File with the objects on which the rules are tried.
+  std::string profile;  // Empty for any profile.
   bool volcano = false;
 };
 

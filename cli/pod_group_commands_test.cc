@@ -1,4 +1,4 @@
-// Words and output of a watch of pod groups.
+// Arguments and output of the commands of pod groups.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -28,17 +28,17 @@ using ::testing::Not;
 
 WatchPodGroupsResponse GroupChange(WatchPodGroupsResponse::Type type, const std::string& name,
                                    const std::string& phase = "Running") {
-  WatchPodGroupsResponse told;
-  told.set_type(type);
-  if (name.empty()) return told;
-  kube::v1::PodGroup& group = *told.mutable_pod_group()->mutable_object();
+  WatchPodGroupsResponse response;
+  response.set_type(type);
+  if (name.empty()) return response;
+  kube::v1::PodGroup& group = *response.mutable_pod_group()->mutable_object();
   group.mutable_meta()->set_namespace_("default");
   group.mutable_meta()->set_name(name);
   group.mutable_meta()->set_uid("uid-" + name);
   group.mutable_spec()->set_queue("research");
   group.mutable_spec()->set_min_member(3);
   group.set_phase(phase);
-  return told;
+  return response;
 }
 
 WatchPodGroupsResponse GroupState(const std::string& name, const std::string& phase = "Running") {
@@ -47,19 +47,19 @@ WatchPodGroupsResponse GroupState(const std::string& name, const std::string& ph
 
 const WatchPodGroupsResponse kGroupsSynced = GroupChange(WatchPodGroupsResponse::TYPE_SYNCED, "");
 
-// A pgsvc whose streams say what they were given, one after the other; the last again and again.
+// A pgsvc whose watches send the streams of the test, one stream for each call. The last stream is repeated.
 class ScriptedPodGroups final : public podgroup::v1::PodGroupQueryService::Service {
  public:
   struct Stream {
-    std::vector<WatchPodGroupsResponse> told;
+    std::vector<WatchPodGroupsResponse> responses;
     grpc::StatusCode end = grpc::StatusCode::ABORTED;
   };
-  void Tell(std::deque<Stream> streams) {
+  void SetStreams(std::deque<Stream> streams) {
     const MutexLock lock(mutex_);
     streams_ = std::move(streams);
     asked_.clear();
   }
-  // "namespace/name@token" of each call.
+  // Returns "namespace/name@token" of each call.
   std::vector<std::string> asked() {
     const MutexLock lock(mutex_);
     return asked_;
@@ -74,7 +74,7 @@ class ScriptedPodGroups final : public podgroup::v1::PodGroupQueryService::Servi
     rule.set_summary("a subgroup for each replicated job");
     return grpc::Status::OK;
   }
-  // A group for each object, which is named after its place.
+  // Answers a group for each object. The group is named after the place of the object.
   grpc::Status TryGrouping(grpc::ServerContext*, const podgroup::v1::TryGroupingRequest* request,
                            podgroup::v1::TryGroupingResponse* response) override {
     for (const std::string& object : request->objects()) {
@@ -100,7 +100,7 @@ class ScriptedPodGroups final : public podgroup::v1::PodGroupQueryService::Servi
       stream = streams_.front();
       if (streams_.size() > 1) streams_.pop_front();
     }
-    for (const WatchPodGroupsResponse& told : stream.told) writer->Write(told);
+    for (const WatchPodGroupsResponse& response : stream.responses) writer->Write(response);
     return {stream.end, "that was all"};
   }
 
@@ -176,8 +176,8 @@ TEST_F(PodGroupCommandsTest, AFileWithoutObjectsToTryTheRulesOnIsBadInput) {
 }
 
 TEST_F(PodGroupCommandsTest, AWatchTellsChangesAndDeletionsALineEach) {
-  groups_->Tell({{{GroupState("a", "Pending"), kGroupsSynced, GroupState("a"), GroupState("a"),
-                   GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
+  groups_->SetStreams({{{GroupState("a", "Pending"), kGroupsSynced, GroupState("a"), GroupState("a"),
+                         GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a")}}});
   const Ran ran = Watch({});
   EXPECT_EQ(ran.out,
             "default/a  Pending  queue research, min member 3\n"
@@ -191,8 +191,8 @@ TEST_F(PodGroupCommandsTest, ThatAGroupWentOfWhichNoLineWasPrintedIsNoLine) {
   const WatchPodGroupsResponse gone = GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a");
   WatchPodGroupsResponse with_token = kGroupsSynced;
   with_token.set_token("1");
-  groups_->Tell({{{gone, GroupState("a"), with_token, gone}, grpc::StatusCode::UNAVAILABLE},
-                 {{gone, kGroupsSynced, GroupState("a", "Pending"), gone}}});
+  groups_->SetStreams({{{gone, GroupState("a"), with_token, gone}, grpc::StatusCode::UNAVAILABLE},
+                       {{gone, kGroupsSynced, GroupState("a", "Pending"), gone}}});
   EXPECT_EQ(Watch({}).out,
             "default/a  Running  queue research, min member 3\n"
             "default/a  deleted\n"
@@ -201,8 +201,8 @@ TEST_F(PodGroupCommandsTest, ThatAGroupWentOfWhichNoLineWasPrintedIsNoLine) {
 }
 
 TEST_F(PodGroupCommandsTest, AWatchInJsonIsADocumentForEachChange) {
-  groups_->Tell({{{GroupState("a"), kGroupsSynced, GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a"),
-                   GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "never-told")}}});
+  groups_->SetStreams({{{GroupState("a"), kGroupsSynced, GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "a"),
+                         GroupChange(WatchPodGroupsResponse::TYPE_DELETED, "never-told")}}});
   const std::string out = Watch({"-o", "json"}).out;
   EXPECT_THAT(out, HasSubstr("\"TYPE_STATE\""));
   EXPECT_THAT(out, HasSubstr("\"research\""));
@@ -212,16 +212,16 @@ TEST_F(PodGroupCommandsTest, AWatchInJsonIsADocumentForEachChange) {
 }
 
 TEST_F(PodGroupCommandsTest, AWatchOfAllOrOfOneAsksForThese) {
-  groups_->Tell({{{kGroupsSynced}}});
+  groups_->SetStreams({{{kGroupsSynced}}});
   Watch({"-A"});
   EXPECT_THAT(groups_->asked(), ElementsAre("/@"));
-  groups_->Tell({{{GroupState("a"), kGroupsSynced}}});
+  groups_->SetStreams({{{GroupState("a"), kGroupsSynced}}});
   Watch({"a", "-n", "ns", "-A"});
   EXPECT_THAT(groups_->asked(), ElementsAre("ns/a@"));
 }
 
 TEST_F(PodGroupCommandsTest, AGroupThatDoesNotExistIsNotWaitedFor) {
-  groups_->Tell({{{kGroupsSynced}}});
+  groups_->SetStreams({{{kGroupsSynced}}});
   const Ran ran = Watch({"nobody"});
   EXPECT_EQ(ran.exit_code, kExitRefused);
   EXPECT_EQ(ran.err,
@@ -232,7 +232,8 @@ TEST_F(PodGroupCommandsTest, AGroupThatDoesNotExistIsNotWaitedFor) {
 TEST_F(PodGroupCommandsTest, AWatchGoesOnByItsTokenWhereAReplicaGoesAway) {
   WatchPodGroupsResponse with_token = GroupState("a");
   with_token.set_token("1");
-  groups_->Tell({{{with_token, GroupState("b"), kGroupsSynced}, grpc::StatusCode::UNAVAILABLE}, {{kGroupsSynced}}});
+  groups_->SetStreams(
+      {{{with_token, GroupState("b"), kGroupsSynced}, grpc::StatusCode::UNAVAILABLE}, {{kGroupsSynced}}});
   const Ran ran = Watch({"-A"});
   EXPECT_THAT(groups_->asked(), ElementsAre("/@", "/@1"));
   EXPECT_THAT(ran.out, HasSubstr("default/b  deleted\n")) << "it is not told again";

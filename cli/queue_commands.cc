@@ -93,7 +93,7 @@ absl::StatusOr<int> Get(const GlobalOptions& options, const QueueFlags& flags) {
     Print(FormatKaiQueue(queue.kai(), StandardLook()));
     return kExitDone;
   }
-  // The queue can be told without it.
+  // The queue is printed even if its history cannot be fetched.
   const absl::StatusOr<queue::v1::QueueHistory> history = FetchHistory(client, flags.name, queue.object().meta().uid());
   Print(
       FormatQueue(queue, history.value_or(queue::v1::QueueHistory()), absl::ToUnixMillis(absl::Now()), StandardLook()));
@@ -128,7 +128,7 @@ absl::StatusOr<int> Explain(const GlobalOptions& options, const QueueFlags& flag
   return kExitDone;
 }
 
-// The entry of the queue's history that tells how the Command ended, once there is one.
+// Waits for the entry of the queue's history that states how the Command ended.
 absl::StatusOr<queue::v1::QueueHistoryEntry> AwaitCommand(QueueClient& client, const std::string& name,
                                                           const std::string& command, const std::string& timeout) {
   BASALT_ASSIGN_OR_RETURN(const absl::Duration patience, TimeoutOf(timeout));
@@ -183,7 +183,7 @@ absl::StatusOr<int> Command(const GlobalOptions& options, const QueueFlags& flag
   return kExitDone;
 }
 
-// "cpu=4,memory=8Gi" as the members of a resource list.
+// Parses "cpu=4,memory=8Gi" into the members of a resource list.
 absl::StatusOr<json::object> ResourcesOf(std::string_view flag, const std::vector<std::string>& given) {
   json::object resources;
   for (const std::string& one : given) {
@@ -237,7 +237,8 @@ absl::StatusOr<int> Create(const GlobalOptions& options, const QueueFlags& flags
   return kExitDone;
 }
 
-// The API server deletes a queue whatever it holds: its jobs would wait for a queue that does not exist.
+// Returns an error if the queue is open and has pod groups. The API server would delete it all the same, and its jobs
+// would wait for a queue that does not exist.
 absl::Status CheckHoldsNothing(QueueClient& client, const std::string& name) {
   queue::v1::GetQueueRequest request;
   request.set_name(name);
@@ -258,7 +259,7 @@ absl::Status CheckHoldsNothing(QueueClient& client, const std::string& name) {
 absl::StatusOr<int> Delete(const GlobalOptions& options, const QueueFlags& flags) {
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "queue delete"));
   QueueClient client(options.gateway);
-  // queuesvc itself refuses to delete the queues root and default.
+  // Root and default need no check: queuesvc itself refuses to delete them.
   const bool is_deletable = flags.name != kube::kRootQueue && flags.name != kube::kDefaultQueue;
   if (!flags.force && is_deletable) {
     BASALT_RETURN_IF_ERROR(OrLookAt(CheckHoldsNothing(client, flags.name), kQueuesThereAre));

@@ -1,4 +1,4 @@
-// Words and output of the commands of queues.
+// Arguments and output of the commands of queues.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -21,17 +21,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A queuesvc that knows what it was given before the command runs.
+// A queuesvc with the queues and histories that the test sets before the command runs.
 class FixedQueues final : public queue::v1::QueueService::Service {
  public:
   std::map<std::string, queue::v1::Queue> queues;
   std::map<std::string, queue::v1::QueueHistory> histories;
   std::vector<std::string> manifests;
-  std::vector<queue::v1::WatchQueuesResponse> told;  // By a watch, which ends then.
+  std::vector<queue::v1::WatchQueuesResponse> responses;  // The messages of each watch, which ends after them.
 
   grpc::Status WatchQueues(grpc::ServerContext*, const queue::v1::WatchQueuesRequest* request,
                            grpc::ServerWriter<queue::v1::WatchQueuesResponse>* writer) override {
-    for (const queue::v1::WatchQueuesResponse& response : told) {
+    for (const queue::v1::WatchQueuesResponse& response : responses) {
       if (!response.has_queue() || request->name().empty() || request->name() == "research") writer->Write(response);
     }
     return {grpc::StatusCode::ABORTED, "that was all"};
@@ -50,9 +50,9 @@ class FixedQueues final : public queue::v1::QueueService::Service {
     for (const auto& [name, queue] : queues) *response->add_queues() = queue;
     return grpc::Status::OK;
   }
-  // Of what handlers write: gRPC's own ordering is not visible to the thread sanitizer.
+  // Guards the members that handlers write: gRPC's own ordering is not visible to the thread sanitizer.
   Mutex mutex;
-  // A Command is carried out at once: refused, where the queue is to be opened.
+  // Each Command is carried out at once. OpenQueue is refused.
   grpc::Status CommandQueue(grpc::ServerContext*, const queue::v1::CommandQueueRequest* request,
                             queue::v1::CommandQueueResponse* response) override {
     const MutexLock lock(mutex);
@@ -125,11 +125,11 @@ class QueueCommandsTest : public ServedTest {
       entry.set_committed(true);
     }
     served_->histories["new"].set_uid("v");
-    using Told = queue::v1::WatchQueuesResponse;
-    for (const Told::Type type : {Told::TYPE_STATE, Told::TYPE_SYNCED, Told::TYPE_DELETED}) {
-      Told& told = served_->told.emplace_back();
-      told.set_type(type);
-      if (type != Told::TYPE_SYNCED) *told.mutable_queue() = queue;
+    using Response = queue::v1::WatchQueuesResponse;
+    for (const Response::Type type : {Response::TYPE_STATE, Response::TYPE_SYNCED, Response::TYPE_DELETED}) {
+      Response& response = served_->responses.emplace_back();
+      response.set_type(type);
+      if (type != Response::TYPE_SYNCED) *response.mutable_queue() = queue;
     }
     std::unique_ptr<FixedQueues> service(served_);
     gateway::v1::Topology topology;
@@ -154,7 +154,7 @@ class QueueCommandsTest : public ServedTest {
   }
 
  private:
-  FixedQueues* const served_ = new FixedQueues();  // Its server has it.
+  FixedQueues* const served_ = new FixedQueues();  // Owned by the server.
   std::string gateway_;
 };
 

@@ -1,4 +1,4 @@
-// Commands that ask no cluster: they list the plugins of jobs, and print the objects that a manifest becomes.
+// Commands that need no cluster: they list the plugins of jobs, and print the objects that a manifest becomes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,7 +30,7 @@ struct RenderFlags {
   std::string plugin;
 };
 
-// The objects of many jobs, as a YAML stream or as one List in JSON.
+// Prints the objects of many jobs, as a YAML stream or as one List in JSON.
 class ObjectPrinter {
  public:
   explicit ObjectPrinter(bool as_json) : as_json_(as_json) {
@@ -55,7 +55,8 @@ class ObjectPrinter {
   bool is_first_ = true;
 };
 
-// Everything is worked out before the first object is printed; pods are many, and are made one after the other.
+// Makes every object before the first is printed, so that an error is printed alone. Pods are many: they are not kept,
+// but made anew one by one when they are printed.
 absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flags) {
   if (flags.index >= 0 && flags.task.empty())
     return Invalid("--index names a pod of one task: name the task with --task");
@@ -64,7 +65,7 @@ absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flag
   const jobsvc::RenderedJob::Which which = {.task = flags.task, .index = flags.index};
   struct Job {
     jobsvc::RenderedJob rendered;
-    std::vector<std::string> objects;  // None where a task is asked for.
+    std::vector<std::string> objects;  // Empty if the user requests the pods of one task.
   };
   std::vector<Job> jobs;
   for (const JobManifest& manifest : manifests) {

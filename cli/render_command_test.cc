@@ -1,4 +1,4 @@
-// What basaltctl tells of jobs without a cluster, as people type it.
+// The commands of basaltctl that need no cluster, as people type them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ spec:
 
 class RenderCommandTest : public ::testing::Test {
  protected:
-  struct Told {
+  struct Output {
     int code = 0;
     std::string out;
     std::string err;
@@ -44,17 +44,17 @@ class RenderCommandTest : public ::testing::Test {
     return file;
   }
 
-  // Nobody listens at that address, and nobody is asked.
-  static Told Type(std::vector<std::string> words) {
+  // Nobody listens at that address: the commands must not call a gateway.
+  static Output Type(std::vector<std::string> words) {
     std::vector<const char*> argv = {"basaltctl", "--gateway=127.0.0.1:1"};
     for (const std::string& word : words) argv.push_back(word.c_str());
     ::testing::internal::CaptureStdout();
     ::testing::internal::CaptureStderr();
-    Told told;
-    told.code = Main(static_cast<int>(argv.size()), argv.data());
-    told.out = ::testing::internal::GetCapturedStdout();
-    told.err = ::testing::internal::GetCapturedStderr();
-    return told;
+    Output output;
+    output.code = Main(static_cast<int>(argv.size()), argv.data());
+    output.out = ::testing::internal::GetCapturedStdout();
+    output.err = ::testing::internal::GetCapturedStderr();
+    return output;
   }
 
   static std::vector<std::string> Names(const std::string& yaml) {
@@ -74,25 +74,25 @@ class RenderCommandTest : public ::testing::Test {
 };
 
 TEST_F(RenderCommandTest, PrintsEveryObjectAndPodOfAJob) {
-  const Told told = Type({"job", "render", "-f", Manifest(kManifest)});
-  EXPECT_EQ(told.code, kExitDone) << told.err;
-  EXPECT_THAT(Names(told.out), ElementsAre("PodGroup/team/j-00000000-0000-0000-0000-000000000000",
-                                           "ConfigMap/team/j-svc", "Service/team/j", "NetworkPolicy/team/j",
-                                           "Secret/team/j-ssh", StartsWith("PersistentVolumeClaim/team/j-pvc-"),
-                                           "Pod/team/j-master-0", "Pod/team/j-worker-0", "Pod/team/j-worker-1"));
-  EXPECT_THAT(told.out, HasSubstr("j-worker-0.j,j-worker-1.j"));
+  const Output output = Type({"job", "render", "-f", Manifest(kManifest)});
+  EXPECT_EQ(output.code, kExitDone) << output.err;
+  EXPECT_THAT(Names(output.out), ElementsAre("PodGroup/team/j-00000000-0000-0000-0000-000000000000",
+                                             "ConfigMap/team/j-svc", "Service/team/j", "NetworkPolicy/team/j",
+                                             "Secret/team/j-ssh", StartsWith("PersistentVolumeClaim/team/j-pvc-"),
+                                             "Pod/team/j-master-0", "Pod/team/j-worker-0", "Pod/team/j-worker-1"));
+  EXPECT_THAT(output.out, HasSubstr("j-worker-0.j,j-worker-1.j"));
 }
 
 TEST_F(RenderCommandTest, PrintsTheSameAsAListInJson) {
-  const Told told = Type({"job", "render", "-f", Manifest(kManifest), "-o", "json"});
-  EXPECT_EQ(told.code, kExitDone) << told.err;
-  const absl::StatusOr<json::value> list = ParseJson(told.out);
+  const Output output = Type({"job", "render", "-f", Manifest(kManifest), "-o", "json"});
+  EXPECT_EQ(output.code, kExitDone) << output.err;
+  const absl::StatusOr<json::value> list = ParseJson(output.out);
   ASSERT_TRUE(list.ok()) << list.status();
   EXPECT_EQ(FindString(*list, "kind"), "List");
   EXPECT_EQ(list->at("items").as_array().size(), 9u);
 }
 
-// As deep as a manifest may be nested.
+// The manifest is nested about as deep as a manifest may be.
 TEST_F(RenderCommandTest, ATemplateThatIsNestedDeeplyIsPrinted) {
   constexpr size_t kDepth = 90;
   std::string text(kManifest);
@@ -100,9 +100,9 @@ TEST_F(RenderCommandTest, ATemplateThatIsNestedDeeplyIsPrinted) {
                "{spec: {deep: " + std::string(kDepth, '[') + "bottom" + std::string(kDepth, ']') + ", ");
   const std::string file = Manifest(text);
   for (const char* const format : {"yaml", "json"}) {
-    const Told told = Type({"job", "render", "-f", file, "-o", format});
-    EXPECT_EQ(told.code, kExitDone) << told.err;
-    EXPECT_THAT(told.out, HasSubstr("bottom"));
+    const Output output = Type({"job", "render", "-f", file, "-o", format});
+    EXPECT_EQ(output.code, kExitDone) << output.err;
+    EXPECT_THAT(output.out, HasSubstr("bottom"));
   }
 }
 
@@ -128,57 +128,57 @@ TEST_F(RenderCommandTest, WhatCannotBeMeantIsNamedAndNothingIsPrinted) {
   for (const auto& row : rows) {
     std::vector<std::string> words = {"job", "render", "-f", file};
     words.insert(words.end(), row.words.begin(), row.words.end());
-    const Told told = Type(words);
-    EXPECT_EQ(told.code, kExitBadInput) << row.says;
-    EXPECT_EQ(told.out, "");
-    EXPECT_THAT(told.err, HasSubstr(row.says));
+    const Output output = Type(words);
+    EXPECT_EQ(output.code, kExitBadInput) << row.says;
+    EXPECT_EQ(output.out, "");
+    EXPECT_THAT(output.err, HasSubstr(row.says));
   }
 }
 
 TEST_F(RenderCommandTest, AJobThatIsRefusedIsRefusedHereInTheSameWords) {
   std::string text(kManifest);
   text.replace(text.find("mpi: []"), 7, "mpi: [\"--master=x\"]");
-  const Told told = Type({"job", "render", "-f", Manifest(text)});
-  EXPECT_EQ(told.code, kExitBadInput);
-  EXPECT_THAT(told.err, HasSubstr("spec.plugins.mpi is for 'x': mpi works on a task that does not exist"));
+  const Output output = Type({"job", "render", "-f", Manifest(text)});
+  EXPECT_EQ(output.code, kExitBadInput);
+  EXPECT_THAT(output.err, HasSubstr("spec.plugins.mpi is for 'x': mpi works on a task that does not exist"));
 }
 
 TEST_F(RenderCommandTest, EachLineOfARefusalNamesTheFile) {
   std::string text(kManifest);
   text.replace(text.find("mpi: []"), 7, "nvlink: [], horovod: []");
-  const Told told = Type({"job", "render", "-f", Manifest(text)});
-  EXPECT_EQ(told.code, kExitBadInput);
-  EXPECT_THAT(told.err, HasSubstr("job.yaml, job j: spec.plugins.nvlink"));
-  EXPECT_THAT(told.err, HasSubstr("job.yaml, job j: spec.plugins.horovod"));
+  const Output output = Type({"job", "render", "-f", Manifest(text)});
+  EXPECT_EQ(output.code, kExitBadInput);
+  EXPECT_THAT(output.err, HasSubstr("job.yaml, job j: spec.plugins.nvlink"));
+  EXPECT_THAT(output.err, HasSubstr("job.yaml, job j: spec.plugins.horovod"));
 }
 
 TEST_F(RenderCommandTest, AnObjectThatIsTooLargeIsNamed) {
   std::string text(kManifest);
   text.replace(text.find("mpi: []"), 7, "svc: [\"--inject-hosts-env=false\"]");
   text.replace(text.find("replicas: 2"), 11, "replicas: 90000");
-  const Told told = Type({"job", "render", "-f", Manifest(text)});
-  EXPECT_EQ(told.code, kExitBadInput);
-  EXPECT_EQ(told.out, "");
-  EXPECT_THAT(told.err, HasSubstr("plugin svc: ConfigMap j-svc would have "));
+  const Output output = Type({"job", "render", "-f", Manifest(text)});
+  EXPECT_EQ(output.code, kExitBadInput);
+  EXPECT_EQ(output.out, "");
+  EXPECT_THAT(output.err, HasSubstr("plugin svc: ConfigMap j-svc would have "));
 }
 
 TEST_F(RenderCommandTest, WarningsGoToStandardError) {
   std::string text(kManifest);
   text.replace(text.find("mpi: []"), 7, "svc: [\"--nonsense\"]");
-  const Told told = Type({"job", "render", "-f", Manifest(text)});
-  EXPECT_EQ(told.code, kExitDone);
-  EXPECT_THAT(told.err,
+  const Output output = Type({"job", "render", "-f", Manifest(text)});
+  EXPECT_EQ(output.code, kExitDone);
+  EXPECT_THAT(output.err,
               HasSubstr("job.yaml, job j: spec.plugins.svc has arguments that cannot be used: flag 'nonsense' is "
                         "unknown; the others count"));
 }
 
 TEST_F(RenderCommandTest, PluginsAreListedAndExplained) {
-  const Told all = Type({"job", "plugins"});
+  const Output all = Type({"job", "plugins"});
   EXPECT_EQ(all.code, kExitDone);
   for (const char* name : {"env ", "svc ", "ssh ", "tensorflow ", "mpi ", "pytorch ", "ray ", "hcclrank "}) {
     EXPECT_THAT(all.out, HasSubstr(name));
   }
-  const Told one = Type({"job", "plugins", "mpi"});
+  const Output one = Type({"job", "plugins", "mpi"});
   EXPECT_EQ(one.out,
             "mpi: Tells the master the hosts of all workers, in MPI_HOST.\n\n"
             "  plugins: {mpi: [\"--master=master\"]}\n\n"
@@ -187,7 +187,7 @@ TEST_F(RenderCommandTest, PluginsAreListedAndExplained) {
             "--worker=   worker    The task on whose pods the ranks run\n"
             "--port=     22        The port of ssh that every container exposes\n");
   EXPECT_THAT(Type({"job", "plugins", "env"}).out, HasSubstr("no arguments"));
-  const Told none = Type({"job", "plugins", "nvlink"});
+  const Output none = Type({"job", "plugins", "nvlink"});
   EXPECT_EQ(none.code, kExitBadInput);
   EXPECT_THAT(none.err, HasSubstr("'nvlink' is no plugin; there are env, svc, ssh,"));
 }

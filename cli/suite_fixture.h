@@ -1,6 +1,6 @@
 #pragma once
 
-// A suite on loopback for the tests of commands: a gateway that names one jobsvc, which answers as a test says.
+// A suite on loopback for the tests of commands: a gateway that names one jobsvc, whose answers the test sets.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline job::v1::Job MakeJob(const std::string& name, kube::v1::JobPhase phase, c
   return job;
 }
 
-inline job::v1::WatchJobsResponse Told(job::v1::WatchJobsResponse::Type type, job::v1::Job job = {}) {
+inline job::v1::WatchJobsResponse MakeResponse(job::v1::WatchJobsResponse::Type type, job::v1::Job job = {}) {
   job::v1::WatchJobsResponse response;
   response.set_type(type);
   *response.mutable_job() = std::move(job);
@@ -38,59 +38,60 @@ inline job::v1::WatchJobsResponse Told(job::v1::WatchJobsResponse::Type type, jo
 }
 
 inline job::v1::WatchJobsResponse State(job::v1::Job job) {
-  return Told(job::v1::WatchJobsResponse::TYPE_STATE, std::move(job));
+  return MakeResponse(job::v1::WatchJobsResponse::TYPE_STATE, std::move(job));
 }
 
-// What one call of WatchJobs is told, and how it ends; without an end it stays open until more is said, or the command
-// is over.
+// The messages of one call of WatchJobs.
 struct Stream {
-  std::vector<job::v1::WatchJobsResponse> told;
+  std::vector<job::v1::WatchJobsResponse> responses;
+  // How the call ends. Without an end the call stays open until Say() adds messages, or the command is over.
   std::optional<grpc::Status> end;
 };
 
-inline Stream EndsWith(std::vector<job::v1::WatchJobsResponse> told,
+inline Stream EndsWith(std::vector<job::v1::WatchJobsResponse> responses,
                        grpc::StatusCode code = grpc::StatusCode::ABORTED) {
-  return {std::move(told), grpc::Status(code, "that was all")};
+  return {std::move(responses), grpc::Status(code, "that was all")};
 }
 
 class ScriptedJobs final : public job::v1::JobService::Service {
  public:
-  static constexpr int64_t kMadeAt = 10;  // resourceVersion of what is submitted: "submitted", by whatever name.
+  // The resourceVersion of each submitted job. SubmitJob answers the name "submitted" for every manifest.
+  static constexpr int64_t kMadeAt = 10;
 
-  std::map<std::string, job::v1::Job> jobs;            // By name. Before the command runs.
-  std::map<std::string, job::v1::JobHistory> history;  // The same.
+  std::map<std::string, job::v1::Job> jobs;            // By name. Set before the command runs.
+  std::map<std::string, job::v1::JobHistory> history;  // By name. Set before the command runs.
 
-  // The last stream again and again.
-  void Tell(std::deque<Stream> streams) {
+  // Sets the streams of the calls of WatchJobs, in order. The last stream is repeated.
+  void SetStreams(std::deque<Stream> streams) {
     const MutexLock lock(mutex_);
     streams_ = std::move(streams);
   }
-  // To the stream that is open, or will be.
+  // Sends more messages on the open stream, or on the next one.
   void Say(Stream more) {
     const MutexLock lock(mutex_);
     more_ = std::move(more);
     changed_.NotifyAll();
   }
-  // What was said of jobs so far is what the calls from now on are answered: each takes the lock.
+  // Makes `jobs` and `history` visible to the handlers of calls from now on, each of which takes the lock.
   void Publish() { const MutexLock lock(mutex_); }
-  // The command is over: its streams end.
+  // Ends the streams of the command that is over.
   void EndCommand() {
     const MutexLock lock(mutex_);
     ++commands_;
     changed_.NotifyAll();
   }
-  // The test is over, also for a call that comes late.
+  // Ends all streams at the end of the test, also those of calls that come late.
   void EndAll() {
     const MutexLock lock(mutex_);
     over_ = true;
     changed_.NotifyAll();
   }
-  // "SubmitJob", …, since it was asked for last.
+  // Returns the names of the calls ("SubmitJob", …) since the last TakeAsked().
   std::vector<std::string> TakeAsked() {
     const MutexLock lock(mutex_);
     return std::exchange(asked_, {});
   }
-  // Of the calls of WatchJobs, in their order, since it was asked for last.
+  // Returns the tokens of the calls of WatchJobs, in order, since the last TakeTokens().
   std::vector<std::string> TakeTokens() {
     const MutexLock lock(mutex_);
     return std::exchange(tokens_, {});
@@ -166,13 +167,13 @@ class ScriptedJobs final : public job::v1::JobService::Service {
       if (streams_.size() > 1) streams_.pop_front();
     }
     for (; stream; stream = More(command)) {
-      for (const job::v1::WatchJobsResponse& response : stream->told) writer->Write(response);
+      for (const job::v1::WatchJobsResponse& response : stream->responses) writer->Write(response);
       if (stream->end) return *stream->end;
     }
     return grpc::Status::CANCELLED;
   }
 
-  std::string refusal;  // Of each submission.
+  std::string refusal;  // The message with which each submission is refused. Empty to accept.
 
  private:
   template <typename Message>
@@ -184,7 +185,7 @@ class ScriptedJobs final : public job::v1::JobService::Service {
     return grpc::Status::OK;
   }
 
-  // Waits for it. Nothing: the command is over.
+  // Waits for the messages of Say(). Nullopt if the command is over.
   std::optional<Stream> More(int command) {
     const MutexLock lock(mutex_);
     while (!more_ && commands_ == command && !over_) changed_.Wait(mutex_);
@@ -227,7 +228,7 @@ class SuiteTest : public ServedTest {
   Ran Run(const std::vector<std::string>& words) {
     return Captured([&] { return Type(words); });
   }
-  // The exit code.
+  // Runs the command and returns its exit code.
   int Type(const std::vector<std::string>& words) {
     std::vector<const char*> arguments = {"basaltctl"};
     if (words.front() != "--gateway") arguments.insert(arguments.end(), {"--gateway", gateway_.c_str()});

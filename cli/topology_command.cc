@@ -23,7 +23,7 @@ using gateway::v1::SlotRange;
 constexpr absl::Duration kRedraw = absl::Seconds(1);
 
 struct TopologyFlags {
-  std::string slots;  // A service; empty: none.
+  std::string slots;  // The service whose slots are printed. Empty for none.
   std::string key;
   bool watch = false;
   bool no_follow = false;
@@ -31,10 +31,10 @@ struct TopologyFlags {
 
 struct AskedTopology {
   TopologyQuestion question;
-  std::string key;  // As it is routed; empty: none.
+  std::string key;  // The key whose slot is printed, as keys are routed. Empty for none.
 };
 
-// What is asked for, from the flags. INVALID_ARGUMENT names flag, value and rule.
+// Makes the request from the flags. INVALID_ARGUMENT names flag, value and rule.
 absl::StatusOr<AskedTopology> Read(const GlobalOptions& options, const TopologyFlags& flags) {
   AskedTopology asked;
   asked.question.follow = !flags.no_follow;
@@ -67,7 +67,7 @@ absl::Status NoSlots(const gateway::v1::Topology& topology) {
       fmt::format("gateway {} does not say who has which slot; only one that leads does", topology.gateway()));
 }
 
-// Until it is interrupted. What cannot be had for a moment is told and asked for again.
+// Prints the topology again and again until the program is interrupted. An error is printed, and the request repeated.
 absl::StatusOr<int> Watch(const GlobalOptions& options, const AskedTopology& asked) {
   const bool live = options.output.empty() && CanRedraw();
   while (true) {

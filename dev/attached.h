@@ -7,8 +7,9 @@
 
 namespace basalt::dev {
 
-// Waits until the topology that `gateways` (as --gateway says it) show has `replicas` of the services attached. The
-// error tells what it showed last. Blocks; any thread but a loop's.
+// Waits until the topology that `gateways` (written as for --gateway) return has `replicas` of the services attached.
+// The error states how many replicas the last answer had attached, or the last failure. Blocks; any thread but a
+// loop's.
 absl::Status WaitUntilAttached(const std::string& gateways, int replicas, absl::Duration limit);
 
 }  // namespace basalt::dev

@@ -1,6 +1,6 @@
 #pragma once
 
-// Certificates of a suite on this machine. Used by one thread.
+// The certificates of a suite on this machine. Used by one thread.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,23 +17,25 @@ namespace basalt::dev {
 
 class Certificates {
  public:
-  // In DIR, as basaltctl certs has them (cli/certs/folder.h): those that are there already stay. Clients of this
-  // process (cli/connect) are an operator of the suite for as long as this object lives; the files outlive the object.
+  // Makes the certificates that are missing in DIR, in the layout of basaltctl certs (cli/certs/folder.h). Clients of
+  // this process (cli/connect) are an operator of the suite for as long as this object lives; the files outlive the
+  // object.
   static absl::StatusOr<std::unique_ptr<Certificates>> Make(const std::string& dir, const std::string& cluster,
                                                             int replicas, int gateways);
 
-  // Those of another issuer in DIR, which has the same folders. `mapping`: as --identity_mapping takes it.
+  // Uses the certificates of another issuer in DIR, which has the same folders. `mapping` is written as for
+  // --identity_mapping.
   static std::unique_ptr<Certificates> Use(const std::string& dir, const std::string& cluster,
                                            const std::string& mapping);
 
-  // "tls.crt", "tls.key" or "ca.crt" of a process.
+  // Returns the path of a process's "tls.crt", "tls.key" or "ca.crt".
   std::string FileOf(std::string_view program, std::string_view replica, std::string_view file) const;
-  // The credentials of such a process. INVALID_ARGUMENT names the file that cannot be read.
+  // Returns the credentials of a process. INVALID_ARGUMENT names the file that cannot be read.
   absl::StatusOr<std::shared_ptr<const rpc::Credentials>> CredentialsOf(const std::string& program,
                                                                         const std::string& replica) const;
-  // The flags of such a process.
+  // Returns the TLS flags of a process.
   std::vector<std::string> FlagsFor(std::string_view program, std::string_view replica) const;
-  // The flags of basaltctl for an operator of the suite at those gateways. `certificates`: null: without TLS.
+  // Returns the flags of basaltctl for an operator of the suite at these gateways. `certificates` is null without TLS.
   static std::vector<std::string> CtlFlags(const Certificates* certificates, const std::string& gateways);
 
  private:

@@ -45,7 +45,7 @@ class Kube final : public EmbeddedKube {
       cluster.nodes.nodes = options.nodes;
       cluster.nodes.default_duration = options.default_duration;
       cluster.nodes.api.user_agent = "kubesim-node";
-      cluster.scheduler.create_queues = false;  // queuesvc does.
+      cluster.scheduler.create_queues = false;  // queuesvc creates the default and root queues.
       cluster.scheduler.plain_scheduler_names = {"default-scheduler"};
       cluster.scheduler.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
       cluster.scheduler.api.user_agent = "kubesim-scheduler";

@@ -13,7 +13,7 @@ namespace basalt::dev {
 struct EmbeddedKubeOptions {
   std::vector<std::string> crds;  // Folders of the custom resource definitions.
   int nodes = 4;
-  absl::Duration default_duration = absl::Seconds(2);  // Of a container whose command says nothing.
+  absl::Duration default_duration = absl::Seconds(2);  // How long a container runs whose command does not state it.
 };
 
 // Made and destroyed by one thread.
@@ -24,7 +24,7 @@ class EmbeddedKube {
   virtual std::string url() const = 0;  // http://127.0.0.1:port
 };
 
-// A kubeconfig for that URL.
+// Returns the text of a kubeconfig for the URL of an API server.
 std::string KubeconfigFor(const std::string& url);
 
 }  // namespace basalt::dev

@@ -29,7 +29,7 @@ namespace {
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
 constexpr int kServices = 3;
 constexpr char kCluster[] = "dev";
-// Where there is one replica of each service: no others to wait for.
+// Used where each service has one replica: the gateway need not wait for others.
 constexpr absl::Duration kFormation = absl::Milliseconds(10);
 
 absl::Status Failed(std::string_view what) { return MakeStatus(absl::StatusCode::kInternal, what); }

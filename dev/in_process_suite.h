@@ -21,14 +21,14 @@ class Certificates;
 class EmbeddedKube;
 
 struct InProcessOptions {
-  std::string dir;  // Stores and kubeconfig; made if it is not there.
-  std::vector<std::string> crds;
-  int replicas = 1;  // Of each service.
+  std::string dir;                // Folder of the stores and the kubeconfig; created if it does not exist.
+  std::vector<std::string> crds;  // Folders of the custom resource definitions.
+  int replicas = 1;               // Number of replicas of each service.
   int gateways = 1;
   int nodes = 4;
-  bool is_rich = false;  // As gateway::GatewayOptions.
+  bool is_rich = false;  // See gateway::GatewayOptions.
   absl::Duration default_duration = absl::Seconds(2);
-  bool tls = false;  // With certificates of its own, as ProcessSuiteOptions.
+  bool tls = false;  // The suite makes certificates of its own, as with ProcessSuiteOptions.
 };
 
 // Used by one thread.
@@ -36,13 +36,13 @@ class InProcessSuite {
  public:
   // Starts everything and waits until every replica of the services is attached.
   static absl::StatusOr<std::unique_ptr<InProcessSuite>> Start(InProcessOptions options);
-  ~InProcessSuite();  // Services first, gateways then, Kubernetes last.
+  ~InProcessSuite();  // Ends the services first, then the gateways, then Kubernetes.
 
   std::string kube_server() const;             // http://127.0.0.1:port
-  std::string gateway() const;                 // As --gateway takes it: 127.0.0.1:port, comma separated.
+  std::string gateway() const;                 // The value of --gateway: 127.0.0.1:port, comma separated.
   std::string kubeconfig() const;              // A file for kubectl.
-  std::vector<std::string> ctl_flags() const;  // As ProcessSuite's.
-  absl::Status Failure() const;                // Why a part of it cannot go on.
+  std::vector<std::string> ctl_flags() const;  // The flags of basaltctl, for an operator of the suite.
+  absl::Status Failure() const;                // Why a gateway or a service cannot go on; OK if all can.
 
  private:
   explicit InProcessSuite(InProcessOptions options);
@@ -53,7 +53,7 @@ class InProcessSuite {
   absl::Status StartServices();
 
   const InProcessOptions options_;
-  std::unique_ptr<Certificates> certificates_;  // Null: without TLS.
+  std::unique_ptr<Certificates> certificates_;  // Null without TLS.
   std::unique_ptr<EmbeddedKube> kube_;
   std::vector<std::unique_ptr<gateway::Process>> gateways_;
   std::vector<std::unique_ptr<shell::ServiceProcess>> services_;

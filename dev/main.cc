@@ -1,5 +1,5 @@
-// basalt-dev: the whole suite over an embedded Kubernetes, for a laptop, or over one that is there. Runs a manifest to
-// its end, or stays up.
+// basalt-dev: the whole suite over an embedded Kubernetes, for a laptop, or over a Kubernetes that runs already. Runs a
+// manifest to its end, or stays up.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -58,11 +58,11 @@ namespace {
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 constexpr int kInterrupted = 130;
 constexpr char kKai[] = "--kai_scheduler_name=kai-scheduler";
-constexpr int kMost = 50;  // Replicas, on one machine.
+constexpr int kMost = 50;  // The most replicas, and gateways, on one machine.
 
 std::string ProfileFlag() { return fmt::format("--volcano_profile={}", absl::GetFlag(FLAGS_volcano_profile)); }
 
-// Either form of the suite.
+// The suite in one of its two forms. Exactly one of the pointers is set.
 struct Suite {
   std::unique_ptr<InProcessSuite> in_process;
   std::unique_ptr<ProcessSuite> processes;
@@ -83,7 +83,7 @@ struct Suite {
   }
 };
 
-// The folder of this program, where the others are.
+// Returns the folder of this program, in which the other programs are, too.
 std::string BinDir() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
@@ -150,14 +150,14 @@ absl::StatusOr<Suite> StartSuite(const std::string& dir) {
   return suite;
 }
 
-// "one process", "five processes", "12 processes": kubesim or the scheduler's among them.
+// Returns "one process", "five processes" or "12 processes". The count includes kubesim or kube-actors.
 std::string Form() {
   if (!AsProcesses()) return "one process";
   const int count = 1 + absl::GetFlag(FLAGS_gateways) + 3 * absl::GetFlag(FLAGS_replicas);
   return count == 5 ? "five processes" : fmt::format("{} processes", count);
 }
 
-// An error that names the flag that is wrong.
+// Returns an error that names the flag with an invalid value.
 absl::Status CheckFlags() {
   if (const std::string profile = absl::GetFlag(FLAGS_volcano_profile); profile != "compat" && profile != "rich") {
     return Invalid(fmt::format("--volcano_profile: '{}' is neither compat nor rich", profile));
@@ -170,7 +170,7 @@ absl::Status CheckFlags() {
   return absl::OkStatus();
 }
 
-// "--tls-ca-file=x" as "export BASALT_TLS_CA_FILE=x".
+// Returns a line "export BASALT_TLS_CA_FILE=x" for a flag "--tls-ca-file=x", and so on.
 std::string ExportsOf(const std::vector<std::string>& ctl_flags) {
   std::string lines;
   for (const std::string& flag : ctl_flags) {
@@ -195,7 +195,8 @@ void SayHowToReach(const Suite& suite, const std::string& dir) {
   std::fflush(stdout);
 }
 
-// Runs the manifest beside the watch over signals and the suite's health. The exit code.
+// Runs the manifest on a thread while this one watches for signals and checks the suite's health. Returns the
+// manifest's exit code, kInterrupted after a signal, or -1 if a part of the suite has failed.
 int RunBeside(const Suite& suite, const std::string& manifest) {
   std::atomic<bool> done = false;
   int exit_code = 1;
@@ -208,7 +209,7 @@ int RunBeside(const Suite& suite, const std::string& manifest) {
     const absl::Status failure = suite.Failure();
     if (!interrupted && failure.ok()) continue;
     if (!failure.ok()) std::fprintf(stderr, "error: %s\n", std::string(failure.message()).c_str());
-    // What waits for the job would wait on; the process ends round it.
+    // The runner may wait for a job that never ends. The caller ends the process without joining it.
     runner.detach();
     return interrupted ? kInterrupted : -1;
   }
@@ -243,7 +244,7 @@ int Serve() {
   absl::StatusOr<Suite> suite = StartSuite(dir);
   if (!suite.ok()) {
     std::fprintf(stderr, "error: %s\n", std::string(suite.status().message()).c_str());
-    // The logs say why.
+    // Keep the folder of processes: their logs contain the cause.
     if (!AsProcesses()) clean_up();
     return 1;
   }

@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view kKubesim = "kubesim";
 constexpr std::string_view kActors = "kube-actors";
 constexpr std::string_view kGateway = "gateway";
-constexpr char kCluster[] = "default";  // As the programs have it that are told none.
+constexpr char kCluster[] = "default";  // The programs' default of --cluster.
 constexpr int kServices = 3;
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
 constexpr absl::Duration kStartLimit = absl::Seconds(30);
@@ -47,7 +47,7 @@ pid_t Spawn(const std::vector<std::string>& command, const std::string& log) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid != 0) return pid;
-  // Only async-signal-safe calls from here. The child ends with us, however we end.
+  // Make only async-signal-safe calls from here on. PR_SET_PDEATHSIG ends the child with us, however we end.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -101,7 +101,8 @@ absl::Status ProcessSuite::StartAll() {
                               Certificates::Make(certificates_dir(), kCluster, options_.replicas, options_.gateways));
     }
   }
-  // The ports of what comes first go into the flags of what follows. Services start side by side.
+  // Later processes need the ports of kubesim and of the gateways in their flags, so these start one by one. Services
+  // start side by side.
   for (Process& process : processes_) {
     BASALT_RETURN_IF_ERROR(Launch(process));
     if (!IsService(process.program)) BASALT_RETURN_IF_ERROR(Await(process));
@@ -275,7 +276,7 @@ absl::Status ProcessSuite::Launch(Process& process) {
 }
 
 absl::Status ProcessSuite::Await(Process& process) {
-  if (process.program == kActors) return absl::OkStatus();  // It serves nobody.
+  if (process.program == kActors) return absl::OkStatus();  // kube-actors serves no port.
   for (const absl::Time end = absl::Now() + kStartLimit; absl::Now() < end; absl::SleepFor(kPoll)) {
     std::ifstream file(PortFile(process.name));
     if (file >> process.port && process.port > 0) return absl::OkStatus();
@@ -307,8 +308,8 @@ absl::Status ProcessSuite::Kill(std::string_view name) {
 absl::Status ProcessSuite::Restart(std::string_view name) {
   auto* const process = const_cast<Process*>(Find(name));
   if (process == nullptr || process->pid > 0) return Failed(fmt::format("{} is nothing that could start", name));
-  // Another process may have been given the port meanwhile. Where a service is, the gateway tells; where a gateway or
-  // kubesim is, the others have been told at their start.
+  // Another process may have been given the port meanwhile. A service may have a new port, since the gateway answers
+  // where services are. The ports of gateways and of kubesim stand in the flags of running processes and must stay.
   if (IsService(process->program)) process->port = 0;
   BASALT_RETURN_IF_ERROR(Launch(*process));
   return Await(*process);

@@ -27,7 +27,7 @@ int Basaltctl(const std::vector<std::string>& ctl_flags, const std::vector<std::
 
 namespace {
 
-// The objects of a manifest that has none of Volcano's Jobs; else none.
+// Returns the objects of a manifest that has none of Volcano's Jobs. Empty for any other manifest.
 std::vector<json::value> WorkloadsOf(const std::string& manifest) {
   const absl::StatusOr<std::vector<cli::ObjectManifest>> texts = cli::ReadObjects(manifest);
   if (!texts.ok()) return {};
@@ -35,7 +35,7 @@ std::vector<json::value> WorkloadsOf(const std::string& manifest) {
   for (const cli::ObjectManifest& text : *texts) {
     absl::StatusOr<json::value> object = ParseJson(text.json);
     if (!object.ok() || FindString(*object, "kind").empty()) return {};
-    // basaltctl says what is wrong with a job that does not say which it is.
+    // An object without an apiVersion counts as a job: basaltctl reports what is wrong with it.
     const std::string_view version = FindString(*object, "apiVersion");
     if (version.empty() || version.starts_with(kube::kJobs.group)) return {};
     objects.push_back(*std::move(object));
@@ -66,7 +66,7 @@ int RunManifest(const std::vector<std::string>& ctl_flags, const std::string& ku
       words.insert(words.end(), place.begin(), place.end());
       return Basaltctl(ctl_flags, words);
     };
-    // Submitting followed the last one only.
+    // `job submit --watch` followed the last job only.
     if (jobs->size() > 1) exit_code = std::max(exit_code, about("watch"));
     exit_code = std::max(exit_code, about("get"));
     exit_code = std::max(exit_code, about("history"));

@@ -43,7 +43,7 @@ std::string Described(const json::value& object) {
   return fmt::format("{} {}/{}", FindString(object, "kind"), NamespaceOf(object), NameOf(object));
 }
 
-// Requests to the API server, one after the other.
+// Sends requests to the API server, one after the other.
 class Kube {
  public:
   explicit Kube(const http::CurlOptions& options) {
@@ -53,7 +53,7 @@ class Kube {
     RunOn(*loop_, [this] { client_.reset(); });
   }
 
-  // The JSON of a good answer; else the server's words.
+  // Returns the JSON of a good answer. An error has the server's message.
   absl::StatusOr<json::value> Send(const std::string& method, const std::string& target, std::string body = "") {
     absl::StatusOr<http::Response> answer = absl::UnknownError("no answer");
     std::unique_ptr<http::Call> call;
@@ -71,12 +71,12 @@ class Kube {
     BASALT_RETURN_IF_ERROR(answer.status());
     absl::StatusOr<json::value> parsed = ParseJson(answer->body);
     if (answer->status < 300) return parsed;
-    // Some refusals are plain text.
+    // The server sends some refusals as plain text.
     const std::string why(parsed.ok() ? FindString(*parsed, "message") : std::string_view(answer->body));
     return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{} {}: {}", method, target, why));
   }
 
-  // Where objects of this kind are; of a kind that has namespaces, in the object's.
+  // Returns the path of the collection of objects of this kind: in the object's namespace if the kind has namespaces.
   absl::StatusOr<std::string> Collection(const json::value& object) {
     const std::string version(FindString(object, "apiVersion"));
     const std::string base =
@@ -113,8 +113,8 @@ bool HasCondition(const json::value& object, std::string_view type) {
   });
 }
 
-// Empty: it has all that it wants. Else what is missing. An error: it never will. A kind that has no pods wants
-// nothing.
+// Returns what the object still lacks. Empty if it has all that it wants, also for a kind that has no pods. An error if
+// it never will have all.
 absl::StatusOr<std::string> Missing(const json::value& object) {
   constexpr std::array<std::string_view, 3> kScaled = {"Deployment", "ReplicaSet", "StatefulSet"};
   const std::string_view kind = FindString(object, "kind");
@@ -148,7 +148,7 @@ absl::Status Await(Kube& kube, const std::string& target, const json::value& obj
 
 struct Groups {
   std::set<std::string> of_volcano;
-  std::map<std::string, std::string> of_kai;  // With one of its pods each.
+  std::map<std::string, std::string> of_kai;  // The name of each group, and of one of its pods.
 };
 
 absl::StatusOr<Groups> GroupsOfPods(Kube& kube, const std::string& ns) {
@@ -170,7 +170,8 @@ absl::StatusOr<Groups> GroupsOfPods(Kube& kube, const std::string& ns) {
   return groups;
 }
 
-// The scheduler says that a group runs some time after its pods do. Where it does not, people see what it says.
+// Waits until the scheduler reports that the group runs, which is some time after its pods do. If that takes too long,
+// the caller shows the phase that is there.
 void AwaitPhase(Kube& kube, const std::string& ns, const std::string& group) {
   const std::string target = fmt::format("/apis/{}/namespaces/{}/podgroups/{}", kube::kSchedulingApiVersion,
                                          http::Escape(ns), http::Escape(group));

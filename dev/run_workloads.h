@@ -10,8 +10,8 @@
 namespace basalt::dev {
 
 // Creates the objects, waits until each has all the pods that it wants (a Job: until it is complete), and shows the pod
-// groups of the pods. Exit code: 0 when that was so within 50 seconds, else basaltctl's. Blocks; any thread but a
-// loop's.
+// groups of the pods. Returns exit code 0 when each object got there within 50 seconds, else basaltctl's. Blocks; any
+// thread but a loop's.
 int RunWorkloads(const std::vector<std::string>& ctl_flags, const http::CurlOptions& kube,
                  const std::vector<json::value>& objects);
 

@@ -1,5 +1,5 @@
-// basalt: gateway, jobsvc, pgsvc, queuesvc and basaltctl in one binary. The name by which it is called says which of
-// them runs (a link), or else the first word.
+// basalt: gateway, jobsvc, pgsvc, queuesvc and basaltctl in one binary. The name by which the binary is called (a link)
+// selects the program that runs. If that is no program's name, the first word selects the program.
 #include <cstdio>
 #include <string_view>
 

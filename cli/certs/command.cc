@@ -23,7 +23,7 @@ namespace {
 using identity::Identity;
 using identity::Role;
 
-constexpr int kMostReplicas = 128;  // As of a service (docs/replicas.md).
+constexpr int kMostReplicas = 128;  // The limit of replicas of a service (docs/replicas.md).
 
 struct CertsFlags {
   std::string dir, role, name, authority_step;
@@ -48,7 +48,7 @@ absl::StatusOr<int> Init(const GlobalOptions& options, const CertsFlags& flags) 
 
 absl::StatusOr<int> IssueOne(const GlobalOptions& options, const CertsFlags& flags) {
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "certs issue"));
-  // By the URI, whose rules are those of the servers: no name leads out of the folder.
+  // Parsing the URI applies the servers' rules for names, so that no name leads out of the folder.
   BASALT_ASSIGN_OR_RETURN(const Identity identity,
                           identity::ParseUri(identity::UriOf({.trust_domain = options.tls.trust_domain,
                                                               .cluster = options.tls.cluster,
@@ -76,7 +76,7 @@ absl::StatusOr<int> Rotate(const GlobalOptions& options, const CertsFlags& flags
   return kExitDone;
 }
 
-// A block of YAML, whose lines stand behind four spaces.
+// Returns the text as a YAML block whose lines are indented by four spaces.
 std::string Block(const std::string& pem) {
   std::string block = "|\n";
   for (const absl::string_view line : absl::StrSplit(pem, '\n', absl::SkipEmpty())) {

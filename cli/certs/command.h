@@ -1,6 +1,6 @@
 #pragma once
 
-// basaltctl certs: an authority and certificates in a folder (folder.h).
+// The commands of `basaltctl certs`, which manage an authority and certificates in a folder (folder.h).
 namespace CLI {
 class App;
 }  // namespace CLI

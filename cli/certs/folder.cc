@@ -26,17 +26,17 @@ using identity::Identity;
 using identity::KeyPair;
 using identity::Role;
 
-// Clocks of machines differ by less.
+// The clocks of two machines are assumed to differ by less than this.
 constexpr absl::Duration kSkew = absl::Minutes(5);
 
-// Certificates know whole seconds.
+// Certificates state times in whole seconds.
 absl::Time Whole(absl::Time time) { return absl::FromUnixSeconds(absl::ToUnixSeconds(time)); }
 
 absl::Status Failed(const fs::path& path, const std::error_code& error) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("{}: {}", path.string(), error.message()));
 }
 
-// A key is its user's alone.
+// Writes a file. Only the user can read a key.
 absl::Status WriteFile(const fs::path& path, const std::string& text, bool is_key) {
   const mode_t before = umask(is_key ? 077 : 022);
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
@@ -65,7 +65,7 @@ absl::Status WritePair(const fs::path& folder, const KeyPair& pair) {
   return WriteFile(folder / "ca.crt", pair.certificate_pem, /*is_key=*/false);
 }
 
-// Replaces the files of one identity as a whole. `authorities`: those that the process is to believe.
+// Replaces the files of one identity as a whole. `authorities` has the authorities that the process is to trust.
 absl::Status PutFiles(const std::string& dir, const identity::Identity& identity, const KeyPair& pair,
                       const std::string& authorities) {
   const fs::path role = fs::path(dir) / std::string(identity::NameOf(identity.role));
@@ -101,7 +101,7 @@ struct Known {
   fs::path folder;
 };
 
-// The identities that the folder has certificates of, by role and name.
+// Returns the identities for which the folder has certificates, ordered by role and name.
 absl::StatusOr<std::vector<Known>> IdentitiesIn(const std::string& dir) {
   std::vector<Known> known;
   for (const identity::Role role : identity::kRoles) {
@@ -109,7 +109,7 @@ absl::StatusOr<std::vector<Known>> IdentitiesIn(const std::string& dir) {
     std::error_code error;
     std::vector<fs::path> links;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-      // A program that was killed may have left files whose names begin with a dot.
+      // A killed program may have left files of PutFiles, whose names begin with a dot.
       if (!entry.path().filename().string().starts_with(".") && entry.is_symlink(error)) links.push_back(entry.path());
     }
     std::sort(links.begin(), links.end());
@@ -140,7 +140,7 @@ absl::StatusOr<KeyPair> NewAuthority(absl::Time now, const Lifetimes& lifetimes)
   return identity::MakeAuthority(name, {.from = Whole(now - kSkew), .until = Whole(now + lifetimes.authority)});
 }
 
-// Makes the authority where the folder has none.
+// Makes the authority if the folder has none.
 absl::Status NeedAuthority(const std::string& dir, absl::Time now, const Lifetimes& lifetimes) {
   if (lifetimes.certificate > lifetimes.authority) {
     return Invalid("a certificate cannot be valid longer than its authority");
@@ -151,7 +151,7 @@ absl::Status NeedAuthority(const std::string& dir, absl::Time now, const Lifetim
   return WritePair(AuthorityFolder(dir), authority);
 }
 
-// The authorities that processes are to believe: the present one, and while one follows another both.
+// Returns the authorities that processes are to trust: the present one, and during an exchange also the other one.
 absl::StatusOr<std::string> Believed(const std::string& dir) {
   BASALT_ASSIGN_OR_RETURN(std::string believed, identity::ReadSmallFile(AuthorityFolder(dir) / "ca.crt"));
   for (const fs::path& other : {NextFolder(dir), OldFolder(dir)}) {
@@ -163,7 +163,8 @@ absl::StatusOr<std::string> Believed(const std::string& dir) {
   return believed;
 }
 
-// New files for all who are known, by `authority`; or, where that is null, with the certificates that they have.
+// Writes new files for all known identities, with certificates of `authority`. If `authority` is null, the identities
+// keep their certificates.
 absl::StatusOr<int> PutAll(const std::string& dir, const KeyPair* authority, absl::Time now,
                            const Lifetimes& lifetimes) {
   BASALT_ASSIGN_OR_RETURN(const std::string authorities, Believed(dir));
@@ -217,7 +218,7 @@ absl::StatusOr<std::vector<CertificateSecret>> MakeSecrets(const std::string& di
   BASALT_ASSIGN_OR_RETURN(const std::string believed, Believed(dir));
   std::vector<CertificateSecret> secrets;
   for (const Role role : identity::kRoles) {
-    if (role == Role::kOperator || role == Role::kReader) continue;  // People keep their keys themselves.
+    if (role == Role::kOperator || role == Role::kReader) continue;  // People's keys do not belong in the cluster.
     const std::string name(identity::NameOf(role));
     const std::string uri = fmt::format("spiffe://{}/ns/{}/sa/basalt-{}", trust_domain, ns, name);
     BASALT_ASSIGN_OR_RETURN(const KeyPair pair,
@@ -265,7 +266,7 @@ absl::StatusOr<int> RotateAuthority(const std::string& dir, AuthorityStep step, 
       if (has_next) {
         BASALT_ASSIGN_OR_RETURN(const KeyPair old, ReadPair(AuthorityFolder(dir)));
         BASALT_ASSIGN_OR_RETURN(const KeyPair next, ReadPair(NextFolder(dir)));
-        // A program that was killed here has kept the old one already.
+        // If a program was killed at this point, the old authority is already in its folder.
         if (!has_old) BASALT_RETURN_IF_ERROR(WritePair(OldFolder(dir), old));
         BASALT_RETURN_IF_ERROR(WritePair(AuthorityFolder(dir), next));
         fs::remove_all(NextFolder(dir), error);
@@ -286,7 +287,8 @@ absl::StatusOr<int> RotateAuthority(const std::string& dir, AuthorityStep step, 
 
 namespace {
 
-// Certificates below a folder. Links to folders are looked into; what they lead to has names that begin with a dot.
+// Returns the certificates below a folder. The link of an identity is followed; the folders behind the links, whose
+// names begin with a dot, are skipped.
 absl::StatusOr<std::vector<fs::path>> CertificatesBelow(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code failed;

@@ -40,7 +40,7 @@ class CertificateFolderTest : public ::testing::Test {
   }
   static constexpr int kCertificates = 6;  // A gateway, three services, an operator and a reader.
 
-  // How many authorities jobsvc-0 believes.
+  // Returns how many authorities jobsvc-0 trusts.
   int Believed() const { return identity::CountCertificates(Text("jobsvc/jobsvc-0/ca.crt")).value_or(0); }
 
   const basalt::testing::TempDir dir_;

@@ -8,12 +8,12 @@ class App;
 
 namespace basalt::cli {
 
-// Hidden, and only as the first word: `basaltctl __complete WORD…` prints what may stand for the last word, for the
-// scripts (complete.h).
+// A hidden command for the scripts (complete.h): `basaltctl __complete WORD…` prints the completions of the last word.
+// The command is recognised as the first word only.
 inline constexpr std::string_view kCompleteCommand = "__complete";
 void PrintCompletions(const CLI::App& app, int argc, const char* const* argv);
 
-// basaltctl completion bash|zsh|fish: prints a script that asks kCompleteCommand.
+// Adds `basaltctl completion bash|zsh|fish`, which prints a script that calls kCompleteCommand.
 void AddCompletionCommand(CLI::App& app);
 
 }  // namespace basalt::cli

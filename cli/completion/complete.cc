@@ -9,7 +9,7 @@
 namespace basalt::cli {
 namespace {
 
-// "TEXT:{a,b}" → a, b.
+// Returns the values a and b of an option whose type is named "TEXT:{a,b}".
 std::vector<std::string> ValuesOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const size_t open = type.find('{');
@@ -27,7 +27,8 @@ std::vector<std::string> NamesOf(const CLI::Option& option) {
   return names;
 }
 
-// Those of the command and of all commands above it; --help stands at every level.
+// Returns the options of the command and of all commands above it. --help is defined at every level, so options of the
+// same names are skipped.
 std::vector<const CLI::Option*> OptionsAt(const CLI::App& command) {
   std::vector<const CLI::Option*> options;
   for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) {
@@ -56,7 +57,7 @@ std::vector<const CLI::App*> CommandsBelow(const CLI::App& command) {
 class Collector {
  public:
   explicit Collector(std::string_view begin) : begin_(begin) {}
-  // The first sentence of a help text is enough beside a word.
+  // Adds the word, with the first part of its help, if it begins as the word to be completed.
   void Add(std::string text, std::string_view help = {}) {
     if (!text.starts_with(begin_)) return;
     completions.words.push_back({std::move(text), std::string(help.substr(0, help.find_first_of(";\n")))});
@@ -67,7 +68,7 @@ class Collector {
   const std::string_view begin_;
 };
 
-// `before`: what of the word is not the value.
+// Completes the value of an option. `before` is the part of `word` before the value, such as "--name=".
 Completions ValuesAt(const CLI::Option& option, std::string before, std::string_view word) {
   Collector found(word);
   if (option.get_type_name().find("FILE") != std::string::npos) found.completions.kind = Completions::Kind::kFiles;
@@ -83,7 +84,7 @@ Completions ValuesAt(const CLI::Option& option, std::string before, std::string_
 
 Completions Complete(const CLI::App& app, const std::vector<std::string>& line) {
   const CLI::App* at = &app;
-  const CLI::Option* option = nullptr;  // Whose value comes next.
+  const CLI::Option* option = nullptr;  // The option whose value is the next word.
   std::string_view word;
   for (size_t i = 0; i < line.size(); ++i) {
     word = line[i];

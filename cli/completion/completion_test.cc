@@ -1,4 +1,4 @@
-// What the real command line takes: as the program answers it, and as the shells that are there show it.
+// Completions of the real command line, as the program answers them and as the installed shells show them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ class Shell {
         "_basaltctl\n((${{#COMPREPLY[@]}} == 0)) || printf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
         Quote(words), words.size());
   }
-  // What only exists while a line is edited is replaced by what tells of it.
+  // Functions that exist only while zsh edits a line are replaced by functions that print their arguments.
   std::string Zsh(const std::vector<std::string>& words) const {
     return fmt::format(
         "compset() {{ :; }}\n_files() {{ print -l *; }}\n"
@@ -130,7 +130,7 @@ TEST(BashTest, CompletesValuesAfterAnEqualsSign) {
               UnorderedElementsAre("manifest.yaml", "script", "try"));
 }
 
-// zsh and fish leave the word whole.
+// bash splits the word at "="; zsh and fish leave the word whole.
 TEST(FishTest, CompletesValuesAfterAnEqualsSign) {
   ASSERT_TRUE(HasShell("fish")) << "fish is not installed";
   const Shell shell("fish");
@@ -138,7 +138,7 @@ TEST(FishTest, CompletesValuesAfterAnEqualsSign) {
   EXPECT_THAT(shell.Complete({"job", "submit", "--filename=man"}), UnorderedElementsAre("--filename=manifest.yaml"));
 }
 
-// "words: a b", by the answer's kind.
+// Returns the answer as "KIND: a b", such as "words: a b".
 std::string Answer(const std::vector<std::string>& line) {
   CLI::App app("", "basaltctl");
   GlobalOptions options;

@@ -19,7 +19,7 @@
 namespace basalt::cli {
 namespace {
 
-// One of them is there.
+// Exactly one of the pointers is set.
 struct Caller {
   std::shared_ptr<const rpc::Credentials> credentials;
   std::unique_ptr<UserSession> user;
@@ -28,7 +28,9 @@ using Loaded = absl::StatusOr<Caller>;
 
 struct Uses {
   std::vector<const TlsOptions*> options;  // Oldest first.
-  std::optional<Loaded> loaded;  // Of the newest, with the first channel: a command that asks nobody needs no file.
+  // The caller of the newest options. Loaded with the first channel, since a command that calls no server needs no
+  // files.
+  std::optional<Loaded> loaded;
 };
 
 Uses& InUse() {
@@ -100,9 +102,9 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& ad
   BASALT_ASSIGN_OR_RETURN(const Caller* const caller, LoadedCaller());
   rpc::TakeOverGrpcLog();
   grpc::ChannelArguments arguments;
-  // A page of jobs with their templates may be larger than gRPC's own bound of 4 MiB.
+  // A page of jobs with their templates may be larger than gRPC's own limit of 4 MiB.
   arguments.SetMaxReceiveMessageSize(256 << 20);
-  // A gateway that restarts is found again soon, where gRPC would wait for up to two minutes between two attempts.
+  // Find a gateway that restarts soon. By default gRPC waits up to two minutes between two attempts.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   const uint32_t servers = identity::Only({server});

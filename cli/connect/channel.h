@@ -1,6 +1,6 @@
 #pragma once
 
-// How basaltctl calls the processes of the suite. One thread.
+// The channels by which basaltctl calls the processes of the suite. One thread.
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +15,8 @@ class Channel;
 
 namespace basalt::cli {
 
-// All three files: an operator or a reader, by the certificate. `ca_file` alone: the user of the kubeconfig. None:
-// without TLS.
+// Who the caller is. With all three files: an operator or a reader, by the certificate. With `ca_file` alone: the user
+// of the kubeconfig. Without files, channels have no TLS.
 struct TlsOptions {
   std::string cert_file;
   std::string key_file;
@@ -27,8 +27,9 @@ struct TlsOptions {
   KubeconfigOptions kubeconfig;
 };
 
-// As long as it lives, channels that this process makes use these options, as they are when the first channel is made.
-// Uses may overlap: the newest counts. Without any, channels have no TLS. `options` outlives it.
+// While an object of this class lives, channels that this process makes use its options, which are read when the first
+// channel is made. If several objects live, the newest counts. Without any, channels have no TLS. `options` outlives
+// the object.
 class UseOfTls {
  public:
   explicit UseOfTls(const TlsOptions& options);
@@ -40,19 +41,20 @@ class UseOfTls {
   const TlsOptions* const options_;
 };
 
-// To a server of that role; a user has to be logged in. INVALID_ARGUMENT names the option that is wrong, or the file
-// and the rule.
+// Makes a channel to a server of this role. Requires of a user: LogInUser. INVALID_ARGUMENT names the invalid option,
+// or the file and the rule.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& address, identity::Role server);
 
-// Where the options mean the user of a kubeconfig, logs that user in at one of the gateways unless the calls have a
-// token that counts for a minute more. Where they do not, OK. Errors: those of MakeChannel and of UserSession::LogIn.
+// Logs the user of the kubeconfig in at one of the gateways, unless the user has a token that counts for a minute more.
+// Does nothing if the caller is no user of a kubeconfig. Errors: those of MakeChannel and of UserSession::LogIn.
 absl::Status LogInUser(const std::string& gateways);
 
-// For a call that was answered UNAUTHENTICATED. True: it was that of a user, whose token is a new one now. False: it
-// was not.
+// Fetches a new token after a call was answered UNAUTHENTICATED. Returns true if the user has a new token now, false if
+// the caller is no user of a kubeconfig.
 absl::StatusOr<bool> LogInUserAgain(const std::string& gateways);
 
-// Whom the servers take this process for, in words; logs a user in. Errors: those of LogInUser.
+// Returns a text for people: the identity that the servers see in this process. Logs a user in. Errors: those of
+// LogInUser.
 absl::StatusOr<std::string> WhoAmI(const std::string& gateways);
 
 }  // namespace basalt::cli

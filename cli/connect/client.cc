@@ -90,7 +90,7 @@ absl::Status Client<Service>::Run(const Call& call, Again again) {
     BASALT_ASSIGN_OR_RETURN(auto* const stub, Connect());
     const std::unique_ptr<grpc::ClientContext> context = MakeContext();
     const grpc::Status status = call(*stub, context.get());
-    // Such a call was not handled.
+    // A server refuses an unauthenticated call before it is handled, so that even an order may be repeated.
     if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && !std::exchange(has_logged_in_again, true)) {
       BASALT_ASSIGN_OR_RETURN(const bool is_another_token, LogInUserAgain(gateway_));
       if (is_another_token) continue;

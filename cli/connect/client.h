@@ -1,7 +1,7 @@
 #pragma once
 
-// Calls to the suite: gateways are named by the user, the services are found through their topology. Blocking; for one
-// thread.
+// Calls to the suite. The user names the gateways; their topology names the replicas of the services. Blocking; for
+// one thread.
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 
@@ -19,36 +19,37 @@
 
 namespace basalt::cli {
 
-// The replicas of one service. A call goes to one of them; while the answer is UNAVAILABLE, to the next one, looked up
-// anew, and again for a few seconds: a replica that has just started says so until it has seen what it owns, and one
-// that does not own the key says so too. UNAVAILABLE in the end names who was asked and how long. A user of Kubernetes
-// is logged in first, and once again where the answer is UNAUTHENTICATED (channel.h).
+// The replicas of one service. A call goes to one of them. While the answer is UNAVAILABLE, the topology is fetched
+// again and the call goes to the next replica, for a few seconds: a replica that has just started answers UNAVAILABLE
+// until it has observed its objects, and so does one that does not own the key. The final UNAVAILABLE names the replica
+// asked last, and for how long the client asked. A user of Kubernetes is logged in first, and once again after
+// UNAUTHENTICATED (channel.h).
 template <typename Service>
 class Client {
  public:
   using Call = std::function<grpc::Status(typename Service::Stub&, grpc::ClientContext*)>;
 
-  // `patience`: how long somebody who asks waits for an answer other than UNAVAILABLE.
-  // `gateway`: as --gateway says it.
+  // `patience` is how long a call waits for an answer other than UNAVAILABLE. `gateway` is written as for --gateway.
   explicit Client(std::string gateway, absl::Duration patience = absl::Seconds(5))
       : gateway_(std::move(gateway)), patience_(patience) {}
 
   const std::string& gateway() const { return gateway_; }
 
-  // For questions, which do no harm when asked twice.
+  // Makes an idempotent call, which is repeated after every UNAVAILABLE.
   absl::Status Ask(const Call& call);
-  // For what must not be done twice: again only where the call surely was not handled. UNKNOWN where it may have been.
+  // Makes a call that must not be handled twice: it is repeated only if it surely was not handled. Returns UNKNOWN if
+  // it may have been handled.
   absl::Status Order(const Call& call);
-  // For a stream, whose end is the caller's to judge: one attempt at finding a replica, within the patience and until
-  // the deadline. The stub lives as long as the client, until the next call.
+  // Returns a stub for a stream, whose end the caller handles. Looks for an attached replica within the patience and
+  // until the deadline. The stub lives until the next call of this client.
   absl::StatusOr<typename Service::Stub*> Connect(absl::Time deadline = absl::InfiniteFuture());
-  // The replica that was asked last has not answered: the next call goes to another one, if there is one.
+  // Makes the next call go to another replica if there is one: the last one has not answered.
   void TryAnother() { stub_.reset(); }
 
  private:
   using Again = bool (*)(const grpc::Status& status, const grpc::ClientContext& context);
   absl::Status Run(const Call& call, Again again);
-  // Points the stub at the next attached replica; false where there is none.
+  // Points the stub at the next attached replica. Returns false if no replica is attached.
   absl::StatusOr<bool> Next();
 
   const std::string gateway_;
@@ -58,7 +59,7 @@ class Client {
   std::string asked_;  // "jobsvc-0 at 127.0.0.1:7701"
 };
 
-// All pages of a list as one. `list(stub, context, request, page)` asks for one of them.
+// Returns all pages of a list as one. `list(stub, context, request, page)` requests one page.
 template <typename Page, typename Service, typename Request, typename List>
 absl::StatusOr<Page> AskAllPages(Client<Service>& client, Request request, List list) {
   Page all;

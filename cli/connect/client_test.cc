@@ -1,4 +1,4 @@
-// The client against real gRPC servers: a gateway that tells of replicas, and replicas that answer as a script says.
+// The client against real gRPC servers: a gateway that names the replicas, and replicas whose answers the test sets.
 #include "cli/connect/client.h"
 
 #include <fmt/format.h>
@@ -17,19 +17,20 @@ constexpr absl::Duration kPatience = absl::Milliseconds(500);
 
 class FakeJobs final : public job::v1::JobService::Service {
  public:
-  FakeJobs(std::string name, int refusals, bool answered) : name_(std::move(name)), left_(refusals), tell_(answered) {}
+  FakeJobs(std::string name, int refusals, bool answered)
+      : name_(std::move(name)), left_(refusals), answered_(answered) {}
   grpc::Status GetJob(grpc::ServerContext* context, const job::v1::GetJobRequest*, job::v1::Job* job) override {
     ++calls_;
     if (left_ != 0) {
       --left_;
-      if (tell_) context->AddTrailingMetadata("basalt-answer", "1");
+      if (answered_) context->AddTrailingMetadata("basalt-answer", "1");
       return {grpc::StatusCode::UNAVAILABLE, "job default/j: this replica does not have its slot"};
     }
     job->set_waiting_for(name_);
-    job->mutable_object()->set_decode_error(std::string(6 << 20, 'x'));  // Above what gRPC takes by itself.
+    job->mutable_object()->set_decode_error(std::string(6 << 20, 'x'));  // Larger than gRPC's default limit.
     return grpc::Status::OK;
   }
-  // Three pages, of one job each.
+  // Answers three pages of one job each.
   grpc::Status ListJobs(grpc::ServerContext*, const job::v1::ListJobsRequest* request,
                         job::v1::ListJobsResponse* response) override {
     const std::string& token = request->page_token();
@@ -42,7 +43,7 @@ class FakeJobs final : public job::v1::JobService::Service {
  private:
   const std::string name_;
   std::atomic<int> left_;
-  const bool tell_;
+  const bool answered_;  // Refusals are marked as answers: the call surely was not handled.
   std::atomic<int> calls_ = 0;
 };
 
@@ -58,7 +59,7 @@ class ClientTest : public ServedTest {
     status.mutable_member()->set_address(Serve(std::move(jobs)));
     return fake;
   }
-  // The name of the replica that answered, or the error. After all replicas have been added.
+  // Returns the name of the replica that answered, or the error. Call it after all replicas have been added.
   std::string Get(bool order) {
     JobClient client(Serve(std::make_unique<FixedTopologyGateway>(topology_)), kPatience);
     job::v1::Job job;
@@ -89,19 +90,19 @@ TEST_F(ClientTest, WhereOneReplicaDoesNotOwnTheKeyAnotherIsAsked) {
 
 TEST_F(ClientTest, InTheEndTheMessageSaysWhoWasAskedAndWhatToLookAt) {
   FakeJobs& jobs = AddReplica("jobsvc-0", -1);
-  const std::string told = Get(/*order=*/true);
+  const std::string error = Get(/*order=*/true);
   for (const char* words : {"UNAVAILABLE: ", "job default/j: this replica does not have its slot", "asked for 500ms",
                             "jobsvc-0 at 127.0.0.1:", "basaltctl topology"}) {
-    EXPECT_NE(told.find(words), std::string::npos) << told;
+    EXPECT_NE(error.find(words), std::string::npos) << error;
   }
   EXPECT_GT(jobs.calls(), 1);
 }
 
 TEST_F(ClientTest, WhatMayHaveBeenDoneIsNotDoneAgain) {
   FakeJobs& jobs = AddReplica("jobsvc-0", 1, /*answered=*/false);
-  const std::string told = Get(/*order=*/true);
-  EXPECT_NE(told.find("UNKNOWN: jobsvc-0 at 127.0.0.1:"), std::string::npos) << told;
-  EXPECT_NE(told.find("look before you repeat it"), std::string::npos) << told;
+  const std::string error = Get(/*order=*/true);
+  EXPECT_NE(error.find("UNKNOWN: jobsvc-0 at 127.0.0.1:"), std::string::npos) << error;
+  EXPECT_NE(error.find("look before you repeat it"), std::string::npos) << error;
   EXPECT_EQ(jobs.calls(), 1);
   EXPECT_EQ(Get(/*order=*/false), "jobsvc-0") << "a question may be asked twice";
 }

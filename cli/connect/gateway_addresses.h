@@ -9,13 +9,13 @@
 
 namespace basalt::cli {
 
-// Calls `ask` with an address until it returns true, which is returned then. `gateways`: addresses and names, comma
-// separated; a name is looked up when its turn comes, and where it cannot be, `failures` says why. INVALID_ARGUMENT
-// names flag, value and rule; nobody is asked then.
+// Calls `ask` with one address after the other until it returns true, and returns whether it did. `gateways` has
+// addresses and names, comma separated. A name is looked up when its turn comes; an error of that is added to
+// `failures`. INVALID_ARGUMENT names flag, value and rule; `ask` is not called then.
 absl::StatusOr<bool> AskInTurn(const std::string& gateways, std::vector<std::string>& failures,
                                absl::FunctionRef<bool(const std::string& address)> ask);
 
-// UNAVAILABLE or another code: nobody has given the answer, for these reasons, with what to do.
+// Returns an error for a request that no gateway has answered, with these reasons and advice.
 absl::Status NoGateway(absl::StatusCode code, const std::vector<std::string>& failures);
 
 }  // namespace basalt::cli

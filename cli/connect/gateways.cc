@@ -16,7 +16,7 @@
 namespace basalt::cli {
 namespace {
 
-// A gateway answers from its memory: one that takes longer is stopped, or the way to it is.
+// A gateway answers from memory. One that takes longer has stopped, or the network between is broken.
 constexpr std::chrono::seconds kDeadline(5);
 
 grpc::Status AskOnce(const std::string& address, const TopologyQuestion& question, gateway::v1::Topology& topology) {
@@ -41,7 +41,7 @@ grpc::Status Ask(const std::string& gateways, const std::string& address, const 
   return *again ? AskOnce(address, question, topology) : status;
 }
 
-// What is said of a gateway that does not lead, where the leader is not to be asked or cannot be.
+// Returns the note for the answer of a standby when the leader was not asked or did not answer. `why` states which.
 std::string Unfollowed(const gateway::v1::Topology& topology, std::string_view why) {
   return fmt::format("{} leads, at {}, {}: this is what {} knows", topology.leader(), topology.leader_address(), why,
                      topology.gateway());

@@ -1,4 +1,4 @@
-// The topology command against real gRPC servers that answer as the test says.
+// The topology command against real gRPC servers whose answers the test sets.
 #include "cli/connect/gateways.h"
 
 #include <fmt/format.h>

@@ -64,7 +64,7 @@ absl::StatusOr<KubeUser> ReadKubeUser(const KubeconfigOptions& options, const ht
 absl::Status CheckKubeUser(const KubeUser& user) {
   const http::CurlOptions& options = user.options;
   if (!options.headers.empty()) {
-    // The first one names the user.
+    // The kubeconfig's only headers are those of impersonation. The first one names the user.
     return Invalid(
         fmt::format("the user of {} acts as another, as: {}, and the suite takes users as themselves alone: {}",
                     user.name, options.headers.front().second, kCure));
@@ -85,7 +85,7 @@ absl::StatusOr<http::Identity> ProofOf(const KubeUser& user) {
     BASALT_ASSIGN_OR_RETURN(proof.cert_pem, TextOrFile(options.cert_pem, options.cert_file));
     BASALT_ASSIGN_OR_RETURN(proof.key_pem, TextOrFile(options.key_pem, options.key_file));
   }
-  // A gateway looks at the token where there is one.
+  // A gateway ignores the certificate if there is a token.
   if (!proof.token.empty()) return http::Identity{.token = std::move(proof.token)};
   return proof;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The user of a kubeconfig: where the kubeconfig is, who the user is, and how the user proves that. One thread.
+// The user of a kubeconfig: which files are read, who the user is, and how the user proves the identity. One thread.
 #include <string>
 #include <string_view>
 
@@ -13,31 +13,32 @@
 namespace basalt::cli {
 
 struct KubeconfigOptions {
-  std::string files;    // Several with ':' between them. Empty: $KUBECONFIG, or else ~/.kube/config.
-  std::string context;  // Empty: the current one.
+  std::string files;    // Paths separated by ':'. $KUBECONFIG if empty, or else ~/.kube/config.
+  std::string context;  // The current context if empty.
 };
 
 struct KubeUser {
   http::CurlOptions options;
-  std::string name;  // For messages: "context prod of /home/ann/.kube/config".
+  std::string name;  // Names the user in messages: "context prod of /home/ann/.kube/config".
 };
 
-// The value of a variable of this process; empty: not set.
+// Returns the value of an environment variable. Empty if the variable is not set.
 std::string Variable(const char* name);
 
-// Where neither an option nor the environment names a kubeconfig and there is none at home, the user is the service
-// account of the pod. INVALID_ARGUMENT: there is no such file, or what it says cannot be used; UNIMPLEMENTED: a way to
-// prove identity that is not supported (common/http/kubeconfig). The message names the file.
+// Reads the user. If neither an option nor the environment names a kubeconfig and there is none in the home folder, the
+// user is the service account of the pod. INVALID_ARGUMENT if the file does not exist or cannot be used. UNIMPLEMENTED
+// if the user proves the identity in a way that is not supported (common/http/kubeconfig). The message names the file.
 absl::StatusOr<KubeUser> ReadKubeUser(
     const KubeconfigOptions& options, const http::Environment& environment = Variable,
     const std::string& service_account = "/var/run/secrets/kubernetes.io/serviceaccount");
 
-// Whether a gateway can take the user. INVALID_ARGUMENT: there is nothing that proves who the user is, or the user acts
-// as another one. The message says what can be done. Pure.
+// Checks whether a gateway can accept the user. INVALID_ARGUMENT if the user has no proof of identity, or impersonates
+// another user. The message gives advice. Pure.
 absl::Status CheckKubeUser(const KubeUser& user);
 
-// A bearer token, or else a client certificate and its key: reads files, runs the exec plugin, for at most a minute.
-// UNAUTHENTICATED: the plugin or the file gives none; INVALID_ARGUMENT: a file cannot be read. Requires: CheckKubeUser.
+// Returns a bearer token, or else a client certificate and its key. Reads files or runs the exec plugin, for at most a
+// minute. UNAUTHENTICATED if the plugin or the file yields no proof; INVALID_ARGUMENT if a file cannot be read.
+// Requires: CheckKubeUser.
 absl::StatusOr<http::Identity> ProofOf(const KubeUser& user);
 
 }  // namespace basalt::cli

@@ -50,7 +50,7 @@ TEST(ReadKubeUserTest, OptionsComeBeforeTheEnvironmentAndAFileBeforeThePod) {
   const struct {
     KubeconfigOptions options;
     Variables environment;
-    std::string token, name;  // No token: of the pod.
+    std::string token, name;  // `token` is empty for the service account of the pod.
   } rows[] = {
       {{.files = dir / "given"}, {home, named, pod[0], pod[1]}, "given", "the current context of " + dir / "given"},
       {{.files = dir / "given", .context = "d"}, {}, "given-v", "context d of " + dir / "given"},
@@ -87,7 +87,7 @@ TEST(ReadKubeUserTest, OptionsComeBeforeTheEnvironmentAndAFileBeforeThePod) {
 TEST(CheckKubeUserTest, AUserHasAProofAndActsAsItself) {
   const struct {
     http::CurlOptions options;
-    const char* refusal;  // Empty: none.
+    const char* refusal;  // Empty if the user is accepted.
   } rows[] = {
       {{.bearer_token = "t"}, ""},
       {{.bearer_token_file = "f"}, ""},

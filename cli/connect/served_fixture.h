@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests of basaltctl against real gRPC servers on loopback.
+// A fixture for tests of basaltctl against real gRPC servers on loopback.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace basalt::cli {
 
-// Tells what it is given; slots only to whoever asks for them.
+// Answers the given topology, with slots only if the caller requests them.
 class FixedTopologyGateway final : public gateway::v1::GatewayService::Service {
  public:
   explicit FixedTopologyGateway(gateway::v1::Topology topology) : topology_(std::move(topology)) {}
@@ -30,7 +30,7 @@ class FixedTopologyGateway final : public gateway::v1::GatewayService::Service {
   const gateway::v1::Topology topology_;
 };
 
-// Exit code and what was printed.
+// The exit code and the output of a command.
 struct Ran {
   int exit_code = -1;
   std::string out;
@@ -39,7 +39,7 @@ struct Ran {
 
 class ServedTest : public ::testing::Test {
  protected:
-  // Until the test ends. The address.
+  // Serves `service` until the test ends. Returns the address.
   template <typename Service>
   std::string Serve(std::unique_ptr<Service> service) {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
@@ -50,7 +50,7 @@ class ServedTest : public ::testing::Test {
     return fmt::format("127.0.0.1:{}", servers_.back()->port());
   }
 
-  // `command` gives an exit code.
+  // Runs `command`, which returns an exit code, and captures its output.
   template <typename Command>
   static Ran Captured(Command command) {
     ::testing::internal::CaptureStdout();

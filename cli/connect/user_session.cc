@@ -13,7 +13,7 @@
 namespace basalt::cli {
 namespace {
 
-// The gateway asks the API server.
+// A gateway asks the API server before it answers a log-in.
 constexpr std::chrono::seconds kLogInDeadline(15);
 
 bool IsSilent(const grpc::Status& status) {
@@ -25,7 +25,7 @@ bool IsSilent(const grpc::Status& status) {
 
 std::string RefusalText(const std::string& address, const grpc::Status& status) {
   const std::string& why = status.error_message();
-  // A gateway that takes no users ends the handshake with a client that has no certificate of the suite.
+  // A gateway that accepts no users ends the handshake with a client that has no certificate of the suite.
   if (IsSilent(status)) {
     return fmt::format("the gateway at {} does not answer, or takes no users of Kubernetes (--kubernetes_users): {}",
                        address, why);
@@ -74,7 +74,7 @@ absl::Status UserSession::LogInNow(const std::string& gateways) {
 absl::Status UserSession::LogIn(const std::string& gateways, absl::Time now) {
   if (now < expires_ - kMargin) return absl::OkStatus();
   const absl::Status status = LogInNow(gateways);
-  // The token of before counts on where a gateway is away for a moment.
+  // If no gateway answers for a moment, the old token serves until it ends.
   if (status.ok() || now < expires_) return absl::OkStatus();
   return Annotate(status, fmt::format("the user of {} cannot log in", user_.name));
 }

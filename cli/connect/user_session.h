@@ -1,8 +1,8 @@
 #pragma once
 
-// A user of Kubernetes at the suite: proves to a gateway who the user is, and has the calls carry the token of the
-// suite that the gateway answers. What proves the user goes to gateways alone. Blocking; one thread, but for channels
-// that are made. Heavy (gRPC): only in .cc files.
+// The session of a user of Kubernetes with the suite: proves the user's identity to a gateway, and adds the token that
+// the gateway answers to all calls. The proof is sent to gateways alone. Blocking; one thread, but channels that are
+// made may be used by any. Heavy (gRPC): include it in .cc files only.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
@@ -20,26 +20,27 @@ namespace basalt::cli {
 
 class UserSession {
  public:
-  // A token is renewed when it counts for less than that.
+  // A token is renewed when it counts for less than this.
   static constexpr absl::Duration kMargin = absl::Minutes(1);
 
   // Requires: CheckKubeUser of the user.
   UserSession(KubeUser user, std::unique_ptr<rpc::UserCredentials> credentials)
       : user_(std::move(user)), credentials_(std::move(credentials)) {}
 
-  // OK: the token counts at `now`, for a minute more where that can be had; for a new one the gateways are asked in
-  // turn, as --gateway names them. UNAVAILABLE: none of them answers. UNAUTHENTICATED: they refuse the user, or there
-  // is no proof (ProofOf). INVALID_ARGUMENT: a file or `gateways` cannot be used.
+  // Fetches a new token if the token counts for less than a minute after `now`. The gateways, named as for --gateway,
+  // are asked in turn. OK if the token counts at `now`, even if a new one could not be had. UNAVAILABLE if no gateway
+  // answers. UNAUTHENTICATED if the gateways refuse the user, or there is no proof (ProofOf). INVALID_ARGUMENT if a
+  // file or `gateways` cannot be used.
   absl::Status LogIn(const std::string& gateways, absl::Time now);
-  // A server does not take the token: LogIn gets another one.
+  // Makes the next LogIn fetch a new token, since a server has refused this one.
   void Forget() { expires_ = absl::InfinitePast(); }
 
-  // For calls to servers of these roles (a mask of identity::Only), after LogIn.
+  // Returns credentials for channels to servers of these roles (a mask of identity::Only). Requires: LogIn.
   std::shared_ptr<grpc::ChannelCredentials> ForChannel(uint32_t servers) const {
     return credentials_->ForChannel(servers);
   }
 
-  // What the gateway has answered last.
+  // The user and the end of the token, by the gateway's last answer.
   const std::string& user() const { return name_; }
   absl::Time expires() const { return expires_; }
 
@@ -52,7 +53,7 @@ class UserSession {
   absl::Time expires_ = absl::InfinitePast();
 };
 
-// Why the gateway at that address has not logged the user in. Pure.
+// Returns the reason why the gateway at this address has not logged the user in. Pure.
 std::string RefusalText(const std::string& address, const grpc::Status& status);
 
 }  // namespace basalt::cli

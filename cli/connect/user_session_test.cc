@@ -1,5 +1,5 @@
-// Users of Kubernetes at a suite with TLS, by the commands that people type: what each server is shown of a user, and
-// what people are told where a user cannot log in.
+// Users of Kubernetes at a suite with TLS, by the commands that people type: which credentials each server receives,
+// and which messages people get when a user cannot log in.
 #include "cli/connect/user_session.h"
 
 #include <fmt/format.h>
@@ -43,11 +43,11 @@ using ::testing::IsEmpty;
 constexpr char kSecret[] = "kubernetes-secret";
 constexpr char kTokenUser[] = "{token: kubernetes-secret}";
 
-// What the servers of a suite know of the tokens that they gave, and what each call has shown of its client. Any
-// thread.
+// The tokens that the servers of a suite have issued, and a record of the calls with the credentials of each client.
+// Any thread.
 class Shown {
  public:
-  // "GetJob token 1", with what the client has shown besides.
+  // Records a call as "GetJob token 1", with the client's other credentials, and checks its token.
   grpc::Status Check(const grpc::ServerContext& context, const std::string& call) BASALT_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     const std::string token = TokenOf(context);
@@ -59,7 +59,7 @@ class Shown {
     if (!token.empty() && token == MakeToken(issued_) && issued_ > revoked_) return grpc::Status::OK;
     return {grpc::StatusCode::UNAUTHENTICATED, "the token does not count"};
   }
-  // "LogIn", and what the client has shown.
+  // Records "LogIn" with the client's credentials, and issues a token.
   grpc::Status LogIn(const grpc::ServerContext& context, const std::string& kubernetes_token,
                      gateway::v1::LogInResponse& response) BASALT_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -77,13 +77,13 @@ class Shown {
     const MutexLock lock(mutex_);
     refusal_ = std::move(refusal);
   }
-  // The tokens that are given from now on end then.
+  // Sets the end of the tokens that are issued from now on.
   void EndTokensAt(absl::Time expires) BASALT_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     expires_ = expires;
   }
-  // So many calls of that name are refused, and the tokens so far count no longer then. Of "LogIn" the first one is not
-  // refused, and the others as if no API server answered.
+  // Refuses the next calls of this name, and revokes the tokens issued so far with each refusal. The first LogIn is
+  // never refused; later ones are refused as if no API server answered.
   void RefuseCalls(std::string call, int refusals) BASALT_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     refused_call_ = std::move(call);
@@ -93,14 +93,14 @@ class Shown {
     const MutexLock lock(mutex_);
     revoked_ = issued_;
   }
-  // The calls since they were taken last.
+  // Returns the calls since the last TakeCalls().
   std::vector<std::string> TakeCalls() BASALT_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return std::exchange(calls_, {});
   }
 
  private:
-  // No text: such metadata has to travel as bytes.
+  // The token is no valid text, to test that metadata of bytes arrives.
   static std::string MakeToken(int number) { return std::string("\0\xff", 2) + std::to_string(number); }
   static std::string TokenOf(const grpc::ServerContext& context) {
     const auto found = context.client_metadata().find(rpc::kUserTokenKey);
@@ -139,7 +139,7 @@ class FakeUsers final : public gateway::v1::UserService::Service {
   Shown& shown_;
 };
 
-// Tells of one jobsvc.
+// A gateway whose topology has one jobsvc.
 class UserGateway final : public gateway::v1::GatewayService::Service {
  public:
   UserGateway(Shown& shown, std::string jobsvc) : shown_(shown), jobsvc_(std::move(jobsvc)) {}
@@ -159,7 +159,7 @@ class UserGateway final : public gateway::v1::GatewayService::Service {
   const std::string jobsvc_;
 };
 
-// Of each job, the first watch sees it run and ends with its token; the next one sees it complete.
+// The first watch of a job reports it Running and ends as its token does. The next watch reports it Completed.
 class UserJobs final : public job::v1::JobService::Service {
  public:
   explicit UserJobs(Shown& shown) : shown_(shown) {}
@@ -174,15 +174,15 @@ class UserJobs final : public job::v1::JobService::Service {
                          grpc::ServerWriter<job::v1::WatchJobsResponse>* writer) override {
     if (grpc::Status status = shown_.Check(*context, "WatchJobs"); !status.ok()) return status;
     const bool is_first = request->token().empty();
-    job::v1::WatchJobsResponse told;
-    told.set_type(job::v1::WatchJobsResponse::TYPE_STATE);
-    told.set_token("seen");
-    told.mutable_job()->mutable_object()->mutable_meta()->set_name(request->name());
-    told.mutable_job()->mutable_object()->mutable_meta()->set_namespace_(request->namespace_());
-    told.mutable_job()->mutable_object()->mutable_meta()->set_uid("u");
-    told.mutable_job()->mutable_object()->mutable_status()->set_phase(is_first ? kube::v1::JOB_PHASE_RUNNING
-                                                                               : kube::v1::JOB_PHASE_COMPLETED);
-    writer->Write(told);
+    job::v1::WatchJobsResponse response;
+    response.set_type(job::v1::WatchJobsResponse::TYPE_STATE);
+    response.set_token("seen");
+    response.mutable_job()->mutable_object()->mutable_meta()->set_name(request->name());
+    response.mutable_job()->mutable_object()->mutable_meta()->set_namespace_(request->namespace_());
+    response.mutable_job()->mutable_object()->mutable_meta()->set_uid("u");
+    response.mutable_job()->mutable_object()->mutable_status()->set_phase(is_first ? kube::v1::JOB_PHASE_RUNNING
+                                                                                   : kube::v1::JOB_PHASE_COMPLETED);
+    writer->Write(response);
     if (is_first) shown_.Revoke();
     return {grpc::StatusCode::UNAUTHENTICATED, "the time of the token is over"};
   }
@@ -209,7 +209,7 @@ class UserSessionTest : public ServedTest {
     (services.push_back(std::move(service)), ...);
     return services;
   }
-  // Until the test ends. The address.
+  // Serves `services` until the test ends. Returns the address.
   std::string Start(const std::shared_ptr<grpc::ServerCredentials>& credentials, Services services) {
     grpc::ServerBuilder builder;
     int port = 0;
@@ -221,13 +221,13 @@ class UserSessionTest : public ServedTest {
     servers_.push_back(builder.BuildAndStart());
     return fmt::format("127.0.0.1:{}", port);
   }
-  // What answers as a gateway, by the certificate of that role.
+  // Starts a gateway that has a certificate of this role. Returns the address.
   std::string StartGateway(Role role) {
     return Start(authority_.OpenServerOf(role, fmt::format("server-{}", servers_.size())),
                  MakeServices(std::make_unique<FakeUsers>(shown_), std::make_unique<UserGateway>(shown_, jobsvc_)));
   }
 
-  // A kubeconfig with that user, in YAML's flow form.
+  // Writes a kubeconfig with this user, given in YAML's flow form. Returns the path.
   std::string Kubeconfig(std::string_view user) {
     const std::string path = folder_ / fmt::format("kubeconfig-{}", ++files_);
     std::ofstream(path) << fmt::format(
@@ -239,7 +239,7 @@ class UserSessionTest : public ServedTest {
   }
   std::string ca_file() const { return authority_.FilesOf(Role::kReader, "any").authorities; }
 
-  // As the user of a kubeconfig with that user; at the gateway of the fixture, or at those that are named.
+  // Runs a command as the user of a kubeconfig, at the gateway of the fixture or at `gateways`.
   Ran RunAs(std::string_view user, std::vector<std::string> words, const std::string& gateways = "") {
     words.insert(words.begin(), {"--tls-ca-file", ca_file(), "--kubeconfig", Kubeconfig(user)});
     return Run(std::move(words), gateways);
@@ -299,7 +299,7 @@ TEST_F(UserSessionTest, APluginIsRunAgainForEachLogIn) {
 }
 
 TEST_F(UserSessionTest, ACertificateIsShownAtTheLogInAlone) {
-  // Of another authority than the suite's: the cluster's own.
+  // The certificate is signed by the cluster's own authority, not by the suite's.
   const http::testing::Certificate ann = http::testing::MakeCertificate({.common_name = "ann"});
   std::ofstream(folder_ / "ann.crt") << ann.cert_pem;
   std::ofstream(folder_ / "ann.key") << ann.key_pem;
@@ -350,14 +350,14 @@ TEST_F(UserSessionTest, ATokenIsRenewedAMinuteBeforeItEnds) {
   EXPECT_EQ(session.expires(), end);
   EXPECT_EQ(logs_in(end - absl::Seconds(61)), 0U);
   EXPECT_EQ(logs_in(end - absl::Seconds(60)), 1U);
-  // Where no gateway answers, or one refuses, the token goes on to its end.
+  // If no gateway answers, or one refuses, the token serves until its end.
   EXPECT_THAT(session.LogIn("127.0.0.1:1", end - absl::Seconds(1)), IsOk());
   EXPECT_THAT(session.LogIn("127.0.0.1:1", end), StatusIs(absl::StatusCode::kUnavailable));
   shown_.Refuse({grpc::StatusCode::UNAUTHENTICATED, "not any more"});
   EXPECT_EQ(logs_in(end - absl::Seconds(1)), 1U);
   EXPECT_THAT(session.LogIn(gateway_, end), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("not any more")));
   EXPECT_THAT(session.LogIn("nowhere", end), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--gateway")));
-  // Forgotten, a token does not go on.
+  // A forgotten token does not serve any longer.
   shown_.Refuse(grpc::Status::OK);
   EXPECT_EQ(logs_in(end), 2U);
   session.Forget();
@@ -370,7 +370,7 @@ TEST_F(UserSessionTest, ARefusedCallIsMadeOnceMoreWithAnotherToken) {
     const char* call;
     int refusals;
     int exit_code;
-    std::vector<std::string> calls;  // After the first log-in.
+    std::vector<std::string> calls;  // The calls after the first LogIn.
   } rows[] = {
       {{"job", "get", "j"}, "GetTopology", 1, kExitDone, {"GetTopology", "LogIn", "GetTopology", "GetJob"}},
       {{"job", "get", "j"}, "GetTopology", 2, kExitRefused, {"GetTopology", "LogIn", "GetTopology"}},
@@ -474,7 +474,7 @@ TEST_F(UserSessionTest, TheFilesSayWhoCalls) {
   const std::vector<std::string> ca = {"--tls-ca-file", files.authorities};
   const struct {
     std::vector<std::vector<std::string>> options;
-    const char* call;  // The first that a server is shown; empty: the options do not go together.
+    const char* call;  // The first call at a server. Empty if the options do not go together.
   } rows[] = {
       {{cert, key, ca}, "GetTopology token - by the certificate of someone"},
       {{ca}, "LogIn kubernetes-secret"},

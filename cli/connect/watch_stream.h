@@ -1,6 +1,6 @@
 #pragma once
 
-// One call of a watch (watched.h) that is read with a bound in time, so that who reads can do something else meanwhile.
+// One call of a watch (watched.h). Each read has a time limit, so that the reader can do other work in between.
 // Blocking; for one thread.
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
@@ -22,12 +22,12 @@ class WatchStream {
   using Response = typename Watched::Response;
   enum class Event { kMessage, kNothing, kEnd };
 
-  // DEADLINE_EXCEEDED ends it at the deadline.
+  // Begins the call, which ends with DEADLINE_EXCEEDED at the deadline.
   WatchStream(typename Watched::Service::Stub& stub, const typename Watched::Request& request, absl::Time deadline) {
     if (deadline != absl::InfiniteFuture()) context_.set_deadline(absl::ToChronoTime(deadline));
     reader_ = Watched::Begin(stub, context_, request, queue_, Tag(kStarted));
   }
-  ~WatchStream() {  // Cancels what has not ended.
+  ~WatchStream() {  // Cancels the call if it has not ended.
     context_.TryCancel();
     queue_.Shutdown();
     void* tag = nullptr;
@@ -38,7 +38,7 @@ class WatchStream {
   WatchStream(const WatchStream&) = delete;
   WatchStream& operator=(const WatchStream&) = delete;
 
-  // The next message, for which it waits until then at most. Not after kEnd.
+  // Waits for the next message, at most until `until`. Must not be called after kEnd.
   Event Next(absl::Time until, Response* message) {
     while (true) {
       void* tag = nullptr;
@@ -56,11 +56,11 @@ class WatchStream {
       if (is_read) return Event::kMessage;
     }
   }
-  // Why it ended. After kEnd.
+  // Why the call ended. Valid after kEnd.
   absl::Status status() const { return rpc::FromGrpc(status_); }
 
  private:
-  // gRPC hands these back.
+  // The tags of the operations, which gRPC returns when they are done.
   enum Step : intptr_t { kStarted = 1, kRead, kFinished };
   static void* Tag(Step step) { return reinterpret_cast<void*>(static_cast<intptr_t>(step)); }
 

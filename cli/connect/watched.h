@@ -1,6 +1,6 @@
 #pragma once
 
-// What can be watched at which service: its messages, and how a call begins.
+// The watches of the services: for each kind of object the service, its messages, and how a call begins.
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
 
@@ -19,8 +19,8 @@ struct WatchedJobs {
   using Object = job::v1::Job;
   static constexpr std::string_view kService = "jobsvc";
 
-  static const Object& ObjectOf(const Response& told) { return told.job(); }
-  static Object& ObjectOf(Response& told) { return *told.mutable_job(); }
+  static const Object& ObjectOf(const Response& response) { return response.job(); }
+  static Object& ObjectOf(Response& response) { return *response.mutable_job(); }
   static auto Begin(Service::Stub& stub, grpc::ClientContext& context, const Request& request,
                     grpc::CompletionQueue& queue, void* tag) {
     return stub.AsyncWatchJobs(&context, request, &queue, tag);
@@ -34,8 +34,8 @@ struct WatchedPodGroups {
   using Object = podgroup::v1::PodGroup;
   static constexpr std::string_view kService = "pgsvc";
 
-  static const Object& ObjectOf(const Response& told) { return told.pod_group(); }
-  static Object& ObjectOf(Response& told) { return *told.mutable_pod_group(); }
+  static const Object& ObjectOf(const Response& response) { return response.pod_group(); }
+  static Object& ObjectOf(Response& response) { return *response.mutable_pod_group(); }
   static auto Begin(Service::Stub& stub, grpc::ClientContext& context, const Request& request,
                     grpc::CompletionQueue& queue, void* tag) {
     return stub.AsyncWatchPodGroups(&context, request, &queue, tag);
@@ -49,8 +49,8 @@ struct WatchedQueues {
   using Object = queue::v1::Queue;
   static constexpr std::string_view kService = "queuesvc";
 
-  static const Object& ObjectOf(const Response& told) { return told.queue(); }
-  static Object& ObjectOf(Response& told) { return *told.mutable_queue(); }
+  static const Object& ObjectOf(const Response& response) { return response.queue(); }
+  static Object& ObjectOf(Response& response) { return *response.mutable_queue(); }
   static auto Begin(Service::Stub& stub, grpc::ClientContext& context, const Request& request,
                     grpc::CompletionQueue& queue, void* tag) {
     return stub.AsyncWatchQueues(&context, request, &queue, tag);

@@ -22,10 +22,10 @@ namespace {
 using job::v1::WatchJobsResponse;
 using kube::v1::JobPhase;
 
-// Between two looks for a job that is not shown.
+// The pause between two lookups of a job that the watch does not publish.
 constexpr absl::Duration kLookPause = absl::Seconds(1);
 
-// Nothing: it goes on.
+// The result of following. Nullopt while following continues.
 using End = std::optional<absl::StatusOr<JobPhase>>;
 
 absl::StatusOr<job::v1::Job> GetJob(JobClient& client, const FollowOptions& follow) {
@@ -37,7 +37,7 @@ absl::StatusOr<job::v1::Job> GetJob(JobClient& client, const FollowOptions& foll
   return job;
 }
 
-// `after`: " after 10m", or nothing.
+// Returns the error for a job that has not reached an awaited phase. `after` is empty or a text like " after 10m".
 absl::Status NotThere(const FollowOptions& follow, JobPhase phase, std::string_view after) {
   const std::string what = phase == kube::v1::JOB_PHASE_UNSPECIFIED
                                ? fmt::format("is not {}{}", follow.awaited, after)
@@ -47,7 +47,7 @@ absl::Status NotThere(const FollowOptions& follow, JobPhase phase, std::string_v
                                 follow.name, follow.ns));
 }
 
-// In whole seconds, or milliseconds where it is less than one.
+// Formats a duration in whole seconds, or in milliseconds if it is less than one second.
 std::string Rounded(absl::Duration time) {
   return kube::FormatGoDuration(absl::Trunc(time, time < absl::Seconds(1) ? absl::Milliseconds(1) : absl::Seconds(1)));
 }
@@ -75,7 +75,7 @@ class Follower final : public WatchLoop<WatchedJobs>::Reader {
   bool Look(absl::Time now) override;
   absl::Time due() const override { return std::min(printer_.due(), look_); }
   void Interrupted(const absl::Status& why, bool first) override;
-  const std::string& token() const override { return told_.token(); }
+  const std::string& token() const override { return followed_.token(); }
 
  private:
   static job::v1::WatchJobsRequest RequestOf(const FollowOptions& follow) {
@@ -86,7 +86,8 @@ class Follower final : public WatchLoop<WatchedJobs>::Reader {
   }
   End EndOf(WatchJobsResponse&& change);
   End LookForIt();
-  // Where one is waited for, which job of that name a message is about.
+  // Which job of the name a message is about: the followed one, an earlier, or a later one. Without `until` always
+  // kMeant.
   enum class Whose { kMeant, kOlder, kLater };
   Whose WhoseIs(const WatchJobsResponse& change);
   absl::Status NobodyAnswers() const;
@@ -96,13 +97,13 @@ class Follower final : public WatchLoop<WatchedJobs>::Reader {
 
   JobClient& client_;
   const FollowOptions& follow_;
-  FollowedObjects<WatchedJobs> told_;
-  std::string uid_;                                   // Of the job that is meant; empty: not known yet.
-  int64_t version_;                                   // It was there with that one.
-  bool seen_ = false;                                 // It was shown.
-  JobPhase phase_ = kube::v1::JOB_PHASE_UNSPECIFIED;  // Its last.
-  absl::Time look_ = absl::InfiniteFuture();          // When it is to be looked for.
-  int missed_ = 0;                                    // Looks in a row that did not find it.
+  FollowedObjects<WatchedJobs> followed_;
+  std::string uid_;                                   // UID of the followed job. Empty until it is known.
+  int64_t version_;                                   // A resourceVersion that the followed job had.
+  bool seen_ = false;                                 // The watch has published the followed job.
+  JobPhase phase_ = kube::v1::JOB_PHASE_UNSPECIFIED;  // The last phase of the followed job.
+  absl::Time look_ = absl::InfiniteFuture();          // Time of the next lookup by GetJob.
+  int missed_ = 0;                                    // Number of lookups in a row that found no job.
   Printer printer_;
   End end_;
   WatchLoop<WatchedJobs> loop_;
@@ -118,7 +119,7 @@ Follower::Whose Follower::WhoseIs(const WatchJobsResponse& change) {
     if (seen_) look_ = absl::InfiniteFuture();
     return Whose::kMeant;
   }
-  // A replica may not have seen yet that the one before it has gone.
+  // A replica may not have observed yet that the earlier job has gone.
   const bool is_older = !seen_ && (!is_state || meta.resource_version() < version_);
   return is_older ? Whose::kOlder : Whose::kLater;
 }
@@ -132,7 +133,7 @@ End Follower::EndOf(WatchJobsResponse&& change) {
     case Whose::kMeant:
       break;
   }
-  for (const WatchJobsResponse& gone : told_.Take(change)) {
+  for (const WatchJobsResponse& gone : followed_.Take(change)) {
     if (follow_.until != nullptr) return Deleted();
     printer_.ShowGone(gone);
   }
@@ -149,15 +150,15 @@ End Follower::EndOf(WatchJobsResponse&& change) {
   return std::nullopt;
 }
 
-// One that no pass has looked at yet is not told of, nor that it goes. By a client of its own: the other keeps its
-// stub.
+// Looks the job up by GetJob, since the watch publishes neither a job that has had no pass yet, nor its deletion. Uses
+// another client, because the stream needs the stub of client_.
 End Follower::LookForIt() {
   look_ = absl::Now() + kLookPause;
   JobClient client(client_.gateway());
   const absl::StatusOr<job::v1::Job> job = GetJob(client, follow_);
   if (uid_.empty() && !job.ok()) return job.status();
   if (job.status().code() == absl::StatusCode::kNotFound) {
-    // Whoever got its slot meanwhile may know of it a moment later.
+    // A replica that has just got the slot may not have observed the job yet.
     if (missed_++ == 0) return std::nullopt;
     return Deleted();
   }
@@ -184,7 +185,7 @@ bool Follower::Look(absl::Time now) {
 }
 
 void Follower::Interrupted(const absl::Status& why, bool first) {
-  told_.Interrupted();
+  followed_.Interrupted();
   look_ = absl::InfiniteFuture();
   missed_ = 0;
   if (first) printer_.Remark(fmt::format("no jobsvc answers ({}): looking for it …", ToStd(why.message())));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Following jobs on a terminal, in a pipe, or silently until one is where it is waited for. Blocking; for one thread.
+// Follows jobs on a terminal, in a pipe, or silently until one has reached a phase. Blocking; for one thread.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,28 +13,30 @@
 namespace basalt::cli {
 
 struct FollowOptions {
-  std::string ns;    // Empty: all. Needed with a name.
-  std::string name;  // Empty: all jobs of the namespace.
-  // Of the job that is meant, and the resourceVersion with which it was made: one that was there before it is not told
-  // of, one that comes after it says that it is gone, as does that nobody knows of it. Empty: the first of its name
-  // that is shown is meant, or that is there, where it has to be.
+  std::string ns;    // Empty for all namespaces. Required with a name.
+  std::string name;  // Empty for all jobs of the namespace.
+  // UID of the job to follow. An earlier job of the same name is ignored. A later one shows that this job is gone, and
+  // so does GetJob if no job of the name is found. If `uid` is empty, the first job of the name that the watch
+  // publishes is followed or, with `must_exist`, the one that GetJob finds.
   std::string uid;
-  int64_t version = 0;
-  std::function<bool(kube::v1::JobPhase)> until;  // Ends it; null: nothing does. Needs a name.
-  std::string awaited;                            // The phases that `until` is about, for people.
-  bool must_exist = false;                        // NOT_FOUND where there is no such job to begin with.
-  bool quiet = false;                             // Prints nothing.
-  std::string output;                             // Empty: for people, json or yaml.
-  absl::Time deadline = absl::InfiniteFuture();   // DEADLINE_EXCEEDED then, or UNAVAILABLE if nobody answers.
-  std::string timeout;                            // How people said it.
+  int64_t version = 0;  // The resourceVersion of the job `uid` when it was made.
+  // Following ends when the job's phase satisfies `until`. Null if no phase ends it. Requires a name.
+  std::function<bool(kube::v1::JobPhase)> until;
+  std::string awaited;                           // The phases of `until`, for messages.
+  bool must_exist = false;                       // NOT_FOUND if there is no such job to begin with.
+  bool quiet = false;                            // Prints nothing.
+  std::string output;                            // "json", "yaml", or empty for people.
+  absl::Time deadline = absl::InfiniteFuture();  // DEADLINE_EXCEEDED then, or UNAVAILABLE if no replica answers.
+  std::string timeout;                           // The value of --timeout, for messages.
 };
 
-// The phase that ended it. NOT_FOUND: the job that is waited for was deleted. At the deadline the message says in which
-// phase the job was last, or for how long nobody has answered. On a terminal the picture is drawn anew in place;
-// elsewhere each change is a line. Goes on by its token where a replica ends, for some minutes, and says so on stderr.
+// Returns the phase that satisfied `until`. NOT_FOUND if the job was deleted. At the deadline the message states the
+// last phase of the job, or for how long no replica has answered. On a terminal a table is redrawn in place; elsewhere
+// each change is a line. If a replica ends, following continues at another one by the token, for some minutes; a line
+// on stderr says so.
 absl::StatusOr<kube::v1::JobPhase> Follow(JobClient& client, const FollowOptions& follow);
 
-// The phase in which the job is at present, if it is one that ends following; else DEADLINE_EXCEEDED, as there.
+// Returns the present phase of the job if it satisfies `until`, else DEADLINE_EXCEEDED with a message as of Follow().
 // NOT_FOUND names the job.
 absl::StatusOr<kube::v1::JobPhase> LookOnce(JobClient& client, const FollowOptions& follow);
 

@@ -1,4 +1,4 @@
-// job watch and job wait: what is told of changes, of a server that is away, and on a terminal.
+// job watch and job wait: the output for changes, for a server that is away, and on a terminal.
 #include "cli/follow/follow.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-const WatchJobsResponse kSynced = Told(WatchJobsResponse::TYPE_SYNCED);
+const WatchJobsResponse kSynced = MakeResponse(WatchJobsResponse::TYPE_SYNCED);
 
 size_t Count(std::string_view text, std::string_view word) {
   size_t count = 0;
@@ -39,8 +39,8 @@ class FollowTest : public SuiteTest {
  protected:
   ~FollowTest() override { setenv("TERM", term_.c_str(), 1); }
 
-  // What a terminal of that size is sent; a carriage return before each end of a line is left out. `seen` is told of
-  // all so far whenever more comes, on another thread.
+  // Runs a command on a terminal of this size and returns the text sent to the terminal, without carriage returns.
+  // `seen` is called on another thread with all text so far, whenever more comes.
   std::string RunOnTerminal(unsigned short rows, unsigned short columns, const std::vector<std::string>& words,
                             const std::function<void(std::string_view)>& seen = nullptr) {
     int master = -1;
@@ -61,7 +61,7 @@ class FollowTest : public SuiteTest {
     close(slave);
     Type(words);
     std::fflush(stdout);
-    dup2(before, STDOUT_FILENO);  // The last that held the terminal: who reads it is told its end.
+    dup2(before, STDOUT_FILENO);  // Closes the last descriptor of the terminal, so that the reader's read() fails.
     close(before);
     reader.join();
     close(master);
@@ -74,18 +74,18 @@ class FollowTest : public SuiteTest {
 };
 
 TEST_F(FollowTest, APipeIsToldChangesAndDeletionsALineEach) {
-  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced,
-                              Told(WatchJobsResponse::TYPE_DELETED, MakeJob("a", JOB_PHASE_RUNNING))})});
+  jobs().SetStreams({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced,
+                                    MakeResponse(WatchJobsResponse::TYPE_DELETED, MakeJob("a", JOB_PHASE_RUNNING))})});
   EXPECT_EQ(Run({"job", "watch"}).out,
             "default/a  Running  0 pending, 0 running, 0 succeeded, 0 failed of 0\n"
             "default/a  deleted\n");
 }
 
-// Its deletion was missed: the snapshot that follows a reset does not hold it.
+// The watch has missed the deletion: the snapshot after a reset does not contain the job.
 TEST_F(FollowTest, WhatASnapshotDoesNotHoldAnyMoreWasDeleted) {
-  WatchJobsResponse reset = Told(WatchJobsResponse::TYPE_RESET);
+  WatchJobsResponse reset = MakeResponse(WatchJobsResponse::TYPE_RESET);
   reset.add_slots(0);
-  jobs().Tell(
+  jobs().SetStreams(
       {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced, reset,
                       State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced, State(MakeJob("c", JOB_PHASE_RUNNING))})});
   const std::string out = Run({"job", "watch"}).out;
@@ -94,21 +94,22 @@ TEST_F(FollowTest, WhatASnapshotDoesNotHoldAnyMoreWasDeleted) {
   EXPECT_THAT(Run({"job", "watch", "-o", "json"}).out, HasSubstr("\"TYPE_DELETED\""));
 }
 
-// It may have gone before it was told of, or its deletion is told again to who goes on by a token.
+// A job may be gone before it is published. After an interruption, a deletion may be published again.
 TEST_F(FollowTest, ThatAJobWentOfWhichNoLineWasPrintedIsNoLine) {
-  const WatchJobsResponse gone = Told(WatchJobsResponse::TYPE_DELETED, MakeJob("a", JOB_PHASE_RUNNING));
-  jobs().Tell({cli::EndsWith({gone, kSynced, State(MakeJob("a", JOB_PHASE_RUNNING)), gone, gone})});
+  const WatchJobsResponse gone = MakeResponse(WatchJobsResponse::TYPE_DELETED, MakeJob("a", JOB_PHASE_RUNNING));
+  jobs().SetStreams({cli::EndsWith({gone, kSynced, State(MakeJob("a", JOB_PHASE_RUNNING)), gone, gone})});
   EXPECT_EQ(Run({"job", "watch"}).out,
             "default/a  Running  0 pending, 0 running, 0 succeeded, 0 failed of 0\n"
             "default/a  deleted\n");
   EXPECT_EQ(Count(Run({"job", "watch", "-o", "json"}).out, "\"TYPE_DELETED\""), 3u) << "programs are told all";
 }
 
-// What was told after the token, if anything, is told again where it is still there.
+// Jobs published after the token, if there is one, are published again if they still exist.
 TEST_F(FollowTest, WhatWentWhileNobodyAnsweredIsToldAsDeleted) {
   const grpc::StatusCode away = grpc::StatusCode::UNAVAILABLE;
-  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("b", JOB_PHASE_RUNNING))}, away),
-               cli::EndsWith({State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced})});
+  jobs().SetStreams(
+      {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("b", JOB_PHASE_RUNNING))}, away),
+       cli::EndsWith({State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced})});
   std::string out = Run({"job", "watch", "-A"}).out;
   EXPECT_EQ(Count(out, "deleted"), 1u) << out;
   EXPECT_THAT(out, HasSubstr("default/a  deleted\n"));
@@ -116,7 +117,8 @@ TEST_F(FollowTest, WhatWentWhileNobodyAnsweredIsToldAsDeleted) {
 
   WatchJobsResponse with_token = State(MakeJob("a", JOB_PHASE_RUNNING));
   with_token.set_token("1");
-  jobs().Tell({cli::EndsWith({with_token, State(MakeJob("b", JOB_PHASE_RUNNING))}, away), cli::EndsWith({kSynced})});
+  jobs().SetStreams(
+      {cli::EndsWith({with_token, State(MakeJob("b", JOB_PHASE_RUNNING))}, away), cli::EndsWith({kSynced})});
   out = Run({"job", "watch", "-A"}).out;
   EXPECT_EQ(Count(out, "deleted"), 1u) << out;
   EXPECT_THAT(out, HasSubstr("default/b  deleted\n"));
@@ -124,7 +126,7 @@ TEST_F(FollowTest, WhatWentWhileNobodyAnsweredIsToldAsDeleted) {
 }
 
 TEST_F(FollowTest, ObjectsInYamlAreDocumentsOfAStream) {
-  jobs().Tell(
+  jobs().SetStreams(
       {cli::EndsWith({State(MakeJob("a", JOB_PHASE_PENDING)), State(MakeJob("b", JOB_PHASE_RUNNING)), kSynced})});
   const std::string out = Run({"job", "watch", "-o", "yaml"}).out;
   const auto documents = ParseYamlDocuments(out);
@@ -134,7 +136,7 @@ TEST_F(FollowTest, ObjectsInYamlAreDocumentsOfAStream) {
 }
 
 TEST_F(FollowTest, AJobThatDoesNotExistIsNotWaitedFor) {
-  jobs().Tell({cli::EndsWith({kSynced})});
+  jobs().SetStreams({cli::EndsWith({kSynced})});
   const Ran ran = Run({"job", "watch", "nobody"});
   EXPECT_EQ(ran.exit_code, kExitRefused);
   EXPECT_EQ(ran.err,
@@ -143,24 +145,24 @@ TEST_F(FollowTest, AJobThatDoesNotExistIsNotWaitedFor) {
 
 TEST_F(FollowTest, AnInterruptionIsToldOnce) {
   const grpc::StatusCode away = grpc::StatusCode::UNAVAILABLE;
-  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, away), cli::EndsWith({}, away),
-               cli::EndsWith({State(MakeJob("a", JOB_PHASE_COMPLETED)), kSynced})});
+  jobs().SetStreams({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, away), cli::EndsWith({}, away),
+                     cli::EndsWith({State(MakeJob("a", JOB_PHASE_COMPLETED)), kSynced})});
   const Ran ran = Run({"job", "watch", "a"});
   EXPECT_EQ(ran.exit_code, kExitDone) << ran.err;
   EXPECT_EQ(ran.err, "no jobsvc answers (that was all): looking for it …\n");
 }
 
 TEST_F(FollowTest, WaitDistinguishesAJobThatIsNotThereYetFromASuiteThatDoesNotAnswer) {
-  jobs().Tell({Stream{{State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, std::nullopt}});
+  jobs().SetStreams({Stream{{State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, std::nullopt}});
   const Ran late = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"});
   EXPECT_EQ(late.exit_code, kExitRefused);
   EXPECT_THAT(late.err, HasSubstr("job default/a is Running after 300ms, not Completed; basaltctl job explain a"));
-  jobs().Tell({cli::EndsWith({}, grpc::StatusCode::UNAVAILABLE)});
+  jobs().SetStreams({cli::EndsWith({}, grpc::StatusCode::UNAVAILABLE)});
   const Ran away = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"});
   EXPECT_EQ(away.exit_code, kExitRefused);
   EXPECT_THAT(away.err, HasSubstr("error: no jobsvc answered within 300ms (that was all)"));
   EXPECT_THAT(away.err, Not(HasSubstr("is not Completed")));
-  jobs().Tell({Stream{}});  // It listens, and says nothing.
+  jobs().SetStreams({Stream{}});  // The server keeps the stream open and sends nothing.
   EXPECT_THAT(Run({"job", "wait", "a", "--for", "Completed", "--timeout", "300ms"}).err,
               HasSubstr("error: no jobsvc answered within 300ms"));
 }
@@ -169,7 +171,7 @@ TEST_F(FollowTest, WaitSaysSinceWhenNobodyAnswersWhereSomebodyDid) {
   const Stream answers =
       cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), kSynced}, grpc::StatusCode::UNAVAILABLE);
   for (const Stream& then : {cli::EndsWith({}, grpc::StatusCode::UNAVAILABLE), Stream{}}) {
-    jobs().Tell({answers, then});
+    jobs().SetStreams({answers, then});
     const Ran ran = Run({"job", "wait", "a", "--for", "Completed", "--timeout", "700ms"});
     EXPECT_EQ(ran.exit_code, kExitRefused);
     EXPECT_THAT(ran.err, AllOf(HasSubstr("error: no jobsvc has answered for the last "),
@@ -180,7 +182,7 @@ TEST_F(FollowTest, WaitSaysSinceWhenNobodyAnswersWhereSomebodyDid) {
 
 TEST_F(FollowTest, AJobThatWasNotShownYetHasNoPhase) {
   jobs().jobs["a"] = MakeJob("a", kube::v1::JOB_PHASE_UNSPECIFIED);
-  jobs().Tell({Stream{{kSynced}, std::nullopt}});
+  jobs().SetStreams({Stream{{kSynced}, std::nullopt}});
   EXPECT_EQ(
       Run({"job", "wait", "a", "--for", "Completed,Failed", "--timeout", "300ms"}).err,
       "error: job default/a is not Completed or Failed after 300ms; basaltctl job explain a -n default tells why\n");
@@ -216,14 +218,16 @@ TEST_F(FollowTest, ATimeoutOfNothingLooksOnce) {
   }
 }
 
-// Drawn after the first list and, as there is a change then, at the end.
+// The table is drawn after the first list and, because of a later change, once more at the end.
 TEST_F(FollowTest, APictureIsNoHigherThanTheTerminal) {
   setenv("TERM", "xterm", 1);
-  std::vector<WatchJobsResponse> told;
-  for (char name = 'a'; name < 'l'; ++name) told.push_back(State(MakeJob(std::string(1, name), JOB_PHASE_RUNNING)));
-  told.push_back(kSynced);
-  told.push_back(State(MakeJob("l", JOB_PHASE_RUNNING)));
-  jobs().Tell({cli::EndsWith(told)});
+  std::vector<WatchJobsResponse> responses;
+  for (char name = 'a'; name < 'l'; ++name) {
+    responses.push_back(State(MakeJob(std::string(1, name), JOB_PHASE_RUNNING)));
+  }
+  responses.push_back(kSynced);
+  responses.push_back(State(MakeJob("l", JOB_PHASE_RUNNING)));
+  jobs().SetStreams({cli::EndsWith(responses)});
   const std::string sent = RunOnTerminal(8, 80, {"job", "watch"});
   EXPECT_THAT(sent, HasSubstr("\x1b[7A"));
   EXPECT_EQ(Count(sent, "\x1b["), 2u) << "up and clear, once: " << sent;
@@ -233,8 +237,8 @@ TEST_F(FollowTest, APictureIsNoHigherThanTheTerminal) {
 
 TEST_F(FollowTest, WhatChangesIsDrawnAlsoWhereNothingFollows) {
   setenv("TERM", "xterm", 1);
-  jobs().Tell({Stream{{State(MakeJob("one", JOB_PHASE_RUNNING)), kSynced, State(MakeJob("two", JOB_PHASE_RUNNING))},
-                      std::nullopt}});
+  jobs().SetStreams({Stream{
+      {State(MakeJob("one", JOB_PHASE_RUNNING)), kSynced, State(MakeJob("two", JOB_PHASE_RUNNING))}, std::nullopt}});
   bool ended = false;
   const std::string sent = RunOnTerminal(30, 80, {"job", "watch"}, [&](std::string_view so_far) {
     if (ended || so_far.find("\ntwo ") == so_far.npos) return;
@@ -246,13 +250,14 @@ TEST_F(FollowTest, WhatChangesIsDrawnAlsoWhereNothingFollows) {
 
 TEST_F(FollowTest, AnEndIsDrawnBeforeTheListIsComplete) {
   setenv("TERM", "xterm", 1);
-  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_COMPLETED)), kSynced})});
+  jobs().SetStreams({cli::EndsWith({State(MakeJob("a", JOB_PHASE_COMPLETED)), kSynced})});
   const std::string sent = RunOnTerminal(30, 80, {"job", "watch", "a"});
   EXPECT_THAT(sent, HasSubstr("Completed"));
 }
 
 TEST_F(FollowTest, ATerminalThatCannotMoveItsCursorIsSentLines) {
-  jobs().Tell({cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("a", JOB_PHASE_COMPLETED))})});
+  jobs().SetStreams(
+      {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("a", JOB_PHASE_COMPLETED))})});
   setenv("TERM", "dumb", 1);
   const std::string sent = RunOnTerminal(8, 80, {"job", "watch"});
   EXPECT_THAT(sent, Not(HasSubstr("\x1b")));

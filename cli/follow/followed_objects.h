@@ -1,10 +1,11 @@
 #pragma once
 
-// What a watch has told of objects, over interruptions: which there are, and which of them went unseen. Pure.
+// The objects that a watch has published, over interruptions of the stream. Finds the objects whose deletion the watch
+// has not published. Pure.
 //
-// A watch goes on by its newest token (WatchJobs in basalt/job/v1/job.proto). What was told after that is told again
-// where it is still there; its deletion may not be told. So what is not told again before SYNCED is gone, as are the
-// objects of slots that were RESET.
+// A watch continues from its newest token (WatchJobs in basalt/job/v1/job.proto). Objects published after this token
+// are published again if they still exist; their deletion may not be published. So an object that is not published
+// again before SYNCED is gone. The same holds for the objects of slots that were RESET.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -16,7 +17,8 @@
 
 namespace basalt::cli {
 
-// "namespace/name", or the name where there is no namespace. Groups of one name are told apart by their profile.
+// Returns "namespace/name", or the name if there is no namespace. The keys of two groups of one name differ by their
+// profile.
 template <typename Object>
 std::string KeyOf(const Object& object) {
   if constexpr (requires { object.profile(); }) {
@@ -26,13 +28,13 @@ std::string KeyOf(const Object& object) {
   return kube::ObjectKey(object.object().meta().namespace_(), object.object().meta().name());
 }
 
-// `Watched`: see cli/connect/watched.h.
+// For `Watched` see cli/connect/watched.h.
 template <typename Watched>
 class FollowedObjects {
  public:
   using Message = typename Watched::Response;
 
-  // The objects that are gone with this message, each as DELETED tells of it.
+  // Takes a message. Returns a message of type DELETED for each object that is gone by it.
   std::vector<Message> Take(const Message& message) {
     ++messages_;
     if (!message.token().empty()) {
@@ -49,7 +51,7 @@ class FollowedObjects {
         return {message};
       case Message::TYPE_RESET: {
         const std::set<uint32_t> slots(message.slots().begin(), message.slots().end());
-        for (auto& [key, told] : objects_) told.unsure |= slots.contains(told.slot);
+        for (auto& [key, followed] : objects_) followed.unsure |= slots.contains(followed.slot);
         return {};
       }
       case Message::TYPE_SYNCED:
@@ -58,31 +60,31 @@ class FollowedObjects {
         return {};
     }
   }
-  // The stream has ended; another goes on by token().
+  // Must be called when a stream has ended and the next one will continue from token().
   void Interrupted() {
-    for (auto& [key, told] : objects_) told.unsure |= told.message > token_message_;
+    for (auto& [key, followed] : objects_) followed.unsure |= followed.message > token_message_;
   }
 
   const std::string& token() const { return token_; }
   bool empty() const { return objects_.empty(); }
 
  private:
-  struct Told {
+  struct Followed {
     std::string uid;
     uint32_t slot = 0;
-    int64_t message = 0;  // The last of it.
-    bool unsure = false;  // Until it is told again.
+    int64_t message = 0;  // Number of the last message about the object.
+    bool unsure = false;  // The object may be gone. False once it is published again.
   };
 
-  static Message Gone(const std::string& key, const Told& told) {
+  static Message Gone(const std::string& key, const Followed& followed) {
     Message gone;
     gone.set_type(Message::TYPE_DELETED);
-    gone.set_slot(told.slot);
+    gone.set_slot(followed.slot);
     auto& meta = *Watched::ObjectOf(gone).mutable_object()->mutable_meta();
     const auto [ns, name] = kube::SplitKey(key);
     meta.set_namespace_(std::string(ns));
     meta.set_name(std::string(name));
-    meta.set_uid(told.uid);
+    meta.set_uid(followed.uid);
     if constexpr (requires { Watched::ObjectOf(gone).profile(); }) {
       using Profile = decltype(Watched::ObjectOf(gone).profile());
       Watched::ObjectOf(gone).set_profile(static_cast<Profile>(kube::ProfileOfShown(key)));
@@ -102,10 +104,10 @@ class FollowedObjects {
     return gone;
   }
 
-  std::map<std::string, Told> objects_;  // By key.
-  int64_t messages_ = 0;                 // So far.
+  std::map<std::string, Followed> objects_;  // By key.
+  int64_t messages_ = 0;                     // Number of messages so far.
   std::string token_;
-  int64_t token_message_ = 0;  // The one that brought it.
+  int64_t token_message_ = 0;  // Number of the message that had the token.
 };
 
 }  // namespace basalt::cli

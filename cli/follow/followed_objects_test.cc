@@ -11,8 +11,8 @@ namespace {
 
 using FollowedJobs = FollowedObjects<WatchedJobs>;
 
-// "a" is shown, "a@t" with token t; "-a" deleted; "S" SYNCED and "P" PROGRESS, "S@t" with a token; "R" a reset of its
-// slot. Of jobs the first letter is the slot: "a1" and "a2" are in the same.
+// Reads a message: "a" is the state of job a, "-a" its deletion, "Ra" a reset of its slot, "S" SYNCED, "P" PROGRESS.
+// "a@t" and "S@t" have token t, too. The first letter of a job is its slot: "a1" and "a2" are in the same slot.
 FollowedJobs::Message Read(std::string_view word) {
   FollowedJobs::Message message;
   if (const size_t at = word.find('@'); at != word.npos) {
@@ -39,16 +39,16 @@ FollowedJobs::Message Read(std::string_view word) {
   return message;
 }
 
-// "|" ends a stream; what goes is told with the message that says so: "S:a".
-std::string Tell(std::string_view words) {
-  FollowedJobs told;
+// Takes messages; "|" is an interruption. Returns the jobs that are gone, each with the message that showed it: "S:a".
+std::string Replay(std::string_view words) {
+  FollowedJobs followed;
   std::string gone;
   for (const std::string_view word : std::vector<std::string>(absl::StrSplit(ToAbsl(words), ' '))) {
     if (word == "|") {
-      told.Interrupted();
+      followed.Interrupted();
       continue;
     }
-    for (const FollowedJobs::Message& deletion : told.Take(Read(word))) {
+    for (const FollowedJobs::Message& deletion : followed.Take(Read(word))) {
       EXPECT_EQ(deletion.type(), FollowedJobs::Message::TYPE_DELETED);
       const auto& meta = deletion.job().object().meta();
       EXPECT_EQ(meta.uid(), "uid-" + meta.name());
@@ -61,18 +61,18 @@ std::string Tell(std::string_view words) {
 
 TEST(FollowedObjectsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
   struct Row {
-    std::string_view told;
+    std::string_view messages;
     std::string_view gone;
   };
   const Row rows[] = {
       {"a b S@1 -a", "-a:a"},
-      {"-a", "-a:a"},  // Also one that was never shown.
+      {"-a", "-a:a"},  // A job may never have been published.
       {"a b S b S", ""},
-      // Without a token everything is told again.
+      // Without a token everything is published again.
       {"a b | b S", "S:a"},
       {"a b | | b S", "S:a"},
       {"a b S | b S", "S:a"},
-      // With one only what came after it.
+      // With a token only the objects after it are published again.
       {"a b S@1 | S@1", ""},
       {"a@1 b | S", "S:b"},
       {"a@1 b | b S", ""},
@@ -80,31 +80,31 @@ TEST(FollowedObjectsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
       {"a b P@1 c | S", "S:c"},
       {"a S@1 a | S", "S:a"},
       {"a S@1 a P@2 | S", ""},
-      // A stream that ends before it has told everything leaves the question open, whatever its token.
+      // If a stream ends before SYNCED, the objects stay unsure, whatever its token.
       {"a@1 b | c@2 | S", "S:b"},
       {"a@1 b | b@2 | S", ""},
-      // Of slots that are reset.
+      // Objects of a slot that is reset are unsure.
       {"a1 a2 b S@1 Ra a1 S", "S:a2"},
       {"a1 a2 b S@1 Ra | Ra a1 S", "S:a2"},
       {"a1 a2 b S@1 Ra a1@2 | S", "S:a2"},
       {"a1 S@1 Ra S a1 S", "S:a1"},
   };
-  for (const Row& row : rows) EXPECT_EQ(Tell(row.told), row.gone) << row.told;
+  for (const Row& row : rows) EXPECT_EQ(Replay(row.messages), row.gone) << row.messages;
 }
 
 TEST(FollowedObjectsTest, TheNewestTokenIsKept) {
-  FollowedJobs told;
-  EXPECT_TRUE(told.empty());
-  EXPECT_EQ(told.token(), "");
-  told.Take(Read("a@1"));
-  told.Take(Read("P@2"));
-  told.Take(Read("b"));
-  told.Interrupted();
-  EXPECT_EQ(told.token(), "2");
-  EXPECT_FALSE(told.empty());
-  told.Take(Read("-a"));
-  told.Take(Read("S"));
-  EXPECT_TRUE(told.empty());
+  FollowedJobs followed;
+  EXPECT_TRUE(followed.empty());
+  EXPECT_EQ(followed.token(), "");
+  followed.Take(Read("a@1"));
+  followed.Take(Read("P@2"));
+  followed.Take(Read("b"));
+  followed.Interrupted();
+  EXPECT_EQ(followed.token(), "2");
+  EXPECT_FALSE(followed.empty());
+  followed.Take(Read("-a"));
+  followed.Take(Read("S"));
+  EXPECT_TRUE(followed.empty());
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::string Picture::Draw(absl::Time now, const Screen& screen) {
   }
   const std::string picture = FitHeight(FormatJobs(rows, with_namespace_, absl::ToUnixMillis(now), screen.look),
                                         screen.height, screen.look.width, jobs_.size() - rows.size());
-  // The window may be smaller by now.
+  // The window may have become smaller since the last table was drawn.
   const size_t up = screen.height ? std::min(lines_, *screen.height - 1) : lines_;
   lines_ = static_cast<size_t>(std::count(picture.begin(), picture.end(), '\n'));
   drawn_ = now;

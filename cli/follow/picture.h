@@ -1,6 +1,6 @@
 #pragma once
 
-// Jobs as a table on a terminal, drawn over the one before. Time and terminal are handed in. For one thread.
+// A table of jobs on a terminal, each drawn over the previous one. Time and terminal are parameters. For one thread.
 #include <map>
 #include <optional>
 #include <string>
@@ -12,28 +12,29 @@
 namespace basalt::cli {
 
 struct Screen {
-  std::optional<size_t> height;  // Lines; nothing: it does not say.
+  std::optional<size_t> height;  // Number of lines. Nullopt if the terminal does not state it.
   Look look;
 };
 
 class Picture {
  public:
-  static constexpr absl::Duration kPause = absl::Milliseconds(100);  // Nobody reads faster.
+  static constexpr absl::Duration kPause =
+      absl::Milliseconds(100);  // The shortest time between two tables: nobody reads faster.
 
   explicit Picture(bool with_namespace) : with_namespace_(with_namespace) {}
 
   void Put(const std::string& key, job::v1::Job&& job);
   void Remove(const std::string& key);
-  // All there is has been put: before, no picture is due.
+  // Must be called when all existing jobs have been put. No table is due before.
   void Complete() { complete_ = true; }
-  // Something else was written below it; the next stands below that.
+  // Must be called when other text was written below the table. The next table is drawn below that text.
   void StartAnew() { lines_ = 0; }
 
-  // It shows less than there is.
+  // Returns whether a change is not drawn yet.
   bool stale() const { return stale_; }
-  // When it is to be drawn; in the infinite future where it need not.
+  // When the table is to be drawn. Infinite future if nothing is to be drawn.
   absl::Time due() const;
-  // What draws it, at whatever time.
+  // Returns the text that draws the table, whether it is due or not.
   std::string Draw(absl::Time now, const Screen& screen);
 
  private:
@@ -42,7 +43,7 @@ class Picture {
   bool complete_ = false;
   bool stale_ = false;
   absl::Time drawn_ = absl::InfinitePast();
-  size_t lines_ = 0;  // Of the picture before.
+  size_t lines_ = 0;  // Number of lines of the previous table.
 };
 
 }  // namespace basalt::cli

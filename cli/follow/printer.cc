@@ -32,7 +32,7 @@ void Printer::Show(job::v1::WatchJobsResponse&& state) {
     case Mode::kPicture:
       return picture_.Put(key, std::move(*state.mutable_job()));
     case Mode::kLines:
-      // A change may leave the line as it was.
+      // A change of the job may leave its line unchanged.
       if (std::string line = FormatChange(state.job()); line != lines_[key]) Print(lines_[key] = std::move(line));
   }
 }
@@ -47,7 +47,7 @@ void Printer::ShowGone(const job::v1::WatchJobsResponse& deletion) {
     case Mode::kPicture:
       return picture_.Remove(key);
     case Mode::kLines:
-      // Of one without a line people know nothing; of one whose end was told, they know.
+      // A deletion is printed once, and only of a job of which a line was printed.
       if (lines_.erase(key) > 0) Print(fmt::format("{}  deleted\n", Printable(key)));
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Changes of jobs on standard output: a document each, a line each, or on a terminal a picture. For one thread.
+// Prints changes of jobs on standard output: a document each, a line each, or on a terminal a table. For one thread.
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,20 +13,20 @@ namespace basalt::cli {
 
 class Printer {
  public:
-  // `output`: json or yaml, or empty for people. Quiet: nothing is printed.
+  // `output` is "json", "yaml", or empty for people. If `quiet`, only remarks are printed.
   Printer(std::string output, bool quiet, bool with_namespace);
 
   void Show(job::v1::WatchJobsResponse&& state);
   void ShowGone(const job::v1::WatchJobsResponse& deletion);
-  // Everything there is has been shown.
+  // Must be called when all existing jobs have been shown.
   void Complete() { picture_.Complete(); }
-  // To stderr.
+  // Prints a line to stderr.
   void Remark(std::string_view line);
 
-  // When something is to be drawn.
+  // When the table is to be drawn. Infinite future if nothing is to be drawn.
   absl::Time due() const { return picture_.due(); }
   void DrawWhatIsDue(absl::Time now);
-  // What is not drawn yet.
+  // Draws the changes that are not drawn yet.
   void Finish();
 
  private:
@@ -36,7 +36,7 @@ class Printer {
   const std::string output_;
   const Mode mode_;
   Picture picture_;
-  std::map<std::string, std::string> lines_;  // The last of each job that is not gone, by key.
+  std::map<std::string, std::string> lines_;  // The last line of each job that is not gone, by key.
 };
 
 }  // namespace basalt::cli

@@ -1,7 +1,7 @@
 #pragma once
 
-// A watch that goes on over interruptions: where a replica ends, another is asked by the newest token, for some
-// minutes. Blocking; for one thread.
+// A watch that continues over interruptions: if a replica ends, another is asked by the newest token, for some minutes.
+// Blocking; for one thread.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@
 
 namespace basalt::cli {
 
-// `Watched`: see cli/connect/watched.h.
+// For `Watched` see cli/connect/watched.h.
 template <typename Watched>
 class WatchLoop {
  public:
@@ -28,30 +28,33 @@ class WatchLoop {
   class Reader {
    public:
     virtual ~Reader() = default;
-    // True: that was enough.
-    virtual bool Take(Response&& told) = 0;
-    // The same, whether anything was told or not: whenever something was, and at due().
+    // Takes a message. Returns true to end the watch.
+    virtual bool Take(Response&& response) = 0;
+    // Called after each message, and at due(). Returns true to end the watch.
     virtual bool Look(absl::Time now) = 0;
     virtual absl::Time due() const = 0;
-    // A stream has ended, and the next goes on by token(). `first`: somebody had answered before.
+    // Called when a stream has ended and the next one will continue from token(). `first` is true for the first
+    // interruption since a replica answered.
     virtual void Interrupted(const absl::Status& why, bool first) = 0;
     virtual const std::string& token() const = 0;
   };
 
-  // Client and reader outlive it.
+  // `client` and `reader` outlive the loop.
   WatchLoop(Client<typename Watched::Service>& client, Request request, absl::Time deadline, Reader& reader)
       : client_(client), request_(std::move(request)), deadline_(deadline), reader_(reader) {}
 
-  // OK: the reader has enough. DEADLINE_EXCEEDED; UNAVAILABLE: nobody has answered for too long.
+  // Runs the watch. OK if the reader has ended it. DEADLINE_EXCEEDED at the deadline. UNAVAILABLE if no replica has
+  // answered for too long.
   absl::Status Run();
 
-  bool has_answered() const { return has_answered_; }  // Somebody has told something.
-  // Since when nobody answers; in the infinite future where somebody does. And the newest reason.
+  bool has_answered() const { return has_answered_; }  // A replica has sent a message.
+  // Since when no replica answers. Infinite future while one does.
   absl::Time silent_since() const { return silent_since_; }
+  // The newest reason why no replica answers.
   const std::string& why_silent() const { return why_silent_; }
 
  private:
-  // A person who waits for a replica to come back waits this long.
+  // How long a watch without a deadline waits for a replica to come back.
   static constexpr absl::Duration kPatience = absl::Minutes(5);
   static constexpr absl::Duration kPause = absl::Milliseconds(500);
 
@@ -63,19 +66,19 @@ class WatchLoop {
   const absl::Time deadline_;
   Reader& reader_;
   bool has_answered_ = false;
-  bool may_log_in_ = true;  // A user does so once, until somebody has told something.
+  bool may_log_in_ = true;  // A user logs in again once, until the next message comes.
   absl::Time silent_since_ = absl::InfiniteFuture();
   std::string why_silent_;
 };
 
-// Until it ends, or, true, the reader has enough.
+// Reads until the stream ends, or until the reader ends the watch: then returns true.
 template <typename Watched>
 bool WatchLoop<Watched>::Read(WatchStream<Watched>& stream) {
   using Event = typename WatchStream<Watched>::Event;
-  Response told;
+  Response response;
   while (true) {
     if (reader_.Look(absl::Now())) return true;
-    switch (stream.Next(reader_.due(), &told)) {
+    switch (stream.Next(reader_.due(), &response)) {
       case Event::kEnd:
         return false;
       case Event::kNothing:
@@ -87,11 +90,11 @@ bool WatchLoop<Watched>::Read(WatchStream<Watched>& stream) {
     may_log_in_ = true;
     silent_since_ = absl::InfiniteFuture();
     why_silent_.clear();
-    if (reader_.Take(std::move(told))) return true;
+    if (reader_.Take(std::move(response))) return true;
   }
 }
 
-// The replica went away, or is starting: looks for it, or for another.
+// Connects to a replica after the last one went away, or while it is starting.
 template <typename Watched>
 absl::StatusOr<typename Watched::Service::Stub*> WatchLoop<Watched>::FindAgain(absl::Status why) {
   client_.TryAnother();
@@ -121,7 +124,8 @@ absl::Status WatchLoop<Watched>::Run() {
         reader_.Interrupted(ended, /*first=*/false);
         continue;
       }
-      if (!is_another_token.ok()) ended = is_another_token.status();  // Where no gateway answers, one may come back.
+      // If the error is UNAVAILABLE, no gateway answers now, and the loop below waits for one.
+      if (!is_another_token.ok()) ended = is_another_token.status();
     }
     if (ended.code() != absl::StatusCode::kUnavailable) return ended.ok() ? absl::CancelledError("ended") : ended;
     const bool first = silent_since_ == absl::InfiniteFuture();

@@ -1,4 +1,5 @@
-// Admission policies of the API server, which refuse and complete at kubectl apply what the suite would tell of later.
+// Checks the admission policies of the API server. At kubectl apply they refuse and complete objects that the suite
+// could only report on later.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,8 +21,9 @@ struct Kind {
   std::string_view plural;
   std::string_view bindings;
   std::string_view since;
-  std::string_view without;  // What is then so.
-  // Those of deploy/admission that are asked once for an object; the others are for who wants them.
+  std::string_view without;  // The consequence if policies are missing, for the finding.
+  // The policies in the files of deploy/admission, which are evaluated once for an object. The policies in its
+  // subfolders are optional.
   std::vector<std::string_view> policies;
 };
 
@@ -44,7 +46,8 @@ const std::vector<Kind>& Kinds() {
   return kinds;
 }
 
-// The texts at `path` of all objects of the plural; nullopt: they cannot be read, which a finding of `kind` says.
+// Returns the texts at `path` of all objects of the plural. Nullopt if the objects cannot be read; a finding about
+// `kind` is added then.
 absl::StatusOr<std::optional<std::set<std::string, std::less<>>>> ReadTexts(
     KubeApi& api, const Kind& kind, std::string_view plural, std::initializer_list<std::string_view> path,
     Findings& findings) {
@@ -70,7 +73,7 @@ absl::Status CheckKind(KubeApi& api, const Kind& kind, bool is_served, Findings&
   BASALT_ASSIGN_OR_RETURN(const auto policies, ReadTexts(api, kind, kind.plural, {"metadata", "name"}, findings));
   if (!policies) return absl::OkStatus();
   std::vector<std::string_view> missing = kind.policies;
-  // A policy that is not bound does nothing.
+  // A policy without a binding has no effect.
   std::erase_if(missing, [&](std::string_view name) { return policies->contains(name) && bound->contains(name); });
   if (missing.empty()) {
     finding.what = "those of deploy/admission are there";

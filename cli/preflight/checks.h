@@ -1,7 +1,8 @@
 #pragma once
 
-// What is looked at before Basalt takes a cluster over. Each check reads and adds its lines; none changes anything, and
-// what cannot be read becomes a line of its own. An error: the server does not answer.
+// The checks before Basalt takes a cluster over. Each check reads from the API server and adds its findings; none
+// changes anything. A list or an object that cannot be read becomes a finding of its own. A check returns an error if
+// the server does not answer.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,19 +16,19 @@ namespace basalt::cli {
 
 struct PreflightOptions {
   std::string account = "system:serviceaccount:basalt-system:basalt-gateway";
-  std::vector<std::string> schedulers = {"volcano"};  // Whose plain pods get groups.
+  std::vector<std::string> schedulers = {"volcano"};  // The schedulers whose plain pods get groups.
 };
 
-// One rule of the gateway's role: each verb on each resource.
+// The verbs that a role allows on one resource.
 struct Right {
   std::string group;
   std::string resource;  // "jobs/status"
-  std::string ns;        // Empty: everywhere.
+  std::string ns;        // Empty if the right is needed in all namespaces.
   std::vector<std::string> verbs;
-  std::string name = {};  // Of the one object that the rule is about; empty: all of them.
+  std::string name = {};  // Name of the one object that the right is about. Empty for all objects.
 };
 
-// Of the roles in a manifest; one entry for each resource.
+// Reads the rights of the roles in a manifest, one entry for each resource.
 absl::StatusOr<std::vector<Right>> ReadRights(std::string_view manifest);
 // The rights in deploy/rbac/gateway.yaml, and those in deploy/rbac/plugins, as the files were when this program was
 // built.
@@ -41,27 +42,28 @@ absl::Status CheckVersion(KubeApi& api, Findings& findings);
 absl::Status CheckDefinitions(KubeApi& api, Findings& findings);
 absl::Status CheckRights(KubeApi& api, const std::vector<Right>& rights, const std::string& account,
                          Findings& findings);
-// Only needed where the admission plugin OwnerReferencesPermissionEnforcement is on, which the API server says nowhere.
+// Checks rights that are only needed if the admission plugin OwnerReferencesPermissionEnforcement is on. The API server
+// does not publish which plugins are on.
 absl::Status CheckOwnerReferenceRights(KubeApi& api, const std::string& account, Findings& findings);
-// In which namespaces the roles of plugins are bound.
+// Reports the namespaces in which the roles of plugins are bound.
 absl::Status CheckPluginRights(KubeApi& api, Findings& findings);
 absl::Status CheckControllers(KubeApi& api, Findings& findings);
 absl::Status CheckWebhooks(KubeApi& api, const std::vector<Right>& rights, Findings& findings);
 absl::Status CheckAdmission(KubeApi& api, Findings& findings);
 absl::Status CheckTakeOver(KubeApi& api, const PreflightOptions& options, Findings& findings);
 
-// All of them.
+// Runs all checks.
 absl::StatusOr<Findings> Preflight(KubeApi& api, const PreflightOptions& options);
 
 // ---- the pure parts ----
 
-// The definition as it is stored, or null where there is none.
+// Checks the stored definition. `definition` is null if the server has none of this name.
 Finding CheckDefinition(std::string_view name, const json::value* definition);
-// Whether a list of controllers as upstream's flag --controllers takes it switches this one on.
+// Returns whether the value of upstream's flag --controllers switches the controller `name` on.
 bool SwitchesOn(std::string_view controllers, std::string_view name);
-// The controllers that would act beside ours, given the flags of upstream's controller manager.
+// Returns the controllers that would act beside ours, given the arguments of upstream's controller manager.
 std::vector<std::string> Rivals(const std::vector<std::string>& arguments);
-// Whether a webhook's rules take a write that this right allows.
+// Returns whether the rules of a webhook match a write that this right allows.
 bool Takes(const json::value& webhook, const Right& right);
 
 }  // namespace basalt::cli

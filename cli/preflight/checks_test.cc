@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNowMs = 1'800'000'000'000;  // 2027-01-15T08:00:00Z
 
-// Answers GETs by their path alone, and reviews of access by what a test forbids.
+// Answers GETs by their path alone. A review of access is denied for the verb and resource that the test forbids.
 class ScriptedApi : public KubeApi {
  public:
   std::map<std::string, std::string> documents;
@@ -66,29 +66,29 @@ constexpr char kEverything[] = R"({"spec":{"x-kubernetes-preserve-unknown-fields
     "conditions":{},"version":{},"retryCount":{},"taskStatusCount":{}}}})";
 
 TEST(PreflightTest, ADefinitionIsJudgedByWhatItServesAndKeeps) {
-  const auto judge = [](const std::string& text) {
+  const auto check = [](const std::string& text) {
     const json::value definition = *ParseJson(text);
     return CheckDefinition("jobs.batch.volcano.sh", &definition);
   };
   EXPECT_EQ(CheckDefinition("jobs.batch.volcano.sh", nullptr).result, Result::kProblem);
-  EXPECT_EQ(judge(Definition("v1alpha1", kEverything)).result, Result::kOk);
-  const Finding other = judge(Definition("v2", kEverything));
+  EXPECT_EQ(check(Definition("v1alpha1", kEverything)).result, Result::kOk);
+  const Finding other = check(Definition("v2", kEverything));
   EXPECT_EQ(other.result, Result::kProblem);
   EXPECT_NE(other.what.find("v1alpha1 is not served"), std::string::npos) << other.what;
   std::string without = kEverything;
   without.erase(without.find(R"("controlledResources":{},)"), std::string_view(R"("controlledResources":{},)").size());
-  const Finding drops = judge(Definition("v1alpha1", without));
+  const Finding drops = check(Definition("v1alpha1", without));
   EXPECT_EQ(drops.result, Result::kProblem);
   EXPECT_NE(drops.what.find("status.controlledResources"), std::string::npos) << drops.what;
   without = kEverything;
   without.erase(without.find(R"(,"message":{})"), std::string_view(R"(,"message":{})").size());
-  EXPECT_EQ(judge(Definition("v1alpha1", without)).result, Result::kWarning);
+  EXPECT_EQ(check(Definition("v1alpha1", without)).result, Result::kWarning);
   std::string no_status = Definition("v1alpha1", kEverything);
   no_status.replace(no_status.find(R"("status":{})"), std::string_view(R"("status":{})").size(), R"("scale":{})");
-  EXPECT_NE(judge(no_status).what.find("no status sub-resource"), std::string::npos);
+  EXPECT_NE(check(no_status).what.find("no status sub-resource"), std::string::npos);
   std::string pending = Definition("v1alpha1", kEverything);
   pending.replace(pending.find(R"("True")"), 6, R"("False")");
-  EXPECT_NE(judge(pending).what.find("not established"), std::string::npos);
+  EXPECT_NE(check(pending).what.find("not established"), std::string::npos);
 }
 
 TEST(PreflightTest, AListOfControllersSwitchesOnWhatItNames) {
@@ -295,7 +295,7 @@ TEST(PreflightTest, WithoutAdmissionPoliciesItSaysWhatIsToldAfterwards) {
   api.documents[api_path] = R"({"resources":[{"name":"validatingadmissionpolicies"}]})";
   api.documents[api_path + "/validatingadmissionpolicies"] =
       R"({"items":[{"metadata":{"name":"jobs.basalt.dev"}},{"metadata":{"name":"jobs-new.basalt.dev"}}]})";
-  // One that is not bound does nothing.
+  // A policy without a binding has no effect.
   api.documents[api_path + "/validatingadmissionpolicybindings"] =
       R"({"items":[{"spec":{"policyName":"jobs.basalt.dev"}}]})";
   Findings between;

@@ -8,7 +8,7 @@ namespace basalt::cli {
 
 struct GlobalOptions;
 
-// `basaltctl preflight`: asks the API server itself, not the gateway.
+// Adds `basaltctl preflight`, which asks the API server itself, not the gateway.
 void AddPreflightCommand(CLI::App& app, GlobalOptions& options, int& exit_code);
 
 }  // namespace basalt::cli

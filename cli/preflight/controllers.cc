@@ -1,4 +1,5 @@
-// Who else acts on the same objects: upstream's controller manager by its Deployment and its Lease, and schedulers.
+// Finds other programs that act on the same objects: upstream's controller manager, by its Deployment and its Lease,
+// and schedulers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,12 +15,12 @@
 namespace basalt::cli {
 namespace {
 
-// Job spec, appendix A.
-constexpr std::string_view kManager = "vc-controller-manager";  // The program, and its lock.
+// Job spec, appendix A. The program and its Lease have the same name.
+constexpr std::string_view kManager = "vc-controller-manager";
 constexpr std::string_view kDefaultControllers = "*,-sharding-controller";
 constexpr std::string_view kOthersOff =
     "--controllers=*,-sharding-controller,-job-controller,-gc-controller,-pg-controller,-queue-controller";
-// Pod grouper spec, its flags.
+// The pod grouper spec names this Lease among the flags.
 constexpr std::string_view kKaiGrouperLock = "54dff599.kai.scheduler";
 
 struct Replaced {
@@ -31,7 +32,8 @@ constexpr Replaced kReplaced[] = {{"job-controller", "jobsvc"},
                                   {"pg-controller", "pgsvc"},
                                   {"queue-controller", "queuesvc"}};
 
-// The last part of an image or a path, without tag and digest: registry:5000/a/vc-scheduler:v1.15 is vc-scheduler.
+// Returns the last part of an image or a path, without tag and digest: vc-scheduler for
+// registry:5000/a/vc-scheduler:v1.15.
 std::string_view ProgramOf(std::string_view text) {
   text = text.substr(0, text.find('@'));
   if (const size_t slash = text.rfind('/'); slash != std::string_view::npos) text.remove_prefix(slash + 1);
@@ -52,7 +54,7 @@ void AddWords(const json::value& container, std::string_view member, std::vector
   }
 }
 
-// The container of a Deployment that runs this program; its command and arguments in one.
+// Finds the container of a Deployment that runs this program. The arguments returned include the container's command.
 std::optional<Workload> FindProgram(const json::value& deployment, std::string_view program) {
   const json::value* containers = FindPath(deployment, {"spec", "template", "spec", "containers"});
   if (containers == nullptr || !containers->is_array()) return std::nullopt;
@@ -73,7 +75,8 @@ std::optional<Workload> FindProgram(const json::value& deployment, std::string_v
   return std::nullopt;
 }
 
-// A line of a shell too: `command: [sh, -c, "vc-controller-manager --controllers=…"]`.
+// Returns the value of --controllers, also from the line of a shell: `command: [sh, -c, "vc-controller-manager
+// --controllers=…"]`.
 std::string ControllersFlag(const std::vector<std::string>& arguments) {
   std::string value(kDefaultControllers);
   bool next = false;
@@ -129,7 +132,7 @@ struct Lease {
   bool fresh = false;
 };
 
-// Without the server's clock a lock that somebody holds counts as renewed.
+// Reads a Lease. If the server's clock is unknown, a Lease with a holder counts as renewed.
 Lease ReadLease(const json::value& object, int64_t now_ms) {
   Lease lease;
   lease.name = NameOf(object);

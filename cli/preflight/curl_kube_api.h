@@ -1,6 +1,6 @@
 #pragma once
 
-// The API server over sockets, for a program that waits for each answer.
+// Calls of the API server over sockets, for a program that waits for each answer.
 #include <memory>
 
 #include "cli/preflight/kube_api.h"

@@ -1,4 +1,4 @@
-// The version of the API server, and the definitions of the resources that the suite reads and writes.
+// Checks the version of the API server, and the definitions of the resources that the suite reads and writes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,9 +18,9 @@ struct Need {
   std::string_view name;
   std::string_view version;
   bool status = false;  // The status is written as a sub-resource.
-  // Fields that are lost where the schema does not have them: without the first nothing works, without the others
-  // something of the job is.
+  // Fields without which nothing works. The API server drops a field that the schema does not have.
   std::vector<std::string_view> must;
+  // Fields without which only the feature of the field is lost.
   std::vector<std::string_view> should;
 };
 
@@ -43,7 +43,7 @@ const std::vector<Need>& Needs() {
   return needs;
 }
 
-// Whether a structural schema keeps the field of this path.
+// Returns whether a structural schema keeps the field of this path.
 bool Keeps(const json::value& schema, std::string_view path) {
   const json::value* at = &schema;
   for (const absl::string_view part : absl::StrSplit(ToAbsl(path), '.')) {
@@ -68,7 +68,7 @@ bool IsTrue(const json::value& object, std::string_view name) {
   return found != nullptr && found->is_bool() && found->get_bool();
 }
 
-// An object that is there, also an empty one.
+// Returns whether there is a value other than null at the path. An empty object counts.
 bool Has(const json::value& object, std::initializer_list<std::string_view> path) {
   const json::value* found = FindPath(object, path);
   return found != nullptr && !found->is_null();

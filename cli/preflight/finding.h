@@ -1,6 +1,6 @@
 #pragma once
 
-// One line of `basaltctl preflight`: what was looked at, how it is, and what to do about it.
+// One line of `basaltctl preflight`: the object that was checked, its state, and the advice to the user.
 #include <string>
 #include <vector>
 
@@ -12,7 +12,7 @@ struct Finding {
   std::string check;  // "definition jobs.batch.volcano.sh"
   Result result = Result::kOk;
   std::string what;
-  std::string cure;  // Empty where there is nothing to do.
+  std::string cure;  // Empty if there is nothing to do.
 };
 
 using Findings = std::vector<Finding>;

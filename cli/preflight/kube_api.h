@@ -1,7 +1,6 @@
 #pragma once
 
-// The API server as the checks before a take-over see it: requests that change nothing, one after the other. One
-// thread.
+// The API server for the checks before a take-over: requests that change nothing, one after the other. One thread.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,30 +17,30 @@ namespace basalt::cli {
 struct KubeAnswer {
   int status = 0;
   json::value body;
-  int64_t now_ms = 0;  // The server's clock; 0: it did not say.
+  int64_t now_ms = 0;  // The server's clock. 0 if the answer does not state it.
 
   bool ok() const { return status >= 200 && status < 300; }
-  std::string message() const;  // Of a refusal; the code where it has none.
+  std::string message() const;  // The message of a refusal, or its code if it has no message.
 };
 
 class KubeApi {
  public:
   virtual ~KubeApi() = default;
-  // An error: no answer came. Refusals are answers.
+  // Returns an error if no answer came. Refusals are answers.
   virtual absl::StatusOr<KubeAnswer> Call(std::string method, std::string target, std::string body) = 0;
   absl::StatusOr<KubeAnswer> Get(std::string target) { return Call("GET", std::move(target), ""); }
 };
 
-// Visits every item of a list, page by page. `answer` becomes the last page's, or the refusal.
+// Visits every item of a list, page by page. `answer` is set to the answer with the last page, or to the refusal.
 absl::Status ForEachItem(KubeApi& api, std::string_view path, std::string_view selector,
                          const std::function<void(const json::value&)>& visit, KubeAnswer& answer);
 
-// The finding for a list or an object that could not be read.
+// Returns the finding for a list or an object that could not be read.
 Finding Unreadable(std::string_view check, std::string_view what, const absl::Status& status, const KubeAnswer& answer);
 
-// "namespace/name", or the name alone.
+// Returns "namespace/name", or the name alone if the object has no namespace.
 std::string NameOf(const json::value& object);
-// The text at the end of a path, or an empty one.
+// Returns the text at the end of a path. Empty if there is none.
 std::string TextAt(const json::value& object, std::initializer_list<std::string_view> path);
 
 }  // namespace basalt::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-// How the findings are shown. Pure.
+// The output of the findings. Pure.
 #include <string>
 #include <string_view>
 
@@ -8,10 +8,11 @@
 
 namespace basalt::cli {
 
-// 0: nothing is in the way. 1: a problem. 2: no problem was seen, but something could not be checked.
+// Returns 1 if there is a problem, else 2 if something could not be checked, else 0.
 int ExitCodeOf(const Findings& findings);
 
-// One line for each, its cure below it, and a last line that sums up. `format`: "json", "yaml", or empty for a table.
+// Returns one line for each finding with its cure below it, and a last line that sums up. `format` is "json", "yaml",
+// or empty for a table.
 std::string FormatFindings(const Findings& findings, std::string_view format);
 
 }  // namespace basalt::cli

@@ -1,4 +1,4 @@
-// What the gateway's account may do, asked of the server's own authorizer.
+// Asks the server's own authorizer for the rights of the gateway's account.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ std::vector<std::string> Texts(const json::value& object, std::string_view name)
   return texts;
 }
 
-// The groups that a service account is in; a user is in none but the last.
+// Returns the groups of an account. A user who is no service account is only in system:authenticated.
 json::array GroupsOf(std::string_view account) {
   json::array groups;
   constexpr std::string_view kPrefix = "system:serviceaccount:";
@@ -94,7 +94,8 @@ absl::Status CheckOwnerReferenceRights(KubeApi& api, const std::string& account,
   Findings asked;
   BASALT_RETURN_IF_ERROR(CheckRights(api, OwnerReferenceRights(), account, asked));
   for (Finding& finding : asked) {
-    if (finding.result == Result::kUnchecked) continue;  // It is said of the other rights already.
+    if (finding.result == Result::kUnchecked)
+      continue;  // CheckRights of the gateway's rights has reported the same already.
     if (finding.result == Result::kProblem) {
       finding.result = Result::kWarning;
       finding.what +=
@@ -116,7 +117,7 @@ absl::Status CheckPluginRights(KubeApi& api, Findings& findings) {
   const std::pair<std::string_view, std::string_view> roles[] = {
       {"ssh", "the Secret of the plugins ssh and mpi is refused"},
       {"svc", "what the plugins svc, mpi, pytorch, tensorflow and ray make is refused"}};
-  std::map<std::string, std::vector<std::string>> bound;  // Role to namespaces.
+  std::map<std::string, std::vector<std::string>> bound;  // The namespaces in which each role is bound.
   KubeAnswer answer;
   BASALT_RETURN_IF_ERROR(ForEachItem(
       api, "/apis/rbac.authorization.k8s.io/v1/rolebindings", "",
@@ -154,7 +155,7 @@ absl::Status CheckRights(KubeApi& api, const std::vector<Right>& rights, const s
           const KubeAnswer answer,
           api.Call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", ReviewOf(account, right, verb)));
       if (!answer.ok()) {
-        // The same for all of them.
+        // Every further review would be refused, too.
         findings.push_back(Unreadable("rights", fmt::format("what {} may do", account), absl::OkStatus(), answer));
         return absl::OkStatus();
       }

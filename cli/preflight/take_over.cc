@@ -1,4 +1,4 @@
-// What Basalt would find and take over: jobs by phase, those that it cannot read, groups and plain pods.
+// Counts the objects that Basalt would take over: jobs by phase, jobs that Basalt cannot read, groups and plain pods.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@
 namespace basalt::cli {
 namespace {
 
-constexpr size_t kNamed = 5;  // Of many alike, so many are named.
+constexpr size_t kNamed = 5;  // A finding about many objects names so many of them.
 
 struct Some {
   size_t count = 0;
@@ -45,7 +45,7 @@ const json::value* ControllerOf(const json::value& object) {
   return nullptr;
 }
 
-// Whose a group is by its name (job spec 9.8, podgroup spec 5).
+// Returns which kind of owner a group has, by its name (job spec 9.8, podgroup spec 5).
 std::string_view KindOfGroup(const json::value& group) {
   const std::string name = TextAt(group, {"metadata", "name"});
   const json::value* owner = ControllerOf(group);
@@ -75,7 +75,7 @@ absl::Status CountJobs(KubeApi& api, Findings& findings) {
     }
   };
   BASALT_RETURN_IF_ERROR(ForEachItem(api, "/apis/batch.volcano.sh/v1alpha1/jobs", "", look, answer));
-  if (answer.status == 404) return absl::OkStatus();  // The definition's own line says so.
+  if (answer.status == 404) return absl::OkStatus();  // The finding about the definition reports that it is missing.
   if (!answer.ok()) {
     findings.push_back(Unreadable("jobs", "the jobs", absl::OkStatus(), answer));
     return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Admission webhooks that judge what the suite writes: whether they can answer at all.
+// Checks whether the admission webhooks that are called for writes of the suite can answer at all.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -47,7 +47,7 @@ bool IsNarrowed(const json::value& webhook) {
   return conditions != nullptr && conditions->is_array() && !conditions->get_array().empty();
 }
 
-// Whether somebody can answer for a service. A service without anybody refuses each connection.
+// Returns whether a service has a ready endpoint. A service without one refuses each connection.
 absl::StatusOr<bool> HasEndpoints(KubeApi& api, const std::string& ns, const std::string& name) {
   KubeAnswer answer;
   bool ready = false;

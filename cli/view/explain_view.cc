@@ -10,7 +10,7 @@
 namespace basalt::cli {
 namespace {
 
-// KIND_POD_GROUP -> "pod group".
+// Returns "pod group" for KIND_POD_GROUP, and so on.
 std::string KindText(job::v1::Cause::Kind kind) {
   std::string text = job::v1::Cause::Kind_Name(kind).substr(5);
   for (char& c : text) c = c == '_' ? ' ' : static_cast<char>(c - 'A' + 'a');

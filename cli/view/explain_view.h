@@ -1,6 +1,6 @@
 #pragma once
 
-// How an explanation looks to people.
+// Explanations of jobs, formatted for people.
 #include <string>
 #include <string_view>
 
@@ -8,7 +8,7 @@
 
 namespace basalt::cli {
 
-// The summary as a paragraph, then each cause with its times and what can be done. 0 = a width without end.
+// Returns the summary as a paragraph, then each cause with its times and advice. Width 0 means no limit.
 std::string FormatExplanation(const job::v1::JobExplanation& explanation, size_t width);
 
 }  // namespace basalt::cli

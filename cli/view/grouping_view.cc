@@ -20,7 +20,7 @@ namespace {
 using podgroup::v1::TriedGroup;
 using podgroup::v1::TriedPod;
 
-// Why the pod has no group; empty: it has one.
+// Returns why the pod has no group. Empty if the pod has one.
 std::string WhyNot(const TriedPod& pod) {
   switch (pod.verdict()) {
     case TriedPod::VERDICT_OPTED_OUT:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rules of grouping and what they make of objects, as people read them. Pure.
+// The rules of grouping and their results, formatted for people. Pure.
 #include <string>
 #include <string_view>
 
@@ -10,16 +10,17 @@
 namespace basalt::cli {
 
 std::string FormatGroupingRules(const podgroup::v1::ListGroupingRulesResponse& rules, const Look& look);
-// A table of the pods, then each group with where its fields come from.
+// Returns a table of the pods, then each group with the sources of its fields.
 std::string FormatTriedGrouping(const podgroup::v1::TryGroupingResponse& tried, const Look& look);
-// Why a pod is in its group: owners, rule, and the group with where its fields come from.
+// Returns why a pod is in its group: the owners, the rule, and the group with the sources of its fields.
 std::string FormatExplainedGrouping(const podgroup::v1::ExplainGroupingResponse& explained);
-// "Running", and "Running; 2 running, 1 failed".
+// Returns a text like "Running".
 std::string PhaseText(podgroup::v1::GroupMembers::Phase phase);
+// Returns a text like "Running; 2 running, 1 failed".
 std::string MembersText(const podgroup::v1::GroupMembers& members);
-// Which pods have no group and why, and what of the groups is not as somebody wants it: a line for each.
+// Returns a line for each pod without a group, with the reason, and for each warning and loss of a group.
 std::string FormatTriedProblems(const podgroup::v1::TryGroupingResponse& tried);
-// The groups alone, as objects that kubectl takes. `format`: json or yaml.
+// Returns the groups alone, as objects for kubectl. `format` is "json" or "yaml".
 std::string FormatManifests(const podgroup::v1::TryGroupingResponse& tried, std::string_view format);
 
 }  // namespace basalt::cli

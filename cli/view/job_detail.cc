@@ -22,7 +22,7 @@ using kube::v1::JobSpec;
 using kube::v1::JobStatus;
 using kube::v1::TaskSpec;
 
-// "Name:         j", one below the other; what has no value is left out.
+// Lines like "Name:         j". Fields without a value are left out.
 class Fields {
  public:
   explicit Fields(const Look& look) : look_(look) {}
@@ -41,7 +41,7 @@ class Fields {
 
  private:
   static constexpr size_t kIndent = 14;
-  static constexpr size_t kLeastRoom = 20;  // For words; a terminal that is narrower wraps them itself.
+  static constexpr size_t kLeastRoom = 20;  // Least width of the values. A narrower terminal wraps lines itself.
   const Look& look_;
   std::string text_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// One job with all that is known of it, as `basaltctl job get` tells it.
+// One job with all its details, as `basaltctl job get` prints it.
 #include <cstdint>
 #include <string>
 
@@ -11,8 +11,8 @@ namespace basalt::cli {
 
 inline constexpr int kRecentDecisions = 5;
 
-// What it was asked to be, tasks, pods, conditions, what it waits for, and the newest decisions of `history`. What it
-// does not have is left out.
+// Returns the job's spec, tasks, pods, conditions, what the job waits for, and the newest decisions of `history`.
+// Fields without a value are left out.
 std::string FormatJob(const job::v1::Job& job, const job::v1::JobHistory& history, int64_t now_ms,
                       const Look& look = {});
 

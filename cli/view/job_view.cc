@@ -27,7 +27,7 @@ Cell TransitionCell(const job::v1::HistoryEntry& entry) {
           entry.from_phase() == entry.to_phase() ? Colour::kPlain : ColourOf(entry.to_phase())};
 }
 
-// "PodFailed pod j-worker-0 (Failed, exit 137, OOMKilled)".
+// Returns the event of a decision: "PodFailed pod j-worker-0 (Failed, exit 137, OOMKilled)".
 std::string Seen(const job::v1::HistoryEntry& entry) {
   std::vector<std::string> details;
   if (entry.pod_phase() != kube::v1::POD_PHASE_UNSPECIFIED) details.push_back(PodPhaseText(entry.pod_phase()));
@@ -46,18 +46,19 @@ std::string Reason(const kube::v1::JobStatus& status) {
   return status.message().empty() ? status.reason() : fmt::format("{}: {}", status.reason(), status.message());
 }
 
-// Why, in the server's words: what stands in its way, else what it waits for, else what is odd about it.
+// Returns why the job is in its phase, by the server's texts: the problem in its status, else what the job waits for,
+// else the status reason, such as a warning about the spec.
 std::string Why(const job::v1::Job& job) {
   const kube::v1::JobStatus& status = job.object().status();
   const bool in_its_way = !status.reason().empty() && status.reason() != "SpecWarning" && !IsFinished(status.phase());
   return in_its_way || job.waiting_for().empty() ? Reason(status) : job.waiting_for();
 }
 
-// How much of a job its row tells.
+// How many columns the table of jobs has.
 enum class RowSize {
-  kFull,   // The counts of pods in a column each.
-  kShort,  // All of them in one.
-  kLeast,  // What tells jobs apart, and why they are where they are.
+  kFull,   // Each count of pods has a column.
+  kShort,  // All counts of pods are in one column.
+  kLeast,  // Only name, phase, counts and reason.
 };
 
 Row JobHeader(bool with_namespace, RowSize size) {
@@ -151,7 +152,7 @@ std::string RuleAndOutcome(const job::v1::HistoryEntry& entry, size_t width) {
                    kIndent);
 }
 
-// Several lines for each, nothing of which is cut: what was seen stands in the first if there is room.
+// Formats each decision in several lines, uncut. The event stands in the first line if it fits.
 std::string FormatInLines(const job::v1::JobHistory& history, Column move, const Look& look) {
   Table table = TableOf(history, {Column::kShortTime, move});
   const size_t used = TableWidth(FormatTable(table.header, table.rows)) + kGap;
@@ -183,7 +184,8 @@ std::string FormatInLines(const job::v1::JobHistory& history, Column move, const
   return text;
 }
 
-// In the first of these sets of columns that fits, else in lines; `move` is among them.
+// Formats decisions as a table with the first of these sets of columns that fits, else in lines. `move` is the column
+// of the transition, which each set has.
 std::string FormatEntries(const job::v1::JobHistory& history, const std::vector<std::vector<Column>>& choices,
                           Column move, const Look& look) {
   for (const std::vector<Column>& columns : choices) {
@@ -265,7 +267,8 @@ std::string FormatHistory(const job::v1::JobHistory& history, const Look& look) 
   return text;
 }
 
-// The decision and its outcome say nearly as much as the action, and then as the rule.
+// The columns go in the order of their use: the action first, then the rule, since the decision and its outcome state
+// nearly the same.
 std::string FormatDecisions(const job::v1::JobHistory& history, const Look& look) {
   using enum Column;
   return FormatEntries(history,
@@ -281,7 +284,7 @@ std::string FormatGap(const job::v1::JobHistory& history, std::string_view job) 
     return fmt::format(
         "No decisions about job {} are kept: none has been taken yet, or they were lost with their disk\n", job);
   }
-  // Numbers are those of status writes, of which not each is a decision.
+  // Sequences number the status writes, and not every status write is a decision: so only the first can show a gap.
   const int64_t first = history.entries(0).sequence();
   return first <= 1 ? "" : fmt::format("Nothing that may have been decided before #{} is kept\n", first);
 }

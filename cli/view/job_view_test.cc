@@ -184,7 +184,7 @@ TEST(JobDetailTest, OfALongHistoryTheNewestAreShown) {
   EXPECT_THAT(text, HasSubstr("\n3 earlier ones: basaltctl job history train -n ml\n"));
 }
 
-// The exit code of a container that runs, or ran before, is none of its pod.
+// The exit code of an earlier run of a container is no exit code of its pod.
 TEST(JobDetailTest, APodThatHasNotFinishedHasNoExitCode) {
   job::v1::Job job;
   job::v1::PodSummary& pod = *job.add_pods();

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the output may use: as wide as the terminal, and in colour where somebody sees it. In a pipe neither.
+// The width and the colours of the output. On a terminal, lines fit its width and may have colours. In a pipe there is
+// no limit and no colour.
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -10,21 +11,22 @@
 namespace basalt::cli {
 
 struct Look {
-  size_t width = 0;  // No line is longer; 0 = any.
+  size_t width = 0;  // The limit of a line's length. 0 for no limit.
   bool colours = false;
 };
 
 enum class Colour { kPlain, kGreen, kRed, kYellow };
 
 std::string Paint(std::string_view text, Colour colour);
-// Of a terminal that shows colours, unless NO_COLOR is set (https://no-color.org). Null: the variable is not set.
+// Returns whether output has colours: on a terminal that shows them, unless NO_COLOR is set (https://no-color.org).
+// `no_color` and `term` are the values of NO_COLOR and TERM, null if the variable is not set.
 bool UsesColours(bool is_terminal, const char* no_color, const char* term);
-// Of standard output.
+// Returns the look of standard output.
 Look StandardLook();
-// Standard output is a terminal that moves its cursor.
+// Returns whether standard output is a terminal that moves its cursor.
 bool CanRedraw();
 
-// Green: it has ended well. Red: it has not. Yellow: on its way, or somebody has to do something.
+// Green for a good end, red for a bad end, yellow for a phase that passes or needs somebody's action, plain for others.
 Colour ColourOf(kube::v1::JobPhase phase);
 Colour ColourOf(kube::v1::PodPhase phase);
 

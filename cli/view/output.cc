@@ -24,7 +24,7 @@ std::string FormatMessage(const google::protobuf::Message& message, std::string_
   options.preserve_proto_field_names = true;
   options.add_whitespace = format == "json";
   std::string text;
-  // Fails only for text that is no valid UTF-8, which no proto3 message from the wire holds.
+  // This fails only for text that is no valid UTF-8. No proto3 message from the wire contains such text.
   if (!google::protobuf::util::MessageToJsonString(message, &text, options).ok()) return "";
   if (format == "json") return text;
   const absl::StatusOr<json::value> value = ParseJson(text);
@@ -36,7 +36,7 @@ std::string FormatList(const google::protobuf::Message& message, std::string_vie
   if (!list.is_repeated() || message.GetReflection()->FieldSize(message, &list) > 0) {
     return FormatMessage(message, format);
   }
-  // Of a list without members nothing else is worth telling.
+  // The other fields of an empty list have no use.
   return fmt::format(fmt::runtime(format == "json" ? "{{\n \"{}\": []\n}}\n" : "{}: []\n"), list.name());
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What goes to standard output; -o json and -o yaml: the protos themselves, so that scripts see every field.
+// Printing to standard output, and the formats -o json and -o yaml, which have every field of the protos for scripts.
 #include <string>
 #include <string_view>
 
@@ -8,22 +8,22 @@
 
 namespace basalt::cli {
 
-// To stdout, at once.
+// Prints to stdout and flushes it.
 void Print(std::string_view text);
-// A line in which words of others stand.
+// Prints a line that may contain text of others: control characters are replaced.
 void PrintLine(std::string_view line);
 
-// `format` is "json" or "yaml". Field names as in the proto, enums by name, a Timestamp as RFC 3339, fields
-// without a value left out.
+// Formats a message. `format` is "json" or "yaml". Fields are named as in the proto, enums by name; a Timestamp is in
+// RFC 3339; fields without a value are left out.
 std::string FormatMessage(const google::protobuf::Message& message, std::string_view format);
 
-// The same of an answer that is a list: it stands there when it is empty, too.
+// Formats an answer whose first field is a list. The list is printed even if it is empty.
 std::string FormatList(const google::protobuf::Message& message, std::string_view format);
 
-// One of several that are printed after each other: in YAML a document of a stream.
+// Formats one of several messages that are printed one after the other: in YAML a document of a stream.
 std::string FormatDocument(const google::protobuf::Message& message, std::string_view format);
 
-// As JSON in one line, with its end.
+// Formats a message as JSON in one line that ends with a newline.
 std::string FormatLine(const google::protobuf::Message& message);
 
 }  // namespace basalt::cli

@@ -1,6 +1,6 @@
 #pragma once
 
-// Plugins of jobs, for people. Pure.
+// Plugins of jobs, formatted for people. Pure.
 #include <string>
 #include <vector>
 
@@ -19,10 +19,10 @@ struct PluginDescription {
   std::vector<Argument> arguments;
 };
 
-// A line each.
+// Returns a line for each plugin.
 std::string FormatPlugins(const std::vector<PluginDescription>& plugins, const Look& look);
 
-// One with its arguments, and how they stand in a manifest.
+// Returns one plugin with its arguments, and an example of them in a manifest.
 std::string FormatPlugin(const PluginDescription& plugin, const Look& look);
 
 }  // namespace basalt::cli

@@ -22,15 +22,15 @@ std::string AgeOf(const PodGroup& group, int64_t now_ms) {
   return created_ms == 0 ? "-" : FormatAge(now_ms - created_ms);
 }
 
-// The API server keeps no phase of KAI's groups: that of the pods is told.
+// Returns the phase of the group. KAI's groups have no phase in the API server; theirs follows from the pods.
 std::string PhaseOf(const PodGroup& group) {
   if (group.object().meta().uid().empty()) return "not made";
   if (group.profile() == podgroup::v1::PROFILE_KAI && group.has_members()) return PhaseText(group.members().phase());
   return OrDash(group.object().phase());
 }
 
-// How many pods run, have succeeded and have failed: as the scheduler counts them in the status, and where nobody does
-// by the pods that are known.
+// How many pods of a group run, have succeeded and have failed. The group's members give the counts if they are known,
+// else the status that the scheduler writes.
 struct Counts {
   explicit Counts(const PodGroup& group)
       : running(group.object().counts().running()),

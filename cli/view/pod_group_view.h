@@ -1,6 +1,6 @@
 #pragma once
 
-// Pod groups and what was decided about them, as people read them. Pure.
+// Pod groups and their history, formatted for people. Pure.
 #include <cstdint>
 #include <string>
 
@@ -9,12 +9,12 @@
 
 namespace basalt::cli {
 
-// `now_ms`: of ages.
+// Returns a table of groups. Ages are relative to `now_ms`.
 std::string FormatPodGroups(const podgroup::v1::ListPodGroupsResponse& groups, bool with_namespace, int64_t now_ms,
                             const Look& look);
-// One of them, in lines.
+// Returns one group, a line for each detail.
 std::string FormatPodGroup(const podgroup::v1::PodGroup& group, int64_t now_ms, const Look& look);
-// One line for a change, for logs and pipes.
+// Returns one line for a change, for logs and pipes.
 std::string FormatPodGroupChange(const podgroup::v1::PodGroup& group);
 std::string FormatPodGroupHistory(const podgroup::v1::PodGroupHistory& history, const Look& look);
 

@@ -20,7 +20,7 @@ namespace {
 
 using queue::v1::Queue;
 
-// By the same form of name as QueueNameOf; empty: none.
+// Returns the parent's name in the form of QueueNameOf. Empty if the queue has no parent.
 std::string ParentNameOf(const Queue& queue) {
   if (!queue.has_kai()) return queue.object().meta().name() == kube::kRootQueue ? "" : queue.object().parent();
   const std::string& parent = queue.kai().object().parent();
@@ -32,7 +32,7 @@ int64_t AddSaturating(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
-// "cpu 12 of 10": of which resources the queues below are promised more than the queue itself.
+// Returns a text like "cpu 12 of 10" for the resources of which the children's quotas exceed the queue's own.
 std::string OverQuotaText(const Queue& queue, const std::vector<const Queue*>& children) {
   std::string text;
   for (const kube::v1::KeyValue& own : queue.kai().object().quota()) {
@@ -107,7 +107,7 @@ class Tree {
   }
 
  private:
-  // Empty: the parent is there, or there is none.
+  // Returns a remark if the parent does not exist or the queue is below itself. Empty otherwise.
   std::string RemarkOnParent(const Queue& queue) const {
     const std::string parent = ParentNameOf(queue);
     if (parent.empty()) return "";
@@ -120,13 +120,14 @@ class Tree {
     }
     return "";
   }
-  // Schedulers that heed the hierarchy place groups of queues without children alone.
+  // Returns a remark if a queue with children has pod groups of its own: schedulers that obey the hierarchy place
+  // groups of queues without children only.
   std::string RemarkOnChildren(const Queue& queue) const {
     const bool has_children = children_.contains(QueueNameOf(queue));
     return has_children && HasPodGroups(queue) ? "has pod groups of its own beside queues below it" : "";
   }
 
-  // Requires: everybody above the queue has a parent that is there.
+  // Returns a queue of the circle of parents above `queue`. Requires: every queue above has a parent that exists.
   const Queue& InCircleAbove(const Queue& queue) const {
     std::set<const Queue*> seen;
     const Queue* above = &queue;
@@ -134,7 +135,8 @@ class Tree {
     return *above;
   }
 
-  // `branch`: what stands in front of its name; `below`: in front of what is below it.
+  // Adds a row for the queue and for all below. `branch` is the text in front of the queue's name, `below` the text in
+  // front of the lines of its children.
   void Add(const Queue& queue, const std::string& branch, const std::string& below, const std::string& remark) {
     const std::string name = QueueNameOf(queue);
     if (!drawn_.insert(name).second) return;
@@ -167,7 +169,7 @@ class Tree {
             std::move(remark)};
   }
 
-  // Its groups have no phase.
+  // The groups of KAI's queues have no phase, so their number is part of the remark.
   Row KaiRow(const Queue& queue, std::string shown, std::string remark) const {
     const auto add = [&remark](const std::string& more) { AddRemark(more, remark); };
     if (IsMissing(queue)) add("does not exist");
@@ -192,7 +194,7 @@ class Tree {
   }
 
   std::map<std::string, const Queue*, std::less<>> by_name_;
-  std::map<std::string, std::vector<const Queue*>> children_;  // In the order of names.
+  std::map<std::string, std::vector<const Queue*>> children_;  // Ordered by name.
   std::set<std::string> drawn_;
   std::vector<Row> rows_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Queues as they stand one below the other.
+// Queues formatted as a tree, for people.
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,13 +10,14 @@
 
 namespace basalt::cli {
 
-// A line for each queue, below its parent; queues without a parent, or whose parent does not exist, come first in their
-// line, and so do those that are below themselves, once. Queues of KAI's stand below each other in the same way, with
-// the pod groups that name them; sums stay at the most that 64 bits hold. `top`: that queue and those below it alone,
-// by QueueNameOf; empty: all.
+// Returns a line for each queue, below the line of its parent. Queues without a parent, or whose parent does not exist,
+// are not indented. Neither is one queue of each circle of parents; a queue of a circle is printed once. Queues of
+// KAI's form trees in the same way, with the pod groups that name them. Sums saturate at the limit of 64 bits. With
+// `top`, which is a name as of QueueNameOf, only that queue and the queues below it are printed; all queues if it is
+// empty.
 std::string FormatQueueTree(const queue::v1::ListQueuesResponse& queues, std::string_view top, const Look& look = {});
 
-// What is wrong with each queue of a list of all of them, by QueueNameOf; a queue that is as it should be is not there.
+// Returns a remark on each queue that has something wrong, by QueueNameOf. `queues` must have all queues.
 std::map<std::string, std::string> QueueRemarks(const queue::v1::ListQueuesResponse& queues);
 
 }  // namespace basalt::cli

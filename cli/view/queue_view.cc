@@ -19,7 +19,7 @@ namespace {
 
 using queue::v1::QueueHistoryEntry;
 
-constexpr int kRecentEntries = 5;  // Entries of history that one queue is shown with.
+constexpr int kRecentEntries = 5;  // Number of history entries that are printed with one queue.
 
 std::string QueueClock(int64_t ms) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::gmtime(ms / 1000), ms % 1000);
@@ -66,7 +66,7 @@ std::string QueueOutcome(const QueueHistoryEntry& entry) {
   return fmt::format("{} {}: {}{}", refusal.code(), refusal.reason(), refusal.message(), until);
 }
 
-// One line of what is known of a queue.
+// Returns a line with one detail of a queue.
 std::string FactLine(std::string_view name, const std::string& value, const Look& look) {
   return CutLine(fmt::format("{:<11} {}", name, Printable(value)), look.width) + "\n";
 }

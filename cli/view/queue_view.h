@@ -1,6 +1,6 @@
 #pragma once
 
-// How queues and their history look to people.
+// Queues and their history, formatted for people.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,28 +11,29 @@
 
 namespace basalt::cli {
 
-// "Open", …; "-" of a queue that has none yet.
+// Returns the state, or "-" if the queue has none yet.
 std::string StateText(std::string_view state);
 Colour QueueStateColour(std::string_view state);
-// "2 pending, 1 inqueue, 3 running, 0 unknown, 4 completed".
+// Returns a text like "2 pending, 1 inqueue, 3 running, 0 unknown, 4 completed".
 std::string CountsText(const queue::v1::PodGroupCounts& counts);
 
-// As people name it: "kai/<name>" for a queue of KAI's.
+// Returns the name by which people name the queue: "kai/<name>" for a queue of KAI's.
 std::string QueueNameOf(const queue::v1::Queue& queue);
-// Pod groups name the queue, which does not exist.
+// Returns whether pod groups name the queue although it does not exist.
 bool IsMissing(const queue::v1::Queue& queue);
-// "cpu 2/8, memory 1Gi": what is allocated, of the most that the queue may take. Empty: neither is known.
+// Returns a text like "cpu 2/8, memory 1Gi": the allocated amounts, and the limits of the queue. Empty if neither is
+// known.
 std::string ResourcesText(const queue::v1::Queue& queue);
 
-// Those of KAI's scheduler, if there are any, in a table of their own.
+// Returns a table of the queues. Queues of KAI's scheduler, if there are any, have a table of their own.
 std::string FormatQueues(const queue::v1::ListQueuesResponse& queues, const Look& look = {});
-// One queue with all that is known of it, and the newest entries of its history.
+// Returns one queue with all its details, and the newest entries of its history.
 std::string FormatQueue(const queue::v1::Queue& queue, const queue::v1::QueueHistory& history, int64_t now_ms,
                         const Look& look = {});
 std::string FormatKaiQueue(const queue::v1::KaiQueue& queue, const Look& look = {});
-// One line for a change, for logs and pipes. Weight and parent are not in it.
+// Returns one line for a change, for logs and pipes, without weight and parent.
 std::string FormatQueueChange(const queue::v1::Queue& queue);
-// The summary as a paragraph, then each cause with what can be done, and the pod groups that the queue holds.
+// Returns the summary as a paragraph, then each cause with advice, and the pod groups of the queue.
 std::string FormatQueueExplanation(const queue::v1::QueueExplanation& explanation, size_t width);
 std::string FormatHistory(const queue::v1::QueueHistory& history, const Look& look = {});
 

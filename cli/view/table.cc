@@ -34,7 +34,7 @@ size_t TotalOf(const std::vector<size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), (widths.size() - 1) * kGap);
 }
 
-// Narrows columns until the table is no wider than `width`, or cannot be.
+// Narrows columns until the table is no wider than `width`, or no column can be narrowed further.
 void Fit(const Row& header, std::vector<size_t>& widths, size_t width) {
   if (width == 0 || widths.empty()) return;
   size_t total = TotalOf(widths);
@@ -154,10 +154,10 @@ std::string FormatTable(const Row& header, const std::vector<Row>& rows, const L
   Fit(header, widths, look.width);
   std::string text;
   const auto append = [&](const Row& row) {
-    size_t used = 0;  // Code points of the line, blanks at its end left out.
+    size_t used = 0;  // Length of the line in code points, without trailing blanks.
     size_t at = 0;    // Where the column begins.
     for (size_t i = 0; i < row.size(); ++i) {
-      // Still too wide where there is hardly any room at all.
+      // Columns have a least width, so the table may still be too wide for a very narrow terminal.
       const size_t room = look.width == 0 ? widths[i] : std::min(widths[i], look.width - std::min(at, look.width));
       const std::string cell = room == 0 ? std::string() : CutLine(Printable(row[i].text), room);
       if (!cell.empty()) {

@@ -46,7 +46,7 @@ TEST(TableTest, ColoursChangeNoWidth) {
             "b      Completed\n");
 }
 
-// A terminal would obey them.
+// A terminal would obey control characters.
 TEST(TableTest, ControlCharactersOfOthersAreShownAsQuestionMarks) {
   EXPECT_EQ(FormatTable({"A"}, std::vector<Row>{{"x\x1b[31my\n\x7f"}}), "A\nx?[31my??\n");
 }

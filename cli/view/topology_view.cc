@@ -66,7 +66,7 @@ std::string HeadLine(const gateway::v1::Topology& topology) {
          "\n";
 }
 
-// The address is dropped where the table would be wider than the terminal: the other columns change.
+// If the table would be wider than the terminal, the address is left out, since the other columns change.
 std::string FormatMembers(const gateway::v1::Topology& topology, size_t width) {
   constexpr ptrdiff_t kAddress = 2;
   Row header = {"SERVICE", "REPLICA", "ADDRESS", "STATE", "SLOTS", "WAITING", "UNACKED", "LAG", "DIRTY"};

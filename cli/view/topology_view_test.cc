@@ -124,12 +124,13 @@ TEST(TopologyViewTest, SlotsInTheSameHandsStandInOneLine) {
 
 TEST(TopologyViewTest, OneSlotIsToldInWords) {
   const Topology topology = Parse(kSlots);
-  const auto tell = [&](uint32_t slot) {
+  const auto describe = [&](uint32_t slot) {
     return FormatSlot(*FindSlot(topology, slot), gateway::v1::SERVICE_KIND_JOB, slot, "ns/name");
   };
-  EXPECT_EQ(tell(6), "ns/name is in slot 6 of jobsvc: jobsvc-0 has it since epoch 2, open\n");
-  EXPECT_EQ(tell(8), "ns/name is in slot 8 of jobsvc: jobsvc-0 has it since epoch 9, waiting, it moves to jobsvc-1\n");
-  EXPECT_EQ(tell(1023), "ns/name is in slot 1023 of jobsvc: nobody has it since epoch 0, waiting\n");
+  EXPECT_EQ(describe(6), "ns/name is in slot 6 of jobsvc: jobsvc-0 has it since epoch 2, open\n");
+  EXPECT_EQ(describe(8),
+            "ns/name is in slot 8 of jobsvc: jobsvc-0 has it since epoch 9, waiting, it moves to jobsvc-1\n");
+  EXPECT_EQ(describe(1023), "ns/name is in slot 1023 of jobsvc: nobody has it since epoch 0, waiting\n");
   EXPECT_EQ(FindSlot(Parse(""), 6), nullptr);
 }
 

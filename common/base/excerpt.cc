@@ -5,7 +5,7 @@
 namespace basalt {
 namespace {
 
-// The length of the character that begins with this byte; 0 if no character does.
+// Returns the length of the character that begins with this byte. 0 if no character does.
 size_t LengthOf(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;
@@ -13,7 +13,7 @@ size_t LengthOf(unsigned char first) {
   return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
-// Longer forms of what has a shorter one, halves of UTF-16, and beyond the last.
+// False for a code that has a shorter form, for half of a UTF-16 pair, and for a code beyond the last character.
 bool IsCharacter(uint32_t code, size_t bytes) {
   constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   return code >= kLeast[bytes] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
@@ -74,7 +74,7 @@ std::string Printable(std::string_view text) {
 std::string PrintableJson(std::string_view text) {
   return Replaced(text, [](const Character& character, std::string_view bytes, std::string& out) {
     if (character.code < 0x20 || !character.is_valid) {
-      out += bytes;  // White space between values: in strings it is escaped already.
+      out += bytes;  // This is white space between values: inside strings the control characters are escaped already.
     } else {
       out += fmt::format("\\u{:04x}", character.code);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Words of others, as they go into messages, logs and terminals. Pure.
+// Makes text from outside fit for messages, logs and terminals. Pure functions.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,33 +8,33 @@
 
 namespace basalt {
 
-// The first character of a text in UTF-8, which is not empty.
 struct Character {
   uint32_t code = 0;
   size_t bytes = 1;
-  bool is_valid = true;  // Else it is one byte that begins no character.
+  bool is_valid = true;  // False if `code` is a byte that begins no character of UTF-8.
 };
+// Returns the first character of a text in UTF-8. Requires: `text` is not empty.
 Character FirstCharacter(std::string_view text);
 
 bool IsUtf8(std::string_view text);
 
-// Not what a terminal obeys or what changes the order in which the rest is read: control characters of both sets,
-// separators of lines, marks of direction, and bytes that are no UTF-8.
+// Returns false for a character that a terminal obeys or that changes the reading order of the rest: control characters
+// of both sets, separators of lines, marks of direction, and bytes that are no UTF-8.
 bool IsPrintable(const Character& character);
 
-// The text with a '?' for each character that is not printable; line ends, too, are none.
+// Returns the text with a '?' for each character that is not printable. A line end is not printable.
 std::string Printable(std::string_view text);
-// A text of JSON, in which such characters can stand in strings alone, with them escaped.
+// Returns a text of JSON with its unprintable characters escaped. Such characters can stand only inside strings there.
 std::string PrintableJson(std::string_view text);
 
-// At most `max` bytes of UTF-8, cut between two characters: half of one would be refused by whoever reads it.
+// Returns at most `max` bytes of UTF-8, cut between two characters: a reader would refuse half a character.
 inline std::string_view CutUtf8(std::string_view text, size_t max) {
   if (text.size() <= max) return text;
   while (max > 0 && (static_cast<unsigned char>(text[max]) & 0xc0) == 0x80) --max;
   return text.substr(0, max);
 }
 
-// The same as it can be printed.
+// Returns the same in printable form.
 inline std::string Excerpt(std::string_view text, size_t max = 80) { return Printable(CutUtf8(text, max)); }
 
 }  // namespace basalt

@@ -1,6 +1,6 @@
 #pragma once
 
-// Values that count for a time, and only so many of them. Not thread-safe; the caller has the clock.
+// A map of limited size whose values expire. Not thread-safe; the caller supplies the time.
 #include <cstddef>
 #include <map>
 #include <string>
@@ -16,12 +16,12 @@ class ExpiringCache {
  public:
   explicit ExpiringCache(size_t most) : most_(most) {}
 
-  // Null: there is none that counts. Valid until the next Put.
+  // Null if the key has no unexpired value. The pointer is valid until the next Put.
   Value* Find(std::string_view key, absl::Time now) {
     const auto found = entries_.find(key);
     return found == entries_.end() || found->second.end <= now ? nullptr : &found->second.value;
   }
-  // Takes the place of what was there. Where the cache is full, the value goes that would end first.
+  // Replaces the value of `key`. If the cache is full, drops the value that would expire first.
   Value& Put(const std::string& key, Value value, absl::Time end) {
     Erase(key);
     if (entries_.size() >= most_) Erase(std::string(ends_.begin()->second));
@@ -46,9 +46,9 @@ class ExpiringCache {
     entries_.erase(found);
   }
 
-  const size_t most_;  // At least 1.
+  const size_t most_;  // Is at least 1.
   std::map<std::string, Entry, std::less<>> entries_;
-  std::multimap<absl::Time, std::string_view> ends_;  // Keys of `entries_`.
+  std::multimap<absl::Time, std::string_view> ends_;  // The views point at keys of `entries_`.
 };
 
 }  // namespace basalt

@@ -1,6 +1,6 @@
 #pragma once
 
-// The deleter of a C library's object: std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>.
+// A deleter for objects of C libraries: std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>.
 namespace basalt {
 
 template <auto Free>

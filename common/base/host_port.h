@@ -1,6 +1,6 @@
 #pragma once
 
-// Addresses of servers as flags and people write them. Pure; nothing is resolved.
+// Reads and prints addresses of servers as flags and people write them. Pure; resolves no name.
 #include <string>
 #include <string_view>
 
@@ -9,13 +9,13 @@
 namespace basalt {
 
 struct HostPort {
-  std::string host;  // Without brackets.
-  int port = 0;      // 0 to 65535.
+  std::string host;  // Has no brackets.
+  int port = 0;      // Is between 0 and 65535.
 };
 
-// "host:port", "1.2.3.4:port" or "[v6]:port". INVALID_ARGUMENT says what is wrong, without the text itself.
-// `least_port`: 1 for an address to connect to, 0 where port 0 asks for any free one.
+// Parses "host:port", "1.2.3.4:port" or "[v6]:port". INVALID_ARGUMENT states what is wrong, without the text itself.
+// `least_port` is 1 for an address to connect to, and 0 where port 0 requests any free port.
 absl::StatusOr<HostPort> ParseHostPort(std::string_view text, int least_port = 1);
-std::string ToText(const HostPort& address);  // With brackets where they are needed.
+std::string ToText(const HostPort& address);  // Puts an IPv6 address in brackets.
 
 }  // namespace basalt

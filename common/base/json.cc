@@ -14,14 +14,14 @@
 namespace basalt {
 namespace {
 
-// Nullopt: the value is no integer of 64 bits.
+// Nullopt if the value is no integer of 64 bits.
 std::optional<int64_t> IntegerOf(const json::value& value) {
   if (value.is_int64()) return value.get_int64();
   if (value.is_uint64() && value.get_uint64() <= static_cast<uint64_t>(INT64_MAX)) {
     return static_cast<int64_t>(value.get_uint64());
   }
   if (!value.is_double()) return std::nullopt;
-  constexpr double kEnd = 9223372036854775808.0;  // The first one above; to convert it has no meaning in C++.
+  constexpr double kEnd = 9223372036854775808.0;  // The first double above INT64_MAX: its conversion is undefined.
   const double real = value.get_double();
   if (real < -kEnd || real >= kEnd || std::floor(real) != real) return std::nullopt;
   return static_cast<int64_t>(real);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Integers of 32 bits in JSON, as most of Kubernetes' are. One that does not fit is none.
+// Reads integers of 32 bits from JSON: most integers of Kubernetes have 32 bits. A number that does not fit counts as
+// no integer.
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -9,9 +10,9 @@
 
 namespace basalt {
 
-// An integer (also an integral double); nullopt: the value is none of 32 bits.
+// Returns an integer (also an integral double). Nullopt if the value is no integer of 32 bits.
 std::optional<int32_t> Int32Of(const json::value& value);
-// An integer member, else `otherwise`.
+// Returns an integer member, else `otherwise`.
 int32_t FindInt32(const json::value& value, std::string_view name, int32_t otherwise = 0);
 
 }  // namespace basalt

@@ -12,8 +12,8 @@ namespace {
 namespace json = boost::json;
 using Error = boost::system::error_code;
 
-// Puts everything that Boost's parser finds on the stack that values are made of. The whole text is there at once, so
-// that numbers come in one piece.
+// Puts everything that Boost's parser finds on the stack from which values are built. The parser gets the whole text at
+// once, so that each number comes in one piece.
 struct Handler {
   static constexpr size_t max_object_size = json::object::max_size();
   static constexpr size_t max_array_size = json::array::max_size();

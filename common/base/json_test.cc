@@ -19,12 +19,12 @@ TEST(JsonTest, FindsWhatIsThereAndNothingElse) {
   EXPECT_EQ(FindPath(v, {"a", "b", "c"}), nullptr);
 }
 
-// Nor does it wrap: a number that does not fit is none.
+// A number that does not fit does not wrap around.
 TEST(JsonTest, AnIntegerThatDoesNotFitIsNone) {
   struct Case {
     const char* number;
-    int64_t of_64;  // 7: none.
-    int32_t of_32;
+    int64_t of_64;  // Is 7 if the number is no integer of 64 bits.
+    int32_t of_32;  // Is 7 if the number is no integer of 32 bits.
   };
   const Case cases[] = {
       {"3", 3, 3},
@@ -61,7 +61,7 @@ TEST(JsonTest, RefusesBrokenDeepAndTrailingText) {
   }
 }
 
-// Digits beyond those of a double do not count; the nearest double does.
+// A number is read as its nearest double, whatever digits follow beyond the precision of a double.
 TEST(JsonTest, ANumberThatIsWrittenIsReadAsItWas) {
   for (const std::string& digits :
        {std::string("44444444444444444444444444444444444444444444444442"), std::string("4.4444444444444446E49"),
@@ -74,7 +74,7 @@ TEST(JsonTest, ANumberThatIsWrittenIsReadAsItWas) {
   }
 }
 
-// What is read can be written as JSON.
+// Every value that the parser returns can be written as JSON.
 TEST(JsonTest, RefusesNumbersThatNoDoubleHolds) {
   for (const char* const number : {"1e400", "-1e309"}) {
     const absl::StatusOr<json::value> read = ParseJson(std::string("{\"a\":[1,{\"b\":") + number + "}]}");

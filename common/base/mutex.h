@@ -38,13 +38,13 @@ class BASALT_TSA(scoped_lockable) MutexLock {
 
 class CondVar {
  public:
-  // Requires the lock; gives it up while waiting.
+  // Requires the lock, and releases the lock while waiting.
   void Wait(Mutex& mutex) BASALT_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
     lock.release();
   }
-  // False when `until` came first.
+  // Returns false if `until` came before a notification.
   template <typename Clock, typename Duration>
   bool WaitUntil(Mutex& mutex, std::chrono::time_point<Clock, Duration> until) BASALT_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Some of the slots: as bits, and as the bytes that travel (bit i of byte i/8 is slot i).
+// A set of slots, as bits in memory and as bytes in messages (bit i%8 of byte i/8 is slot i).
 #include <bitset>
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ class SlotSet {
     all.bits_.set();
     return all;
   }
-  // What is too short has no slots at its end; what is too long is cut.
+  // Bytes that are missing at the end contain no slots. Bytes beyond the last slot are ignored.
   static SlotSet FromBytes(std::string_view bytes) {
     SlotSet set;
     for (uint32_t slot = 0; slot < kSlotCount && slot / 8 < bytes.size(); ++slot) {

@@ -5,7 +5,7 @@
 namespace basalt {
 namespace {
 
-// splitmix64's finaliser.
+// Is the finaliser of splitmix64.
 uint64_t Mix(uint64_t z) {
   z += 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -13,7 +13,7 @@ uint64_t Mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-// FNV-1 in 64 bits over the name; the slot is mixed in afterwards.
+// Returns FNV-1 in 64 bits over the name. The caller mixes the slot in afterwards.
 uint64_t HashName(std::string_view member) {
   uint64_t hash = 14695981039346656037ULL;
   for (const char c : member) {

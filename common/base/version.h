@@ -5,12 +5,12 @@
 
 namespace basalt {
 
-// The release of the suite, as every process reports it to people. Which processes work together:
-// common/rpc/protocols.h.
+// Returns the release of the suite, as every process reports it to people. common/rpc/protocols.h states which
+// processes work together.
 std::string_view Version();
 
-// The text that --version prints: the release, and the commit of an image (the option BASALT_REVISION of the build)
-// where one is known: "0.2.0" or "0.2.0, revision 0123abcd…".
+// Returns the text that --version prints: the release and, if the build option BASALT_REVISION names the commit of an
+// image, that commit: "0.2.0" or "0.2.0, revision 0123abcd…".
 std::string VersionText();
 
 }  // namespace basalt

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMaxDepth = 100;
 constexpr size_t kMaxValues = 1'000'000;
-constexpr size_t kMaxCopiedBytes = 3 << 20;  // More than a request to an API server can have.
+constexpr size_t kMaxCopiedBytes = 3 << 20;  // A request to an API server cannot have as many.
 constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
 constexpr std::string_view kBinaryTag = "tag:yaml.org,2002:binary";
 
@@ -36,7 +36,7 @@ class ViewBuffer : public std::streambuf {
 
 struct Size {
   size_t values = 0;
-  size_t bytes = 0;  // Of texts and keys.
+  size_t bytes = 0;  // Counts texts and keys.
 };
 
 void AddSize(const json::value& value, Size& size) {
@@ -64,8 +64,8 @@ std::string KeyText(const json::value& key) {
   return ToText(key);
 }
 
-// yaml-cpp writes the escapes \N and \_ of quoted text as a byte each and not as UTF-8; the text of the document itself
-// is UTF-8, so that every other byte belongs to a character.
+// yaml-cpp writes the escapes \N and \_ of quoted text as one byte each and not as UTF-8. The text of the document
+// itself is UTF-8, so every byte that begins no character is such an escape.
 std::string WithEscapesAsUtf8(std::string_view text) {
   if (IsUtf8(text)) return std::string(text);
   std::string out;
@@ -85,7 +85,7 @@ class Builder : public YAML::EventHandler {
   json::value Take() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    // The parser stops before what no value begins with, and would begin the next document there.
+    // The parser stops before a character that begins no value, and would begin a document at that place for ever.
     if (mark.pos == start_) throw YAML::ParserException(mark, "no document begins here");
     start_ = mark.pos;
     root_ = nullptr;
@@ -101,7 +101,7 @@ class Builder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) throw YAML::ParserException(mark, "an alias inside its own anchor");
-    // Aliases of aliases grow exponentially: what is copied counts.
+    // Aliases of aliases grow exponentially, so every copy counts.
     CountCopy(mark, found->second.size);
     Place(mark, json::value(found->second.value));
   }
@@ -137,7 +137,7 @@ class Builder : public YAML::EventHandler {
     YAML::anchor_t anchor;
     std::optional<std::string> key;
     bool merge = false;
-    std::vector<json::value> merged;  // What "<<" brought; own keys win over it.
+    std::vector<json::value> merged;  // The maps that "<<" named. The frame's own keys win over theirs.
   };
   struct Anchored {
     json::value value;
@@ -166,7 +166,7 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  // Anchors of anchors grow, too: each keeps a copy of its own.
+  // Anchors inside anchors grow, too: each anchor keeps its own copy.
   void Keep(const YAML::Mark& mark, YAML::anchor_t anchor, const json::value& value) {
     if (anchor == 0) return;
     const Size size = SizeOf(value);
@@ -251,12 +251,13 @@ class Builder : public YAML::EventHandler {
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::vector<Frame> frames_;
   const DoubledKeys doubled_;
-  int start_ = -1;  // Of the document.
+  int start_ = -1;  // The position at which the current document starts.
   size_t values_ = 0;
   size_t copied_bytes_ = 0;
 };
 
-// Values one behind the other, with nothing but white space between them; nothing where the text is anything else.
+// Returns JSON values that stand one behind the other, with only white space between them. Empty if the text is
+// anything else.
 std::vector<json::value> JsonValues(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   std::vector<json::value> values;
@@ -271,7 +272,7 @@ std::vector<json::value> JsonValues(std::string_view text) {
   }
 }
 
-// The first character that is not allowed; empty: there is none.
+// Returns a message about the first character that is not allowed. Empty if every character is allowed.
 std::string WrongCharacter(std::string_view text) {
   for (std::string_view rest = text; !rest.empty();) {
     const Character character = FirstCharacter(rest);

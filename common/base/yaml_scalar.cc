@@ -47,7 +47,7 @@ std::optional<json::value> ParseInteger(std::string_view text) {
   return json::value(magnitude);
 }
 
-// [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
+// Matches [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
 bool HasFloatForm(std::string_view text) {
   size_t at = 0;
   const auto digits = [&] {
@@ -71,7 +71,7 @@ bool HasFloatForm(std::string_view text) {
   return at == text.size();
 }
 
-// An integral float is printed without a fraction on the way through JSON, so it arrives as an integer.
+// Returns an integral float as an integer: kubectl's way through JSON prints such a float without a fraction.
 json::value Number(double value) {
   if (std::floor(value) == value && std::abs(value) < 9.2e18) return json::value(static_cast<int64_t>(value));
   return json::value(value);

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a plain YAML scalar reads: shared by the reader and the writer, which must quote what would read as a non-text.
+// Resolves plain YAML scalars, for the reader, and for the writer, which must quote a text that would not read as text.
 #include <optional>
 #include <string_view>
 
@@ -8,11 +8,12 @@
 
 namespace basalt::yaml_internal {
 
-// The value of a plain scalar that is not text (null, boolean, number), else nothing. A floating value that is
-// infinite or not a number comes back as such a double; JSON has no form for it.
+// Returns the value of a plain scalar: null, a boolean or a number. Nullopt if the scalar is text. A value that is
+// infinite or not a number comes back as such a double, for which JSON has no form.
 std::optional<json::value> ResolvePlain(std::string_view text);
 
-// "2026-01-01", "2026-01-01T10:00:00Z": stays text here, but other readers take it for a time.
+// Returns whether other readers would take the text for a time: "2026-01-01", "2026-01-01T10:00:00Z". Here such a text
+// stays text.
 bool LooksLikeTime(std::string_view text);
 
 }  // namespace basalt::yaml_internal

@@ -87,7 +87,7 @@ TEST(YamlTest, DeepNestingAndAliasBombsAreRefused) {
   EXPECT_NE(Refused(bomb).find("million"), std::string::npos);
 }
 
-// 160 kB of YAML would be 2 GB: what is copied counts by its bytes, too.
+// 160 kB of YAML would become 2 GB, so copies count by their bytes, too.
 TEST(YamlTest, LongTextsThatAliasesCopyAreRefused) {
   const std::string text(100'000, 'x');
   std::string aliases = "a: &a " + text + "\nb: [";
@@ -96,7 +96,7 @@ TEST(YamlTest, LongTextsThatAliasesCopyAreRefused) {
   std::string keys = "a: &a {";
   for (int i = 100; i < 200; ++i) keys += std::string(900, 'k') + std::to_string(i) + ": 1, ";
   EXPECT_NE(Refused(keys + "}\nb: [" + aliases.substr(aliases.find("*a")) + "]").find("copy more"), std::string::npos);
-  // Each anchor keeps what is below it.
+  // Each anchor keeps a copy of everything below it.
   std::string anchors;
   for (int i = 0; i < 90; ++i) anchors += "[&a" + std::to_string(i) + " ";
   EXPECT_NE(Refused(anchors + text + std::string(90, ']')).find("copy more"), std::string::npos);
@@ -129,7 +129,7 @@ TEST(YamlTest, AControlCharacterIsNamed) {
   EXPECT_EQ(Refused("a: \x7f"), "line 1: the control character 0x7f is not allowed");
 }
 
-// A JSON value has no form for these bytes, and no message of gRPC takes them.
+// A JSON value has no form for these bytes, and no message of gRPC accepts them.
 TEST(YamlTest, ATextThatIsNoUtf8IsRefused) {
   EXPECT_EQ(Refused("a: 1\nb: \xf6\n"), "line 2: the byte 0xf6 is no UTF-8");
   EXPECT_EQ(Refused("\xc3"), "line 1: the byte 0xc3 is no UTF-8");
@@ -142,14 +142,14 @@ TEST(YamlTest, EveryEscapeIsReadAsUtf8) {
   EXPECT_EQ(One(R"("a\_b": 1)").at("a\u00a0b"), 1);
 }
 
-// The parser would begin one document after the other there, for ever.
+// Without the check the parser would begin one document after the other at such a text, for ever.
 TEST(YamlTest, WhatBeginsNoDocumentEndsTheReading) {
   for (const std::string_view text : {",", "a: 1\n---\n,", ", a", "? a\n,"}) {
     EXPECT_NE(Refused(text).find("line"), std::string::npos) << text;
   }
 }
 
-// Control characters of both sets, marks of direction and bytes that are no UTF-8: a terminal obeys some of these.
+// A terminal obeys some control characters of both sets, marks of direction and bytes that are no UTF-8.
 TEST(YamlTest, WhatATerminalObeysIsEscaped) {
   EXPECT_EQ(ToYaml(json::object{{"a", "\x1b[2J\xc2\x9b\xe2\x80\xae\xc3\xa9\n"}}),
             "a: \"\\x1b[2J\\x9b\\u202e\xc3\xa9\\n\"\n");
@@ -182,7 +182,7 @@ z: ""
 )");
 }
 
-// A reader takes a key for one without its mark up to 1024 characters only.
+// A reader recognizes a key without a mark only up to 1024 characters.
 TEST(YamlTest, ALongKeyIsMarked) {
   const std::string key(2000, 'k');
   const json::value value = json::array{json::object{{key, json::object{{key, json::array{1}}, {"z", "a\nb"}}}}};

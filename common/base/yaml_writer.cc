@@ -9,10 +9,10 @@
 namespace basalt {
 namespace {
 
-// As kubectl does, a longer key is marked as one: readers take an unmarked key up to 1024 characters only.
+// A longer key is marked as a key, as by kubectl: readers take an unmarked key up to 1024 characters only.
 constexpr size_t kLongestPlainKey = 128;
 
-// Whether a terminal would obey some of it.
+// Returns whether a terminal would obey a character of the text.
 bool HasControl(std::string_view text) {
   while (!text.empty()) {
     const Character character = FirstCharacter(text);
@@ -25,7 +25,7 @@ bool HasControl(std::string_view text) {
 bool NeedsQuotes(std::string_view text) {
   constexpr std::string_view kIndicators = "-?:,[]{}#&*!|>'\"%@`";
   if (text.front() == ' ' || text.back() == ' ' || text.back() == ':') return true;
-  if (text.starts_with("\xef\xbb\xbf")) return true;  // A byte order mark, which readers drop where a document begins.
+  if (text.starts_with("\xef\xbb\xbf")) return true;  // Readers drop a byte order mark where a document begins.
   if (kIndicators.find(text.front()) != std::string_view::npos) {
     // These three may start plain text when something other than a space follows.
     const bool may_start = text.front() == '-' || text.front() == '?' || text.front() == ':';
@@ -35,7 +35,7 @@ bool NeedsQuotes(std::string_view text) {
          text.find(" #") != std::string_view::npos;
 }
 
-// The first one of the text.
+// Appends the first character of the text.
 void AppendCharacter(std::string& out, std::string_view text) {
   const Character character = FirstCharacter(text);
   if (IsPrintable(character)) {
@@ -93,7 +93,7 @@ void AppendLine(std::string& out, std::string_view text) {
 
 void AppendIndent(std::string& out, size_t indent) { out.append(indent, ' '); }
 
-// A literal block cannot say that its first line starts with a space, nor hold control characters.
+// A literal block cannot express that its first line starts with a space, and cannot hold control characters.
 bool FitsLiteralBlock(std::string_view text) {
   return text.find('\n') != std::string_view::npos && text.front() != ' ' && text.front() != '\n' && !HasControl(text);
 }
@@ -132,7 +132,7 @@ bool IsBlock(const json::value& value) {
   return (value.is_object() && !value.get_object().empty()) || (value.is_array() && !value.get_array().empty());
 }
 
-// `indented`: the caller has already written the indentation of the first line (after "- ").
+// `indented` is true if the caller has already written the indentation of the first line (after "- ").
 void AppendValue(std::string& out, const json::value& value, size_t indent, bool indented) {
   if (!IsBlock(value)) {
     AppendScalar(out, value, indent);

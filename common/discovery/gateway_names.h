@@ -1,6 +1,6 @@
 #pragma once
 
-// What --gateway says, for every program that has it: addresses of gateways, or names that stand for several. Pure.
+// Parses --gateway, for every program that has the flag: addresses of gateways, or names that stand for several. Pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +12,10 @@
 namespace basalt::discovery {
 
 struct GatewayName {
-  std::string text;  // As it was given, for messages.
+  std::string text;  // The value as the user gave it, for messages.
   HostPort at;
-  bool many = false;  // dns:///name:port, a headless Service for example: every address of the name is a gateway.
+  // True for dns:///name:port, a headless Service for example: every address of the name is a gateway.
+  bool many = false;
 };
 
 // Each of `values` is host:port (one gateway) or dns:///name:port. INVALID_ARGUMENT names `flag`, value and rule.

@@ -36,7 +36,7 @@ void GatewayRing::Failed(std::string_view leader) {
     return;
   }
   if (!ring_.empty()) at_ = (at_ + 1) % ring_.size();
-  // It was tried just now.
+  // The leader's address has failed just now, so its turn in the ring is skipped.
   if (out_of_turn && ring_.size() > 1 && ring_[at_] == failed) at_ = (at_ + 1) % ring_.size();
   if (MayLookUp()) LookUpAll();
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-// Which gateway is tried next: of several one leads, and nobody knows which until it is asked. Decisions and lookups;
-// no connections. Confined to one loop.
+// Chooses the gateway that a client tries next: one of several leads, and only a gateway that is called names the
+// leader. Decides and looks names up; makes no connections. Confined to one loop.
 //
-// The addresses stand in a ring, in the order of the flag; names that stand for many are looked up before the first
-// attempt and, while attempts fail, again, at most every kLookUpAgain. What was found last counts as long as a lookup
-// fails. An attempt that failed with the leader's address is followed by one there, out of turn; if that fails too, the
-// ring goes on.
+// The addresses stand in a ring, in the order of the flag. Names that stand for many are looked up before the first
+// attempt and again while attempts fail, at most every kLookUpAgain. The last addresses that were found count as long
+// as lookups fail. After an attempt that failed with the leader's address, the leader is next, out of turn. If that
+// attempt fails, too, the ring goes on.
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,27 +26,28 @@ class GatewayRing {
  public:
   static constexpr absl::Duration kLookUpAgain = absl::Seconds(3);
 
-  // Requires: `names` is not empty; `resolver` is for `loop`, null where no name stands for many.
+  // Requires: `names` is not empty; `resolver` calls back on `loop`. It may be null if no name stands for many.
   GatewayRing(Loop& loop, std::vector<GatewayName> names, std::unique_ptr<Resolver> resolver);
   ~GatewayRing();
   GatewayRing(const GatewayRing&) = delete;
   GatewayRing& operator=(const GatewayRing&) = delete;
 
-  // Whom to try. Nothing: no address is known; Await tells when that changes.
+  // Returns the address to try. Nullopt if no address is known; Await() reports when that changes.
   std::optional<std::string> Current() const;
 
-  // The attempt at Current() came to nothing. `leader`: who leads, as the one that was tried knows it; may be empty.
+  // The attempt at Current() has failed. `leader` is the leader's address as the tried gateway knows it; may be empty.
   void Failed(std::string_view leader);
 
-  // Requires: there is no Current(). `then` with OK: there is one now. UNAVAILABLE names flag, value and reason: none
-  // could be looked up, and a later Await tries again. Not before this returns; not after the ring is gone.
+  // Calls `then` with OK once an address is known, or with UNAVAILABLE, which names flag, value and reason, if no name
+  // could be looked up; a later Await looks up again. `then` is called neither before Await returns nor after the ring
+  // is gone. Requires: Current() is nullopt.
   void Await(absl::AnyInvocable<void(const absl::Status&)> then);
 
  private:
   struct Known {
     GatewayName name;
     std::vector<std::string> addresses;
-    absl::Status error;  // Of the last lookup.
+    absl::Status error;  // The result of the last lookup.
   };
 
   bool MayLookUp() const;
@@ -59,7 +60,7 @@ class GatewayRing {
   std::vector<Known> known_;
   std::vector<std::string> ring_;
   size_t at_ = 0;
-  std::string leader_;  // Where an attempt out of turn goes; empty: to ring_[at_].
+  std::string leader_;  // The address to try out of turn. Empty if ring_[at_] is next.
   size_t under_way_ = 0;
   absl::Time looked_up_ = absl::InfinitePast();
   std::vector<absl::AnyInvocable<void(const absl::Status&)>> waiting_;

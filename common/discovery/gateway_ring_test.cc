@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Answers when it is told to.
+// Answers a lookup when the test calls the lookup's `Done`.
 struct FakeResolver final : Resolver {
   explicit FakeResolver(std::map<std::string, int>& counts) : asked(counts) {}
   void Resolve(HostPort name, Done done) override {

@@ -30,8 +30,8 @@ class SystemResolver final : public Resolver {
 
  private:
   Loop& loop_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Only touched on `loop_`.
-  const std::unique_ptr<Loop> thread_;                                // Last: it ends first.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // Is read and written on `loop_` only.
+  const std::unique_ptr<Loop> thread_;                                // Is the last member, so that it ends first.
 };
 
 }  // namespace

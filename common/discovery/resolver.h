@@ -1,6 +1,6 @@
 #pragma once
 
-// Names to addresses.
+// Resolves names to addresses.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,20 +12,20 @@
 
 namespace basalt::discovery {
 
-// Every address that `name` has by the system's resolver, each once and sorted: host:port with a number for a host.
-// Blocks, for as long as resolv.conf lets it. UNAVAILABLE says why there is none.
+// Returns every address that the system's resolver has for `name`, each once and sorted, as host:port with a numeric
+// host. Blocks for as long as resolv.conf allows. UNAVAILABLE states why there is no address.
 absl::StatusOr<std::vector<std::string>> LookUp(const HostPort& name);
 
 class Resolver {
  public:
   using Done = absl::AnyInvocable<void(absl::StatusOr<std::vector<std::string>>)>;
-  virtual ~Resolver() = default;  // Nothing is called back after it.
-  // As LookUp; `done` on the loop that the resolver was made for, never before this returns.
+  virtual ~Resolver() = default;  // No `done` is called after the destructor.
+  // Does as LookUp, and calls `done` on the loop that the resolver was made for, never before Resolve returns.
   virtual void Resolve(HostPort name, Done done) = 0;
 };
 
-// Looks up on a thread of its own, one name after the other. Used and destroyed on `loop`, or when that is over; waits
-// then for a lookup that is under way.
+// Returns a resolver that looks up on its own thread, one name after the other. It is used and destroyed on `loop`, or
+// destroyed after the loop has ended. Its destructor waits for a lookup that is under way.
 std::unique_ptr<Resolver> MakeSystemResolver(Loop& loop);
 
 }  // namespace basalt::discovery

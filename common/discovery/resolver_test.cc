@@ -1,4 +1,4 @@
-// The system's own resolver: no name server is asked for these.
+// Tests the system's own resolver with names that need no name server.
 #include "common/discovery/resolver.h"
 
 #include <gmock/gmock.h>

@@ -7,17 +7,17 @@
 
 namespace basalt {
 
-// A serial executor with timers of its own: whatever is posted, and every timer, runs one after the other. A component
-// is confined to one loop and then needs no locks. Post may be called from any thread; RunAt and Cancel too.
+// A serial executor with its own timers: posted tasks and timers run one after the other. A component is confined to
+// one loop and then needs no locks. Post, RunAt and Cancel may be called from any thread.
 class Loop : public TimeSystem {
  public:
   virtual void Post(Task task) = 0;
-  // True on the loop itself.
+  // Returns whether the caller runs on this loop.
   virtual bool IsCurrent() const = 0;
 };
 
-// A loop with a thread of its own. The destructor runs what was posted before it and then joins; later posts and all
-// timers that are not due are dropped.
+// Returns a loop with its own thread. The destructor runs the tasks that were posted before, then joins the thread. It
+// drops later posts and all timers that are not due.
 std::unique_ptr<Loop> MakeThreadLoop(std::string name);
 
 }  // namespace basalt

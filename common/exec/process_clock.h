@@ -1,8 +1,8 @@
 #pragma once
 
-// The clock of loops that are threads: set by the wall clock when the process starts, then run by a clock that nobody
-// sets and that goes on while the machine sleeps. What was promised for a time (a lease) ends when it is over, also if
-// the host's clock is set back. Any thread.
+// The clock of loops that have threads. The wall clock sets it when the process starts; from then on it follows a clock
+// that cannot be set and that goes on while the machine sleeps. So a promise for a limited time (a lease) ends in time,
+// also if the host's clock is set back. Any thread.
 #include <ctime>
 
 #include "absl/time/clock.h"

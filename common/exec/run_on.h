@@ -5,7 +5,8 @@
 
 namespace basalt {
 
-// Runs `work` on the loop and returns when it is done. Any thread but the loop's own, which would wait for itself.
+// Runs `work` on the loop and returns when `work` has returned. Any thread may call but the loop's own, which would
+// wait for itself.
 void RunOn(Loop& loop, absl::FunctionRef<void()> work);
 
 }  // namespace basalt

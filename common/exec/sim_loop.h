@@ -11,16 +11,16 @@
 
 namespace basalt {
 
-// How far a host's clock is off: by `skew`, and by `drift` seconds more for each second since `drifts_since`.
+// The error of a host's clock: `skew`, plus `drift` seconds for each second since `drifts_since`.
 struct SimClock {
   absl::Duration skew;
   double drift = 0;
   absl::Time drifts_since;
 };
 
-// One process (or host) of a simulation: a loop over the shared SimTime, with a clock of its own.
-// After Kill() nothing that was posted or armed ever runs: that is kill -9. Destroy the process's objects after it.
-// While it is paused (SIGSTOP) nothing runs either, its clock goes on; whatever became due runs at Resume, in its
+// One process (or host) of a simulation: a loop over the shared SimTime, with its own clock.
+// Kill() is kill -9: no task or timer runs any more. The process's objects must be destroyed after Kill().
+// Pause() is SIGSTOP: no task runs, but the clock goes on. Resume() runs the tasks that became due meanwhile, in their
 // order.
 class SimLoop : public Loop {
  public:
@@ -62,7 +62,7 @@ class SimLoop : public Loop {
       }
     });
   }
-  // Paused, or about to run what came while it was.
+  // Returns whether the loop is paused, or still has to run tasks that became due while it was paused.
   bool paused() const { return state_->paused || !state_->held.empty(); }
   const std::string& name() const { return name_; }
 
@@ -76,14 +76,14 @@ class SimLoop : public Loop {
   struct State {
     bool alive = true;
     bool paused = false;
-    std::deque<std::shared_ptr<Entry>> held;  // Due while it was paused.
+    std::deque<std::shared_ptr<Entry>> held;  // The tasks that became due while the loop was paused.
   };
 
   absl::Time LocalTime(absl::Time now) const {
     if (clock_.drift == 0) return now + clock_.skew;
     return now + clock_.skew + (now - clock_.drifts_since) * clock_.drift;
   }
-  // The first moment at which this clock shows at least `local`.
+  // Returns the first moment of simulated time at which this clock shows at least `local`.
   absl::Time SimulatedTime(absl::Time local) const {
     if (clock_.drift == 0) return local - clock_.skew;
     const absl::Time origin = clock_.drifts_since;

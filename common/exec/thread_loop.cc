@@ -15,7 +15,8 @@
 namespace basalt {
 namespace {
 
-// One wait is by the wall clock, which may be set back meanwhile; the thread sanitizer does not see waits by another.
+// Limits one wait. It uses the wall clock, which may be set back meanwhile: ThreadSanitizer does not see waits by other
+// clocks.
 constexpr absl::Duration kLongestWait = absl::Seconds(1);
 
 class ThreadLoop final : public Loop {
@@ -40,7 +41,7 @@ class ThreadLoop final : public Loop {
       MutexLock lock(mutex_);
       if (stopping_) return;
       tasks_.push_back(std::move(task));
-      if (tasks_.size() > 1) return;  // The loop is awake or has been told already.
+      if (tasks_.size() > 1) return;  // The loop is awake or has been notified already.
     }
     changed_.NotifyOne();
   }
@@ -59,7 +60,7 @@ class ThreadLoop final : public Loop {
   }
 
   void Cancel(TimerId id) override {
-    Task dropped;  // Destroyed outside the lock: it may own anything.
+    Task dropped;  // Is destroyed outside the lock, since a task may own anything.
     MutexLock lock(mutex_);
     const auto found = when_.find(id);
     if (found == when_.end()) return;
@@ -72,8 +73,8 @@ class ThreadLoop final : public Loop {
   bool IsCurrent() const override { return std::this_thread::get_id() == thread_.get_id(); }
 
  private:
-  // The next task, in turn from the due timers and from what was posted, so that neither starves the other. A timer
-  // leaves the table only when it runs, so that it can be cancelled until then. Nothing: stop.
+  // Returns the next task, in turn from the due timers and from the posted tasks, so that neither starves the other. A
+  // timer leaves the table only when it runs, so that it can be cancelled until then. Nullopt if the thread shall stop.
   std::optional<Task> Take() BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     while (true) {
@@ -114,7 +115,7 @@ class ThreadLoop final : public Loop {
   TimerId next_id_ BASALT_GUARDED_BY(mutex_) = 1;
   bool last_was_timer_ BASALT_GUARDED_BY(mutex_) = false;
   bool stopping_ BASALT_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // Last: it uses everything above.
+  std::thread thread_;  // Is the last member, since the thread uses everything above.
 };
 
 }  // namespace

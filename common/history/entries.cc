@@ -11,7 +11,7 @@ using kv::Family;
 
 namespace {
 
-// `key` is what follows the prefix of the object.
+// `key` is the part behind the prefix of the object.
 std::optional<EntryNumber> ParseNumber(std::string_view key) {
   uint64_t sequence = 0;
   uint64_t generation = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a service has decided about its objects, for people alone: nothing acts by it. A history outlives its object
-// until it is too old or too much (common/history/retention.h), and moves with its slot, after the records that the
-// owner acts by. Confined to one loop; it reads the store and fills batches, which the caller writes.
+// The histories of a service's objects: its decisions, for people alone; nothing acts by them. A history outlives its
+// object until it is too old or too large (common/history/retention.h). It moves with its slot, after the records that
+// the owner acts by. Confined to one loop. It reads the store and fills batches, which the caller writes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,27 +24,27 @@
 
 namespace basalt::history {
 
-// `Entry`: a message of the service with int64 sequence, generation and time_ms. Objects are told apart by UID; `slot`
-// is that of the object's key. Of damage see entries.h.
+// `Entry` is a message of the service with int64 sequence, generation and time_ms. A UID identifies an object. `slot`
+// is the slot of the object's key. entries.h describes `damage`.
 template <typename Entry>
 class History {
  public:
-  // `store` outlives it.
+  // `store` must outlive this object.
   explicit History(const kv::KvStore& store, const Limits& limits = {})
       : store_(store), limits_(limits), retention_(store, limits, &TimeOf) {}
 
   // ---- objects ----
-  // From here on the history of the object is found by the object's key.
+  // Adds the object to the index: from now on the object's key finds its history.
   static void Begin(uint32_t slot, std::string_view object_key, std::string_view uid, int64_t first_ms,
                     kv::WriteBatch& batch) {
     PutObject(slot, object_key, uid, first_ms, batch);
   }
-  // The object was seen to be gone.
+  // Records that the object was observed to be gone.
   absl::Status End(uint32_t slot, std::string_view object_key, std::string_view uid, int64_t gone_ms,
                    kv::WriteBatch& batch) const {
     return PutGone(store_, slot, object_key, uid, gone_ms, batch);
   }
-  // The objects that had this key, oldest first.
+  // Returns the objects that had this key, oldest first.
   absl::StatusOr<std::vector<storage::v1::HistoryIndexRecord>> ObjectsOf(uint32_t slot,
                                                                          std::string_view object_key) const {
     return ReadObjects(store_, slot, object_key);
@@ -55,13 +55,13 @@ class History {
   static void Put(uint32_t slot, std::string_view uid, const Entry& entry, kv::WriteBatch& batch) {
     batch.Put(kv::Family::kHistory, EntryKey(slot, uid, NumberOf(entry)), entry.SerializeAsString());
   }
-  // Oldest first.
+  // Returns the entries, oldest first.
   absl::StatusOr<std::vector<Entry>> Read(uint32_t slot, std::string_view uid, kv::Damage* damage = nullptr) const;
-  // Nullopt: it is not there (any more).
+  // Nullopt if the entry does not exist, or not any more.
   absl::StatusOr<std::optional<Entry>> ReadOne(uint32_t slot, std::string_view uid, EntryNumber number,
                                                kv::Damage* damage = nullptr) const;
-  // An entry was put into the batch, which is not written yet: beyond the limit older ones are dropped in the batch,
-  // of edits once they are more than half of it first.
+  // Counts an entry that was put into `batch`, which is not written yet. Beyond the limit, drops older entries in the
+  // batch: edits first while they are more than half of the limit.
   absl::Status Trim(uint32_t slot, std::string_view uid, EntryCount& count, kv::WriteBatch& batch,
                     kv::Damage& damage) const;
 
@@ -117,10 +117,10 @@ absl::Status History<Entry>::Trim(uint32_t slot, std::string_view uid, EntryCoun
   const auto most = static_cast<int64_t>(limits_.entries);
   if (count && ++*count <= most) return absl::OkStatus();
   BASALT_ASSIGN_OR_RETURN(const std::vector<Entry> entries, Read(slot, uid, &damage));
-  // The one being written is not in the store yet, nor is another of this batch.
+  // The new entry is not in the store yet, and neither is another one of this batch.
   count = std::max(count.value_or(0), static_cast<int64_t>(entries.size()) + 1);
   if (*count <= most) return absl::OkStatus();
-  // A few more than needed, so that a long history is not read again for every entry.
+  // Drop a few more than needed, so that a long history is not read again for every entry.
   const int64_t surplus = *count - most + most / 16;
   const size_t drop = std::min(entries.size(), static_cast<size_t>(surplus));
   std::vector<EntryNumber> numbers;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Histories of jobs over a store in memory and over RocksDB.
+// Tests run with histories of jobs over a store in memory and over RocksDB.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ inline Entry MakeEntry(EntryNumber number, int64_t time_ms = 1, std::string outc
   return entry;
 }
 
-// As "1 2 2/5": of an edit with its generation.
+// Returns a text as "1 2 2/5", in which an edit has its generation behind the slash.
 inline std::string TextOf(const std::vector<EntryNumber>& numbers) {
   std::string text;
   for (const EntryNumber& number : numbers) {
@@ -50,7 +50,7 @@ inline std::string TextOf(const std::vector<Entry>& entries) {
   return TextOf(numbers);
 }
 
-// The parameter: on disk.
+// The parameter is true for a store on disk.
 class HistoryFixture : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr uint32_t kSlot = 3;
@@ -63,7 +63,7 @@ class HistoryFixture : public ::testing::TestWithParam<bool> {
     batch.Put(family, key, value);
     Write(batch);
   }
-  // Keys and values.
+  // Returns the keys and values of the family.
   std::vector<std::pair<std::string, std::string>> AllOf(kv::Family family) const {
     std::vector<std::pair<std::string, std::string>> all;
     const auto visit = [&all](std::string_view key, std::string_view value) {

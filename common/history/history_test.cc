@@ -25,7 +25,7 @@ class HistoryTest : public HistoryFixture {
     for (const EntryNumber& number : numbers) JobHistories::Put(kSlot, uid, MakeEntry(number), batch);
     Write(batch);
   }
-  // As a pass does.
+  // Adds an entry as a pass does.
   void PutAndTrim(const JobHistories& histories, std::string_view uid, EntryNumber number, EntryCount& count) {
     kv::WriteBatch batch;
     kv::Damage damage;
@@ -34,7 +34,7 @@ class HistoryTest : public HistoryFixture {
     EXPECT_TRUE(damage.empty());
     Write(batch);
   }
-  // "UID first-gone" of each.
+  // Returns "UID first-gone;" of each object.
   std::string Objects(std::string_view object_key) const {
     const auto objects = JobHistories(*store_).ObjectsOf(kSlot, object_key);
     EXPECT_THAT(objects, IsOk());
@@ -46,7 +46,7 @@ class HistoryTest : public HistoryFixture {
   }
 };
 
-// Records that other versions have written have to be found again.
+// This version has to find the records that other versions have written.
 TEST_P(HistoryTest, TheBytesInTheStoreStay) {
   kv::WriteBatch batch;
   JobHistories::Put(0x0102, "u1", MakeEntry({3}, 4), batch);
@@ -123,7 +123,7 @@ TEST_P(HistoryTest, BeyondTheLimitTheOldestGo) {
   struct Row {
     size_t limit;
     int64_t decisions;
-    int64_t first;  // That is left.
+    int64_t first;  // The first one that is left.
   };
   // A long history loses a sixteenth more than it has to lose.
   for (const Row& row : {Row{10, 10, 1}, Row{10, 11, 2}, Row{10, 25, 16}, Row{32, 32, 1}, Row{32, 33, 4},

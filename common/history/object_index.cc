@@ -33,10 +33,10 @@ std::string IndexKey(uint32_t slot, std::string_view object_key, int64_t first_m
 
 struct ParsedIndex {
   HistoryIndexRecord record;
-  bool is_anew = false;  // The record could not be read.
+  bool is_anew = false;  // True if the stored record could not be read, and `record` was made from the key.
 };
 
-// Nullopt: the key cannot be read.
+// Nullopt if the key cannot be read.
 std::optional<ParsedIndex> ParseIndex(std::string_view key, std::string_view value) {
   uint32_t slot = 0;
   std::string object_key;

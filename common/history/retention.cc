@@ -80,7 +80,8 @@ absl::Status Retention::Measure(uint32_t slot, bool was_seen, Remains& remains) 
                      });
 }
 
-// What a slot that has so many may keep: each gives up the same part of what all have, as of their last turns.
+// Returns the number of bytes that a slot with `of_slot` bytes may keep. Each slot gives up the same fraction of its
+// bytes, by the sum over all slots as of their last turns.
 int64_t Retention::MostBytes(int64_t of_slot) const {
   int64_t all = 0;
   for (const auto& [slot, bytes] : bytes_) all += bytes;

@@ -20,7 +20,7 @@ constexpr int64_t kNow = 6'000 * kMinute;
 
 class RetentionTest : public HistoryFixture {
  protected:
-  // A job with one decision. `gone_ms` 0: nobody saw it go.
+  // Puts a job with one decision. `gone_ms` is 0 if the end of the job was not observed.
   void PutJob(uint32_t slot, const std::string& uid, int64_t decided_ms, int64_t gone_ms, size_t bytes = 0) {
     kv::WriteBatch batch;
     JobHistories::Begin(slot, "n/" + uid, uid, 1, batch);
@@ -31,11 +31,11 @@ class RetentionTest : public HistoryFixture {
     ASSERT_THAT(JobHistories(*store_).End(slot, "n/" + uid, uid, gone_ms, batch), IsOk());
     Write(batch);
   }
-  // Four that are gone, each of about a thousand bytes; 1 ended first.
+  // Puts four jobs that are gone, each of about a thousand bytes. Job 1 ended first.
   void PutFour(uint32_t slot) {
     for (int64_t i = 4; i >= 1; --i) PutJob(slot, std::to_string(i), kNow, kNow - 10 + i, 1'000);
   }
-  // Returns what it found damaged.
+  // Does a turn, and returns the damage that it found.
   kv::Damage Turn(JobHistories& histories, uint32_t slot, const std::set<std::string>& present = {}) {
     kv::WriteBatch batch;
     kv::Damage damage;
@@ -49,7 +49,7 @@ class RetentionTest : public HistoryFixture {
     EXPECT_EQ(!histories.Read(slot, uid)->empty(), is_indexed) << uid;
     return is_indexed;
   }
-  // The UIDs, among those that PutFour puts, whose history is still there.
+  // Returns the UIDs, among those that PutFour puts, whose history still exists.
   std::string Kept(uint32_t slot) const {
     std::string kept;
     for (const char* uid : {"1", "2", "3", "4"}) kept += IsKept(slot, uid) ? uid : "";

@@ -1,6 +1,6 @@
 #pragma once
 
-// Dates of HTTP headers: "Sun, 06 Nov 1994 08:49:37 GMT".
+// Reads and prints dates of HTTP headers: "Sun, 06 Nov 1994 08:49:37 GMT".
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace basalt::http {
 
-// Nothing: the text is no such date.
+// Nullopt if the text is no such date.
 std::optional<absl::Time> ParseDate(std::string_view text);
-// Cut to whole seconds.
+// Drops fractions of a second.
 std::string FormatDate(absl::Time time);
 
 }  // namespace basalt::http

@@ -28,7 +28,8 @@ class DirectClient::Exchange : public std::enable_shared_from_this<Exchange> {
     ArmIdle();
   }
 
-  // The call is destroyed: the observer hears nothing more, the server sees the connection close.
+  // Ends the exchange since the call is destroyed: the observer is not called any more, and the connection closes for
+  // the server.
   void Abandon() {
     Disarm();
     observer_ = nullptr;
@@ -166,9 +167,9 @@ class DirectClient::Exchange : public std::enable_shared_from_this<Exchange> {
   absl::Time last_activity_ = absl::InfinitePast();
 
   Mutex mutex_;
-  // After this nothing is posted to the client's loop, which may be gone.
+  // Once true, nothing is posted to the client's loop, which may be gone.
   bool client_gone_ BASALT_GUARDED_BY(mutex_) = false;
-  // Posted tasks and timers have no common order: after the first delayed message all of them are timers.
+  // Posted tasks and timers have no common order, so after the first delayed message all messages are timers.
   bool delayed_ BASALT_GUARDED_BY(mutex_) = false;
   absl::Time last_ BASALT_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
@@ -246,7 +247,8 @@ std::unique_ptr<Call> DirectClient::Start(Request request, ResponseObserver& obs
     return call;
   }
   exchange->Arm(request.timeout, request.idle_timeout);
-  // From here the writer stands for the connection: whoever drops it, also the queue of a killed loop, breaks it.
+  // From here on the writer represents the connection, which breaks when the last owner of the writer, maybe the queue
+  // of a killed loop, drops it.
   auto writer = std::make_shared<Writer>(exchange);
   const bool dropped = link_->drop_request && link_->drop_request();
   const absl::Duration delay = link_->delay ? link_->delay() : absl::ZeroDuration();

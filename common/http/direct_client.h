@@ -1,7 +1,7 @@
 #pragma once
 
 // An http::Client whose server is a Handler in the same process: every message is a task on the other side's loop. The
-// deterministic simulation runs over it, and so do the actors inside kubesim.
+// deterministic simulation and the actors inside kubesim use it.
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,21 +11,26 @@
 
 namespace basalt::http {
 
-// What the network between one client and one server does. The hooks run on the loop that sends; where the two loops
-// have different threads, leave them empty. Chunks of one response never overtake each other, whatever `delay` says.
+// The behaviour of the network between one client and one server. The hooks run on the loop that sends; leave them
+// empty if the two loops have different threads. Chunks of one response never overtake each other, whatever `delay`
+// returns.
 struct DirectLink {
-  std::function<absl::Duration()> delay;  // Of one message in either direction; empty = none.
-  std::function<bool()> drop_request;     // The handler never sees it; the client hears UNKNOWN.
-  std::function<bool()> drop_response;    // The handler has acted, the answer is lost; the client hears UNKNOWN.
-  // A request that was sent takes effect although its sender has died or cancelled meanwhile, as on a real network.
-  // Requires that the handler outlives everything on its loop.
+  // Returns the delay of one message in either direction. Empty if messages have no delay.
+  std::function<absl::Duration()> delay;
+  // Returns whether a request is lost: the handler never gets it, and the client gets UNKNOWN.
+  std::function<bool()> drop_request;
+  // Returns whether an answer is lost: the handler has acted, but the client gets UNKNOWN.
+  std::function<bool()> drop_response;
+  // True if a sent request takes effect although its sender has died or cancelled meanwhile, as on a real network.
+  // Requires: the handler outlives everything on its loop.
   bool deliver_after_cancel = false;
-  bool cut = false;  // New requests fail with UNAVAILABLE. Use DirectClient::SetCut, which also ends the open ones.
+  // True if new requests fail with UNAVAILABLE. Use DirectClient::SetCut, which also ends the open requests.
+  bool cut = false;
 };
 
-// Confined to `loop`; the handler is called on `handler_loop`. Both loops and the handler outlive the calls. Killing a
-// SimLoop on either side is safe: a dead client's calls are closed for the server when they are destroyed, a dead
-// server's connections break (UNKNOWN) when its writers, or the requests on the way to it, are destroyed.
+// Confined to `loop`; the handler is called on `handler_loop`. Both loops and the handler must outlive the calls. A
+// SimLoop on either side may be killed. The server observes the end of a dead client's calls when they are destroyed. A
+// dead server's connections break (UNKNOWN) when its writers, or the requests on the way to it, are destroyed.
 class DirectClient : public Client {
  public:
   DirectClient(Loop& loop, Loop& handler_loop, Handler& handler, std::shared_ptr<DirectLink> link = nullptr);
@@ -45,7 +50,7 @@ class DirectClient : public Client {
   Loop& handler_loop_;
   Handler& handler_;
   std::shared_ptr<DirectLink> link_;
-  std::shared_ptr<std::map<uint64_t, std::weak_ptr<Exchange>>> open_;  // In the order of Start.
+  std::shared_ptr<std::map<uint64_t, std::weak_ptr<Exchange>>> open_;  // Has the order of the calls of Start.
   uint64_t next_id_ = 1;
 };
 

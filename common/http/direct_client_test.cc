@@ -13,7 +13,7 @@
 namespace basalt::http {
 namespace {
 
-// Answers /echo at once and keeps the writers of everything else.
+// Answers /echo at once, and keeps the writers of all other requests.
 class TestHandler : public Handler {
  public:
   void Handle(const Request& request, std::shared_ptr<ResponseWriter> writer) override {

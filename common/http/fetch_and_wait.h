@@ -6,8 +6,8 @@
 
 namespace basalt::http {
 
-// One exchange from outside of the client's loop: returns its whole answer. Statuses: ResponseObserver. Any thread but
-// the loop's own.
+// Does one exchange from outside of the client's loop, and returns the whole answer. The statuses are those of
+// ResponseObserver. Any thread but the loop's own.
 absl::StatusOr<Response> FetchAndWait(Loop& loop, Client& client, Request request);
 
 }  // namespace basalt::http

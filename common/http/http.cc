@@ -46,7 +46,7 @@ class FetchCall final : public Call, public ResponseObserver {
   }
 
  private:
-  // `done` may destroy this object: nothing is touched after it.
+  // `done` may destroy this object, so nothing uses a member after the call.
   void Finish(absl::StatusOr<Response> result) {
     const std::unique_ptr<Call> inner = std::move(inner_);
     const FetchDone done = std::move(done_);

@@ -1,4 +1,4 @@
-// Connections whose peer vanishes without a word: the server's kernel is told to throw away whatever comes for the
+// Tests connections whose peer vanishes silently: a filter in the server's kernel throws away all packets of the
 // connection, so that nothing is answered or even acknowledged, as behind a cut cable.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -19,7 +19,7 @@
 namespace basalt::http {
 namespace {
 
-// Speaks HTTP/1.1 by hand, one connection at a time. Blocking: the test's thread.
+// A server whose connections the test reads and writes by hand, in HTTP/1.1. Blocks the test's thread.
 class VanishingServer {
  public:
   ~VanishingServer() {
@@ -27,7 +27,7 @@ class VanishingServer {
   }
 
   uint16_t port() const { return listener_.port(); }
-  // Takes the next connection and reads one request's head from it.
+  // Accepts the next connection and reads one request's head from it.
   int Accept() {
     const int fd = listener_.Accept();
     open_.push_back(fd);
@@ -49,7 +49,7 @@ class VanishingServer {
     const int ignored = 0;
     EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &ignored, sizeof ignored), 0);
   }
-  // What comes within that time.
+  // Returns the bytes that come within that time.
   static std::string Receive(int fd, absl::Duration limit) {
     const timeval time = absl::ToTimeval(limit);
     EXPECT_EQ(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time), 0);
@@ -142,7 +142,7 @@ TEST_F(DeadPeerTest, WhatWasSentIntoTheVoidNeverArrivesOnceItIsGivenUp) {
   VanishingServer::Vanish(fd);
   Start(lost, absl::Seconds(2));
   EXPECT_EQ(lost.end.get_future().get().code(), absl::StatusCode::kDeadlineExceeded);
-  // By the time that this one comes by a connection of its own the old one is closed.
+  // When the other request comes on a new connection, the old one is closed.
   Start(other, absl::InfiniteDuration());
   VanishingServer::Send(server_.Accept(), "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
   EXPECT_TRUE(other.end.get_future().get().ok());

@@ -1,4 +1,4 @@
-// A client behind a proxy: a small one of each kind, that forwards bytes and writes down where to.
+// Tests a client behind a small proxy of each kind, which forwards bytes and records where to.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -25,7 +25,7 @@ namespace {
 
 using ::basalt::testing::IsOk;
 
-// Serves one connection on a thread of its own: whatever host it is asked for, it goes to `port` on loopback.
+// Serves one connection on its own thread. It connects to `target` on loopback, whatever host the client names.
 class OneProxy {
  public:
   enum class Kind { kConnect, kSocks5 };
@@ -38,7 +38,7 @@ class OneProxy {
     thread_.join();
   }
   uint16_t port() const { return listener_.port(); }
-  // After it has ended: what it was asked for.
+  // Waits for the client's request to the proxy, and returns the requested destination.
   std::string asked() { return asked_.get_future().get(); }
 
  private:
@@ -49,7 +49,7 @@ class OneProxy {
   }
   static void Send(int fd, std::string_view text) { send(fd, text.data(), text.size(), MSG_NOSIGNAL); }
 
-  // Until it knows where to.
+  // Reads from the client until the destination is known, and returns it.
   std::string Ask(int fd) const {
     std::string asked;
     if (kind_ == Kind::kConnect) {

@@ -1,5 +1,5 @@
-// What has not gone out by its time does not go out any more, however long the process stood still and wherever in the
-// client the request was: behind others, or with half of its body sent.
+// Tests that a request which has not gone out by its `send_by` does not go out later, however long the process stood
+// still and wherever in the client the request was: behind others, or with half of its body sent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -24,7 +24,7 @@ namespace {
 using testing::JumpingLoop;
 using testing::LoopbackListener;
 
-// "/hold" is answered when Release is called.
+// Counts requests. The test releases the answer to "/hold" by Release().
 class CountingHandler : public Handler {
  public:
   void Handle(const Request& request, std::shared_ptr<ResponseWriter> writer) override {
@@ -61,7 +61,7 @@ class SendByTest : public ::testing::Test {
     options.max_parallel = max_parallel;
     client_ = MakeCurlClient(loop_, options);
   }
-  // To be sent within a minute.
+  // Starts a request with a `send_by` in a minute.
   std::future<absl::Status> Start(std::string method, std::string target, std::string body = "") {
     auto ended = std::make_shared<std::promise<absl::Status>>();
     RunOn(loop_, [&] {
@@ -128,7 +128,7 @@ TEST_F(SendByTest, WhereHalfOfTheBodyIsSentTheRestIsNot) {
   LoopbackListener listener;
   port_ = listener.port();
   Connect();
-  const size_t body = 64 << 20;  // More than the two kernels take.
+  const size_t body = 64 << 20;  // The buffers of the two kernels hold less.
   std::future<absl::Status> end = Start("POST", "/", std::string(body, 'x'));
   const int peer = listener.Accept();
   std::vector<char> buffer(1 << 20);

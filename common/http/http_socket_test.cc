@@ -18,7 +18,7 @@
 namespace basalt::http {
 namespace {
 
-// All state belongs to the server's loop, except what is atomic.
+// All state but the atomic members belongs to the server's loop.
 class TestHandler : public Handler {
  public:
   void Handle(const Request& request, std::shared_ptr<ResponseWriter> writer) override {
@@ -101,7 +101,7 @@ class SocketTest : public ::testing::Test {
     loop_->RunAfter(absl::Milliseconds(1), [&] { tick.set_value(); });
     tick.get_future().wait();
   }
-  // Waits on a condition of another thread: polled on the loop, no clock.
+  // Waits for a condition that another thread changes, by polling on the loop without a clock.
   void Until(const std::function<bool()>& condition) {
     while (true) {
       bool holds = false;
@@ -157,7 +157,7 @@ TEST_F(SocketTest, TakingInSeldomLosesNothing) {
 
 TEST_F(SocketTest, AClientThatRestsEndsAtOnce) {
   Connect({.wakeups = {.per_second = 1e-6, .burst = 1}});
-  std::vector<Record> records(3);  // One of them is more than it may wake for.
+  std::vector<Record> records(3);  // The client may not wake up for all three.
   for (Record& record : records) Start(Make("/hold"), record);
   RunOn(*loop_, [this] { calls_.clear(); });
   client_.reset();
@@ -165,7 +165,7 @@ TEST_F(SocketTest, AClientThatRestsEndsAtOnce) {
 
 TEST_F(SocketTest, ARequestDoesNotWaitForTheClientsRest) {
   Connect({.wakeups = {.per_second = 1e-6, .burst = 1}});
-  // A connection takes a wake-up or two of its own; whoever comes next brings them.
+  // Opening a connection takes a wake-up or two, which the next requests bring.
   std::vector<std::unique_ptr<Record>> records;
   for (int i = 0; i < 500 && handler_.requests == 0; ++i) {
     records.push_back(std::make_unique<Record>());
@@ -375,7 +375,7 @@ TEST_F(SocketTest, ATakenPortAndABadAddressAreRefusedWithAReason) {
   EXPECT_EQ(StartServer(*server_loop_, handler_, options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// Speaks bytes, for what curl would never send.
+// Sends raw bytes that curl would never send.
 class RawPeer {
  public:
   explicit RawPeer(uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {

@@ -29,7 +29,7 @@ using ::testing::StartsWith;
 
 const CertificateSpec kAuthority = {.common_name = "authority", .alternative_names = "", .authority = true};
 
-// Answers with what it was shown; the tokens in `refused` get a 401.
+// Answers with the authorization that it got. The one in `refused` gets a 401.
 class EchoHandler : public Handler {
  public:
   void Handle(const Request& request, std::shared_ptr<ResponseWriter> writer) override {
@@ -37,7 +37,7 @@ class EchoHandler : public Handler {
     const int status = !refused.empty() && auth == refused ? 401 : 200;
     writer->Whole(status, {{"X-Auth", auth}}, status == 200 ? request.body : "who?");
   }
-  std::string refused;  // Set before anything is asked.
+  std::string refused;  // Is set before the first request.
 };
 
 class TlsTest : public ::testing::Test {
@@ -171,7 +171,7 @@ TEST_F(TlsTest, ReplacedAuthorityAndServerCertificateAreTakenOnNewConnections) {
   ServerOptions same;
   same.port = port;
   Serve(MakeCertificate({}, next), same);
-  // The first request may find out that the kept connection is gone.
+  // The first request may fail, since the kept connection is gone.
   Post("").IgnoreError();
   EXPECT_THAT(Post("x"), IsOk());
 }
@@ -204,7 +204,7 @@ TEST_F(TlsTest, ARefusedTokenIsReadAgainAndTheRequestGoesOutOnceMore) {
   EXPECT_EQ(first->status, 401) << "there is no other";
   EXPECT_EQ(first->body, "who?");
   Write("token", "new");
-  // The file is looked at no more than once a second.
+  // The client reads the file at most once a second.
   while (true) {
     const auto second = Post("again");
     ASSERT_THAT(second, IsOk());

@@ -22,7 +22,7 @@ struct HostPort {
   std::string host, port;
 };
 
-// "host", "host:port", "[v6]:port" and a bare v6 address.
+// Splits "host", "host:port", "[v6]:port" and a bare v6 address.
 HostPort Split(std::string_view text) {
   if (text.starts_with('[')) {
     const size_t close = text.find(']');
@@ -35,7 +35,7 @@ HostPort Split(std::string_view text) {
   return {Lower(text.substr(0, colon)), std::string(text.substr(colon + 1))};
 }
 
-// 16 bytes; v4 addresses as v6 has them.
+// An address in 16 bytes. A v4 address has the form of a v4-mapped v6 address.
 using Address = std::array<unsigned char, 16>;
 std::optional<Address> ParseAddress(const std::string& text) {
   Address out{};
@@ -115,7 +115,7 @@ std::string ProxyFor(std::string_view url, const Environment& environment) {
 std::string WithoutUser(std::string_view url) {
   const size_t scheme = url.find("://");
   const size_t from = scheme == std::string_view::npos ? 0 : scheme + 3;
-  // A password may have a '/' that nobody has escaped: up to the last '@' of all.
+  // Cut up to the last '@' of all, since a password may have an unescaped '/'.
   const size_t at = url.rfind('@');
   if (at == std::string_view::npos || at < from) return std::string(url);
   return std::string(url.substr(0, from)) + std::string(url.substr(at + 1));
@@ -125,7 +125,7 @@ std::string CheckProxyUrl(std::string_view proxy_url) {
   for (const std::string_view scheme : {"http://", "https://", "socks5://", "socks5h://"}) {
     if (proxy_url.starts_with(scheme) && proxy_url.size() > scheme.size()) return "";
   }
-  // Without the URL itself: it may hold a password.
+  // The message does not contain the URL itself, which may have a password.
   return "it is no http, https or socks5 URL";
 }
 

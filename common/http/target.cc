@@ -65,7 +65,7 @@ Target ParseTarget(std::string_view target) {
 }
 
 std::string Escape(std::string_view text) {
-  if (text.empty()) return {};  // curl takes a length of 0 for that of a C string.
+  if (text.empty()) return {};  // For a length of 0, curl_easy_escape would call strlen.
   const CurlText escaped(curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), &curl_free);
   return escaped == nullptr ? std::string() : std::string(escaped.get());
 }

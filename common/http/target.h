@@ -1,6 +1,6 @@
 #pragma once
 
-// The target of a request, taken apart and put together. Pure.
+// Takes the target of a request apart, and escapes its parts. Pure.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,12 +13,12 @@ namespace basalt::http {
 struct Target {
   std::vector<std::string> segments;
   std::vector<std::pair<std::string, std::string>> query;
-  std::string_view Query(std::string_view name) const;  // Empty = absent.
+  std::string_view Query(std::string_view name) const;  // Empty if the parameter is absent.
   bool HasQuery(std::string_view name) const;
 };
 Target ParseTarget(std::string_view target);
 
-// For a path segment, or a name or value of the query.
+// Escapes a path segment, or a name or value of the query.
 std::string Escape(std::string_view text);
 
 }  // namespace basalt::http

@@ -38,7 +38,7 @@ std::string SubjectOf(const X509& cert) {
   return openssl::TextOf(bio);
 }
 
-// The values of that field of the subject's name, in their order.
+// Returns the values of a field of the subject's name, in their order.
 std::vector<std::string> SubjectFields(const X509& cert, int nid) {
   std::vector<std::string> values;
   X509_NAME* const name = X509_get_subject_name(&cert);

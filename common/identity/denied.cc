@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kUserScheme = "user:";
 
-// The name with each %XX as the byte that it stands for.
+// Returns the name with each %XX replaced by its byte.
 std::string Decoded(std::string_view text) {
   std::string name;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -19,11 +19,11 @@ using DeniedUris = std::set<std::string, std::less<>>;
 // INVALID_ARGUMENT names the line and the rule. Pure.
 absl::StatusOr<DeniedUris> ParseDenied(std::string_view text);
 
-// The list that is in force in a process. Any thread.
+// The list in force in a process. Any thread.
 class DeniedList {
  public:
   void Set(DeniedUris uris) BASALT_EXCLUDES(mutex_);
-  // Whether one of the URIs of a certificate is denied.
+  // Returns whether one of the URIs of a certificate is denied.
   bool Has(const std::vector<std::string>& uris) const BASALT_EXCLUDES(mutex_);
 
  private:

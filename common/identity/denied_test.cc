@@ -23,7 +23,7 @@ TEST(DeniedTest, EachLineIsAnIdentityACommentOrEmpty) {
               ElementsAre("user:ann@example.com", "user:corp%2Fbob"));
 }
 
-// A line that is spelled otherwise would deny nobody.
+// A line with another spelling would deny nobody.
 TEST(DeniedTest, AUserIsSpelledInOneWay) {
   for (const char* text : {"user:corp/bob", "user:corp%2fbob"}) {
     EXPECT_THAT(ParseDenied(text),

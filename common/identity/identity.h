@@ -6,7 +6,7 @@
 //   spiffe://<trust domain>/cluster/<cluster>/role/<role>/<replica>
 //
 // Certificates of other issuers state identities of another form, such as ns/<namespace>/sa/<account> of a service
-// mesh; IdentityRules says by configuration what those are in the suite.
+// mesh. IdentityRules maps such identities to roles of the suite, by configuration.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,15 +21,15 @@ enum class Role : uint8_t { kGateway, kJobsvc, kPgsvc, kQueuesvc, kOperator, kRe
 inline constexpr Role kRoles[] = {Role::kGateway,  Role::kJobsvc,   Role::kPgsvc,
                                   Role::kQueuesvc, Role::kOperator, Role::kReader};
 
-// "gateway", "jobsvc", "pgsvc", "queuesvc", "operator", "reader".
+// Returns "gateway", "jobsvc", "pgsvc", "queuesvc", "operator" or "reader".
 std::string_view NameOf(Role role);
 std::optional<Role> RoleNamed(std::string_view name);
 
 struct Identity {
-  std::string trust_domain;  // A DNS name.
-  std::string cluster;       // A DNS label.
+  std::string trust_domain;  // Is a DNS name.
+  std::string cluster;       // Is a DNS label.
   Role role = Role::kReader;
-  std::string replica;  // A DNS name: the pod of a service, or the name of a person or tool.
+  std::string replica;  // Names the pod of a service, or a person or tool. Is a DNS name.
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
@@ -37,22 +37,22 @@ std::string UriOf(const Identity& identity);
 // INVALID_ARGUMENT names the part of the URI and the rule.
 absl::StatusOr<Identity> ParseUri(std::string_view uri);
 
-// Says which identities a process accepts. Confined to one thread, or constant.
+// Decides which identities a process accepts. Confined to one thread, or constant.
 class IdentityRules {
  public:
   struct Mapping {
-    std::string path;  // Of a URI of the trust domain: "ns/basalt-system/sa/basalt-jobsvc".
+    std::string path;  // The path of a URI of the trust domain: "ns/basalt-system/sa/basalt-jobsvc".
     Role role = Role::kReader;
   };
 
   IdentityRules(std::string trust_domain, std::string cluster, std::vector<Mapping> mappings = {});
 
-  // "PATH=ROLE", as --identity_mapping takes it. INVALID_ARGUMENT names the text and the rule.
+  // Parses "PATH=ROLE", a value of --identity_mapping. INVALID_ARGUMENT names the text and the rule.
   static absl::StatusOr<Mapping> ParseMapping(std::string_view text);
 
-  // The one identity among the URIs of a certificate. The replica of a mapped identity is empty: such a certificate
-  // stands for every replica of its role. UNAUTHENTICATED: none of the URIs is of the trust domain, more than one is,
-  // or the identity is of another cluster (both are named).
+  // Returns the only identity among the URIs of a certificate. The replica of a mapped identity is empty, since such a
+  // certificate stands for every replica of its role. UNAUTHENTICATED: no URI or more than one is in the trust domain,
+  // or the identity belongs to another cluster (the message names both clusters).
   absl::StatusOr<Identity> IdentityOf(const std::vector<std::string>& uris) const;
 
   const std::string& trust_domain() const { return trust_domain_; }

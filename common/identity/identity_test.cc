@@ -53,7 +53,7 @@ TEST(IdentityRulesTest, ACertificateHasOneIdentityOfTheTrustDomainAndTheCluster)
   const std::string ours = "spiffe://basalt.local/cluster/blue/role/pgsvc/pgsvc-1";
   struct Case {
     std::vector<std::string> uris;
-    const char* wanted;  // The identity's URI, or what the refusal says.
+    const char* wanted;  // The identity's URI, or a part of the refusal's message.
   };
   const Case cases[] = {
       {{ours}, ours.c_str()},

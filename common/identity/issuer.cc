@@ -28,7 +28,7 @@ absl::Status Refused() {
   return MakeStatus(absl::StatusCode::kInternal, fmt::format("OpenSSL refuses: {}", text));
 }
 
-// One of the two is signed by the other; an authority by itself.
+// The issuer signs the subject. Both are the same certificate for an authority.
 struct Parties {
   X509* subject;
   X509* issuer;
@@ -44,7 +44,7 @@ bool AddExtension(const Parties& parties, int nid, const std::string& value) {
 
 bool SetTime(ASN1_TIME* field, absl::Time time) { return ASN1_TIME_set(field, absl::ToTimeT(time)) != nullptr; }
 
-// A certificate without a signature, whose number nobody can guess.
+// Returns a certificate without a signature, and with a random serial number.
 Cert Draft(EVP_PKEY& key, const std::string& name, const Validity& validity) {
   Cert cert(X509_new());
   const Number number(BN_new());
@@ -63,8 +63,8 @@ Cert Draft(EVP_PKEY& key, const std::string& name, const Validity& validity) {
   return add("O", "basalt") && add("CN", name) ? std::move(cert) : nullptr;
 }
 
-// A client of the pages of a process may compare a name of a host, and hosts are not known here: the name is the
-// role's.
+// Returns the alternative names. A client of a process's pages may compare a host name. The hosts are unknown here, so
+// the certificate has the role's name instead.
 std::string NamesOf(Role role, std::string_view uri) {
   const bool is_tool = role == Role::kOperator || role == Role::kReader;
   return is_tool ? fmt::format("URI:{}", uri) : fmt::format("URI:{},DNS:{}", uri, NameOf(role));
@@ -136,7 +136,7 @@ absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const Identity& identity
 
 absl::StatusOr<KeyPair> IssueShared(const KeyPair& authority, Role role, std::string_view uri,
                                     const Validity& validity) {
-  // A comma begins the next name.
+  // A comma would begin another name.
   if (uri.find_first_of(",\n") != std::string_view::npos) {
     return Invalid(fmt::format("'{}' is no URI of a certificate", Excerpt(uri)));
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes an authority of one's own and the certificates of a suite, where neither cert-manager nor Kubernetes does.
-// Any thread. The keys are ECDSA of P-256.
+// Makes an authority and the certificates of a suite, where neither cert-manager nor Kubernetes makes them. Any thread.
+// The keys are ECDSA of P-256.
 #include <string>
 #include <string_view>
 
@@ -21,16 +21,16 @@ struct Validity {
   absl::Time until;
 };
 
-// INTERNAL: OpenSSL refuses, for want of memory or random numbers.
+// INTERNAL if OpenSSL fails, for lack of memory or random numbers.
 absl::StatusOr<KeyPair> MakeAuthority(const std::string& name, const Validity& validity);
 
-// A certificate of that identity, for servers and clients. That of a process states its role as a DNS name, too, which
-// a client of its pages may compare: "jobsvc". INVALID_ARGUMENT: certificate or key of the authority cannot be read, or
-// the authority ends before the certificate. INTERNAL as above.
+// Returns a certificate of that identity, for servers and clients. The certificate of a process also states its role as
+// a DNS name ("jobsvc"), which a client of its pages may compare. INVALID_ARGUMENT: the certificate or the key of the
+// authority cannot be read, or the authority ends before the certificate. INTERNAL as above.
 absl::StatusOr<KeyPair> Issue(const KeyPair& authority, const Identity& identity, const Validity& validity);
 
-// A certificate that all replicas of a role share: its URI is none of an identity, but one that the suite maps to the
-// role. Otherwise as above. INVALID_ARGUMENT: the URI has characters that end a name of a certificate.
+// Returns a certificate that all replicas of a role share. Its URI is no identity's, but one that the suite maps to the
+// role. INVALID_ARGUMENT also if the URI has characters that end a name of a certificate. Otherwise as above.
 absl::StatusOr<KeyPair> IssueShared(const KeyPair& authority, Role role, std::string_view uri,
                                     const Validity& validity);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Objects of OpenSSL that free themselves, and PEM texts. For .cc files of this folder alone.
+// Objects of OpenSSL that free themselves, and functions for PEM texts. Only .cc files of this folder include this.
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -29,7 +29,7 @@ inline std::string TextOf(const Bio& bio) {
   return {data, static_cast<size_t>(size)};
 }
 
-// Nobody is asked for the password of a key.
+// Replaces OpenSSL's callback, which would ask at the terminal for the password of a key.
 inline int NoPassword(char*, int, int, void*) { return -1; }
 
 inline Cert FirstCertificate(std::string_view pem) {
@@ -37,7 +37,7 @@ inline Cert FirstCertificate(std::string_view pem) {
   return Cert(PEM_read_bio_X509(bio.get(), nullptr, NoPassword, nullptr));
 }
 
-// The URIs among the alternative names of the subject.
+// Returns the URIs among the alternative names of the subject.
 std::vector<std::string> UrisOf(const X509& cert);
 
 inline Key PrivateKey(std::string_view pem) {

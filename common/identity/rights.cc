@@ -5,7 +5,7 @@
 namespace basalt::identity {
 namespace {
 
-// Replicas of a service hand calls of people and tools on to each other: rows for readers and operators name the
+// Replicas of a service forward calls of people and tools to each other, so rows for readers and operators name the
 // service, too.
 constexpr uint32_t kServices = Only({Role::kJobsvc, Role::kPgsvc, Role::kQueuesvc});
 constexpr uint32_t kReaders = Only({Role::kReader, Role::kOperator});
@@ -15,7 +15,7 @@ constexpr uint32_t kGroups = Only({Role::kPgsvc});
 constexpr uint32_t kQueues = Only({Role::kQueuesvc});
 constexpr uint32_t kAll = kServices | kReaders | Only({Role::kGateway});
 
-constexpr std::string_view kDefaultNamespace = "default";  // Of the commands of queues.
+constexpr std::string_view kDefaultNamespace = "default";  // The namespace of the Commands of queues.
 
 constexpr UserRight kEveryUser{.kind = UserRight::Kind::kEveryUser};
 

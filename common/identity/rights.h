@@ -1,7 +1,7 @@
 #pragma once
 
-// Which role may call which RPC, and which users of Kubernetes: the one table of the suite (docs/security.md is made of
-// it). Pure.
+// The only table of the suite that states which roles and which users of Kubernetes may call which RPC
+// (docs/security.md contains it). Pure.
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -11,26 +11,27 @@
 
 namespace basalt::identity {
 
-// What a user of Kubernetes, who has no role, needs to call an RPC.
+// The right that a user of Kubernetes, who has no role, needs to call an RPC.
 struct UserRight {
   enum class Kind : uint8_t {
-    kNone,        // Users do not call the RPC.
-    kAnybody,     // Nothing: who asks is still unknown.
-    kEveryUser,   // A token of the suite.
-    kKubernetes,  // A token of the suite, and that verb on that resource in Kubernetes.
+    kNone,        // No user may call the RPC.
+    kAnybody,     // The caller needs no right, since the caller is still unknown.
+    kEveryUser,   // The user needs a token of the suite.
+    kKubernetes,  // The user needs a token of the suite, and `verb` on `resource` in Kubernetes.
   };
   Kind kind = Kind::kNone;
   std::string_view verb = {};
   std::string_view group = {};
   std::string_view resource = {};
-  std::string_view in_namespace = {};  // Where it is always the same; else the request's, or none for queues.
+  // The namespace, if it is always the same. If empty, the request's namespace counts, and queues have none.
+  std::string_view in_namespace = {};
 };
 
 struct Right {
   std::string_view service;  // "basalt.gateway.v1.GatewayService".
-  std::string_view method;   // "*": all of the service.
-  uint32_t roles = 0;        // A bit for each role: 1 << Role.
-  std::string_view why;      // For whom the RPC is there, in words.
+  std::string_view method;   // "*" means all methods of the service.
+  uint32_t roles = 0;        // Has a bit for each role: 1 << Role.
+  std::string_view why;      // Describes the use of the RPC, for people.
   UserRight users = {};
 };
 
@@ -42,15 +43,15 @@ constexpr uint32_t Only(std::initializer_list<Role> roles) {
 
 std::span<const Right> AllRights();
 
-// The row of that RPC; null: there is none.
+// Returns the row of an RPC. Null if no row names it.
 const Right* FindRight(std::string_view path);
 
-// The row of the RPC whose requests have that full name, as protobuf has it: "basalt.job.v1.GetJobRequest" is that of
-// GetJob of a service of basalt.job.v1. Null: there is none, or its row names all methods of the service.
+// Returns the row of the RPC whose requests have that full name of protobuf: "basalt.job.v1.GetJobRequest" belongs to
+// GetJob of a service of basalt.job.v1. Null if no row names the RPC, or if the row names all methods of the service.
 const Right* FindRightOfRequest(std::string_view request);
 
-// `path`: as gRPC has it, "/basalt.gateway.v1.GatewayService/Attach". False: no row names the RPC, or the row does not
-// name the role.
+// `path` has gRPC's form, "/basalt.gateway.v1.GatewayService/Attach". Returns false if no row names the RPC, or if the
+// row does not name the role.
 bool MayCall(Role role, std::string_view path);
 
 }  // namespace basalt::identity

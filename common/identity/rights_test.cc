@@ -57,7 +57,7 @@ TEST(RightsTest, EachRpcHasItsRowAndEachRowAnRpc) {
     const auto first = rpcs.lower_bound(right.method == "*" ? begin : begin + std::string(right.method));
     ASSERT_NE(first, rpcs.end()) << begin << right.method;
     if (right.users.kind != UserRight::Kind::kNone) {
-      // What a user may do is looked up by the request.
+      // The right of a user is looked up by the name of the request.
       const std::string package(right.service.substr(0, right.service.rfind('.') + 1));
       EXPECT_EQ(FindRightOfRequest(package + std::string(right.method) + "Request"), &right);
     }

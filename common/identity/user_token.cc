@@ -29,7 +29,7 @@ constexpr absl::Duration kClockSkew = absl::Minutes(1);
 
 absl::Status Unknown(std::string_view why) { return MakeStatus(absl::StatusCode::kUnauthenticated, why); }
 
-// Of all certificates in the text; what follows the last one that can be read is left out.
+// Returns the certificates of the text, up to the first one that cannot be read.
 std::vector<Cert> CertificatesOf(std::string_view pem) {
   const Bio bio = openssl::Open(pem);
   std::vector<Cert> certs;
@@ -56,7 +56,7 @@ Cert FromDer(const std::string& der) {
   return cert;
 }
 
-// Keys of the Edwards curves sign the text itself.
+// Null for keys of the Edwards curves, which sign the text itself.
 const EVP_MD* DigestOf(const EVP_PKEY& key) {
   const int type = EVP_PKEY_get_base_id(&key);
   return type == EVP_PKEY_ED25519 || type == EVP_PKEY_ED448 ? nullptr : EVP_sha256();
@@ -64,8 +64,8 @@ const EVP_MD* DigestOf(const EVP_PKEY& key) {
 
 const unsigned char* BytesOf(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
-// What is signed. The key signs handshakes of TLS, too, over texts that a client chooses a part of: what stands before
-// the claims is found in no handshake (RFC 8446, 4.4.3, separates its own texts in the same way).
+// Returns the text that the key signs. The key also signs handshakes of TLS, over texts of which a client chooses a
+// part. No handshake contains the prefix of this text (RFC 8446, 4.4.3, separates its own texts in the same way).
 std::string SignedText(std::string_view claims) {
   std::string text(64, ' ');
   text += "basalt user token, version 1";
@@ -169,7 +169,7 @@ class AuthoritiesImpl final : public Authorities {
       is_believed = X509_verify_cert(context.get()) == 1;
       why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()));
     }
-    sk_X509_free(others);  // The certificates are the chain's.
+    sk_X509_free(others);  // Frees the stack alone, since the chain owns the certificates.
     ERR_clear_error();
     return is_believed ? absl::OkStatus()
                        : Unknown(fmt::format("{} is not of an authority of this suite: {}", whose, why));
@@ -203,7 +203,7 @@ absl::StatusOr<std::shared_ptr<const Authorities>> Authorities::FromPem(std::str
   Store store(X509_STORE_new());
   if (store == nullptr) return MakeStatus(absl::StatusCode::kInternal, "OpenSSL has no memory");
   for (const Cert& cert : CertificatesOf(pem)) X509_STORE_add_cert(store.get(), cert.get());
-  // As gRPC and Kubernetes have it: an authority may be an intermediate one.
+  // An authority may be an intermediate one, as for gRPC and Kubernetes.
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
   ERR_clear_error();
   return std::make_shared<const AuthoritiesImpl>(std::move(store));
@@ -220,7 +220,7 @@ std::string DigestOf(std::string_view text) {
 std::string DigestOfUser(std::string_view token) {
   UserToken read;
   UserClaims claims;
-  // What cannot be read is refused where it is verified.
+  // A token that cannot be read needs no error here: its verification refuses it.
   if (!read.ParseFromArray(token.data(), static_cast<int>(token.size())) || !claims.ParseFromString(read.claims())) {
     claims.Clear();
   }

@@ -97,8 +97,8 @@ TEST_F(UserTokenTest, NobodyElseSignsATokenThatIsBelieved) {
   }
 }
 
-// With TLS 1.2 the same key signs a random number of the client, one of the server, and parameters: a client can choose
-// the first so that all of it reads as claims.
+// With TLS 1.2 the same key signs a random number of the client, one of the server, and parameters. A client can choose
+// its number so that the whole text reads as claims.
 TEST_F(UserTokenTest, ASignatureThatTheKeyHasGivenForSomethingElseMakesNoToken) {
   gateway::v1::UserToken token;
   ASSERT_TRUE(token.ParseFromString(*SignUserToken(Ann(), gateway_)));
@@ -130,7 +130,7 @@ TEST_F(UserTokenTest, CertificateAndKeyOfTheSignerBelongTogether) {
   EXPECT_THAT(SignUserToken(Ann(), mixed), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// gRPC and Kubernetes believe any certificate among the authorities, too.
+// gRPC and Kubernetes, too, trust any certificate among the authorities.
 TEST_F(UserTokenTest, AnAuthorityMayBeAnIntermediateOne) {
   const auto root = http::testing::MakeCertificate({.common_name = "root", .alternative_names = "", .authority = true});
   const auto middle =

@@ -12,7 +12,7 @@
 namespace basalt::kube {
 namespace {
 
-// Of a name, so that with what comes after it Kubernetes takes the whole.
+// Limits the bytes of the object's name, so that Kubernetes accepts the name of the Command.
 constexpr size_t kMostOfName = 200;
 
 std::string Lower(std::string_view text) {
@@ -26,7 +26,7 @@ std::string Lower(std::string_view text) {
 std::string CommandName(std::string_view object, std::string_view action, std::string_view facts) {
   std::string_view of = object.substr(0, kMostOfName);
   while (of.ends_with('.') || of.ends_with('-')) of.remove_suffix(1);
-  // Two hashes: 32 bits alone meet too easily.
+  // Use two hashes, since 32 bits alone collide too easily.
   return fmt::format("{}-{}-{:08x}{:08x}", of, Lower(action), Fnv1(facts), Fnv1(fmt::format("/{}", facts)));
 }
 

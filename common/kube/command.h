@@ -1,6 +1,7 @@
 #pragma once
 
-// Commands of bus.volcano.sh as vcctl writes them (job spec 1.7, queue spec 1.5). Pure functions, safe from any thread.
+// Makes Commands of bus.volcano.sh as vcctl writes them (job spec 1.7, queue spec 1.5). Pure functions, safe from any
+// thread.
 #include <string>
 #include <string_view>
 
@@ -8,15 +9,15 @@
 
 namespace basalt::kube {
 
-// "<object>-<action in lower case>-<16 hexadecimal digits>": the same where all of `facts` are, which say of which
-// object, for what and by whom the Command is made. The object's name is cut off where the whole would be too long.
+// Returns "<object>-<action in lower case>-<16 hexadecimal digits>". The digits follow from `facts`, which name the
+// Command's object, purpose and author. The object's name is cut if the whole would be too long.
 std::string CommandName(std::string_view object, std::string_view action, std::string_view facts);
 
-// The Command: `target`, an owner reference, is what the action is about, and owns the Command.
+// Returns the Command. `target` is an owner reference to the object that the action is about, which owns the Command.
 json::object CommandObject(std::string_view ns, std::string_view name, std::string_view action, json::object target);
 
-// The owner reference to the object that controls what carries the reference. `blocks_deletion`: with
-// blockOwnerDeletion, for which a server may demand the right to set finalizers of the owner.
+// Returns the owner reference to the controller of an object. `blocks_deletion` sets blockOwnerDeletion, for which a
+// server may demand the right to set finalizers of the owner.
 json::object ControllerReference(std::string_view api_version, std::string_view kind, std::string_view name,
                                  std::string_view uid, bool blocks_deletion);
 

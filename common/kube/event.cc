@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxMessage = 1024;
 
-// FNV-1, 64 bits.
+// Continues FNV-1 in 64 bits.
 uint64_t Fold(std::string_view text, uint64_t hash) {
   for (const unsigned char c : text) hash = (hash * 0x100000001b3) ^ c;
   return hash;

@@ -9,7 +9,7 @@
 namespace basalt::kube {
 namespace {
 
-Event Told() {
+Event SampleEvent() {
   return {.api_version = "batch.volcano.sh/v1alpha1",
           .kind = "Job",
           .ns = "team",
@@ -29,9 +29,9 @@ json::value BodyAsJson(const Event& event) {
 }
 
 TEST(EventTest, SaysWhomWhatAndWhen) {
-  EXPECT_EQ(BodyAsJson(Told()), *ParseJson(R"({
+  EXPECT_EQ(BodyAsJson(SampleEvent()), *ParseJson(R"({
     "apiVersion": "v1", "kind": "Event", "metadata": {"namespace": "team", "name": ")" +
-                                           NameOf(Told()) + R"("},
+                                                  NameOf(SampleEvent()) + R"("},
     "involvedObject": {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "namespace": "team", "name": "train",
                        "uid": "u1", "resourceVersion": "7"},
     "reason": "PodFailed", "message": "exit code 3", "type": "Warning",
@@ -40,7 +40,7 @@ TEST(EventTest, SaysWhomWhatAndWhen) {
 }
 
 TEST(EventTest, OfWhatHasNoNamespaceItStandsInDefault) {
-  Event queue = Told();
+  Event queue = SampleEvent();
   queue.ns = "";
   queue.resource_version = 0;
   const json::value body = BodyAsJson(queue);
@@ -50,22 +50,22 @@ TEST(EventTest, OfWhatHasNoNamespaceItStandsInDefault) {
 }
 
 TEST(EventTest, AnotherTextOrObjectIsAnotherEvent) {
-  Event other = Told();
-  EXPECT_EQ(NameOf(other), NameOf(Told()));
+  Event other = SampleEvent();
+  EXPECT_EQ(NameOf(other), NameOf(SampleEvent()));
   other.resource_version = 8;
-  EXPECT_EQ(NameOf(other), NameOf(Told()));
+  EXPECT_EQ(NameOf(other), NameOf(SampleEvent()));
   other.message = "exit code 4";
-  EXPECT_NE(NameOf(other), NameOf(Told()));
-  other = Told();
+  EXPECT_NE(NameOf(other), NameOf(SampleEvent()));
+  other = SampleEvent();
   other.uid = "u2";
-  EXPECT_NE(NameOf(other), NameOf(Told()));
-  other = Told();
+  EXPECT_NE(NameOf(other), NameOf(SampleEvent()));
+  other = SampleEvent();
   other.reason = "PodEvicted";
-  EXPECT_NE(NameOf(other), NameOf(Told()));
+  EXPECT_NE(NameOf(other), NameOf(SampleEvent()));
 }
 
 TEST(EventTest, TheLongestNameAndTextAreStillAccepted) {
-  Event event = Told();
+  Event event = SampleEvent();
   const std::string name = std::string(235, 'a') + ".b" + std::string(16, 'c');
   event.name = name;
   EXPECT_EQ(NameOf(event), std::string(235, 'a') + "." + KeyOf(event));

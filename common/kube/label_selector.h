@@ -1,7 +1,7 @@
 #pragma once
 
-// A label selector as it stands in a query or behind kubectl's -l. Parsed once, then matched without allocation. A
-// value; no thread rule.
+// A label selector in the form of a query or of kubectl's -l. It is parsed once, then matched without allocation. A
+// value type; no thread rule.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,16 +13,16 @@
 
 namespace basalt::kube {
 
-// "a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2"
+// A selector such as "a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1,m<2".
 class LabelSelector {
  public:
-  // INVALID_ARGUMENT in the API server's words: "unable to parse requirement: …".
+  // INVALID_ARGUMENT has the API server's message: "unable to parse requirement: …".
   static absl::StatusOr<LabelSelector> Parse(std::string_view text);
 
   bool empty() const { return requirements_.empty(); }
-  // Keys and values: what it takes to match one object.
+  // Returns the number of keys and values, which is the cost of matching one object.
   size_t terms() const;
-  // The label's value; nullopt: there is none of that key.
+  // Returns the value of a label. Nullopt if the object has no label with that key.
   using Labels = absl::FunctionRef<std::optional<std::string_view>(std::string_view key)>;
   bool Matches(Labels labels) const;
 
@@ -39,7 +39,7 @@ class LabelSelector {
   std::vector<Requirement> requirements_;
 };
 
-// Splits at commas that stand outside parentheses, without the blanks around each part.
+// Splits at commas outside of parentheses, and drops the blanks around each part.
 std::vector<std::string_view> SplitRequirements(std::string_view text);
 std::string_view TrimBlanks(std::string_view text);
 

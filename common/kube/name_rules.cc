@@ -7,7 +7,7 @@
 namespace basalt::kube {
 namespace {
 
-// Not <cctype>: its answers depend on the locale.
+// Does not use <cctype>, whose answers depend on the locale.
 bool IsLowerAlnum(char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); }
 
 bool IsLabelOfAnyLength(std::string_view name) {

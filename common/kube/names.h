@@ -1,11 +1,11 @@
 #pragma once
 
-// Keys, groups and strings that stand on the wire, each once. Sources: job spec 1.9 and 1.10, podgroup spec 2.
+// Defines the keys, groups and strings of the wire, each once. Sources: job spec 1.9 and 1.10, podgroup spec 2.
 #include <string_view>
 
 namespace basalt::kube {
 
-// Annotations and labels of Volcano.
+// These are annotations and labels of Volcano.
 inline constexpr std::string_view kTaskSpecKey = "volcano.sh/task-spec";
 inline constexpr std::string_view kTaskIndexKey = "volcano.sh/task-index";
 inline constexpr std::string_view kJobNameKey = "volcano.sh/job-name";
@@ -27,30 +27,31 @@ inline constexpr std::string_view kJdbMaxUnavailableKey = "volcano.sh/jdb-max-un
 inline constexpr std::string_view kJobForwardingKey = "volcano.sh/job-forwarding";
 inline constexpr std::string_view kSchedulingQueueNameKey = "scheduling.volcano.sh/queue-name";
 inline constexpr std::string_view kGroupMinMemberKey = "scheduling.volcano.sh/group-min-member";
-// The alternative keys of the seed (job spec 14, S2 and S3): written beside upstream's.
+// The alternative keys of the seed (job spec 14, S2 and S3) are written beside upstream's.
 inline constexpr std::string_view kPodTemplateKeyKey = "volcano.sh/pod-template-key";
 inline constexpr std::string_view kTaskPartitionIdKey = "volcano.sh/task-partition-id";
 
-// Ours.
+// The following keys are our own.
 inline constexpr std::string_view kJobUidKey = "basalt.dev/job-uid";             // Pod label, PodGroup annotation.
 inline constexpr std::string_view kBasaltVersionKey = "basalt.dev/job-version";  // Pod label, PodGroup annotation.
-// PodGroup annotation: the keys of those that came from a pod or from the owner of the pods, with commas in between.
+// This PodGroup annotation lists the keys of the annotations that the group inherited from a pod or from the owner of
+// the pods, separated by commas.
 inline constexpr std::string_view kInheritedKey = "basalt.dev/inherited-annotations";
 inline constexpr std::string_view kCommandTargetKey = "basalt.dev/target";  // Command annotation.
 inline constexpr std::string_view kControlledStateKey = "basalt";           // Key in status.controlledResources.
 inline constexpr std::string_view kFieldManager = "basalt";
 
-// PodGroup annotation, of KAI's: the optional fields of spec that are there because grouping asks for them, with commas
-// in between.
+// This PodGroup annotation lists the optional fields of spec that the rules of grouping set, separated by commas. Only
+// groups by the rules of all kinds have it.
 inline constexpr std::string_view kGroupedFieldsKey = "basalt.dev/grouped-fields";
 
-// Annotation and label of KAI on a pod: the group and the subgroup that the pod belongs to (pod-grouper 8).
+// KAI's annotation and label on a pod name the group and the subgroup that the pod belongs to (pod-grouper 8).
 inline constexpr std::string_view kKaiGroupNameKey = "pod-group-name";
 inline constexpr std::string_view kKaiSubGroupNameKey = "kai.scheduler/subgroup-name";
-// KAI PodGroup annotation: whose pods the group has (pod-grouper 5.1).
+// This annotation of a KAI PodGroup names the owner of the group's pods (pod-grouper 5.1).
 inline constexpr std::string_view kKaiTopOwnerKey = "kai.scheduler/top-owner-metadata";
 
-// API groups.
+// These are API groups with their versions.
 inline constexpr std::string_view kJobApiVersion = "batch.volcano.sh/v1alpha1";
 inline constexpr std::string_view kCommandApiVersion = "bus.volcano.sh/v1alpha1";
 inline constexpr std::string_view kSchedulingApiVersion = "scheduling.volcano.sh/v1beta1";
@@ -58,22 +59,23 @@ inline constexpr std::string_view kSchedulingApiVersion = "scheduling.volcano.sh
 inline constexpr std::string_view kDefaultScheduler = "volcano";
 inline constexpr std::string_view kKaiScheduler = "kai-scheduler";
 inline constexpr std::string_view kDefaultQueue = "default";
-// Of a queue that was closed because its parent was: "true" until it is opened again, "false" afterwards (queue
-// spec 1.4).
+// This annotation marks a queue that was closed because its parent was: "true" until the queue is opened again, "false"
+// afterwards (queue spec 1.4).
 inline constexpr std::string_view kClosedByParentKey = "volcano.sh/closed-by-parent";
 inline constexpr std::string_view kRootQueue = "root";
 
-// Ids of the gateway's watches, as they stand in ObjectState.watch.
+// The ids of the gateway's watches, which ObjectState.watch contains.
 inline constexpr std::string_view kWatchJobs = "jobs.batch.volcano.sh";
 inline constexpr std::string_view kWatchCommands = "commands.bus.volcano.sh";
 inline constexpr std::string_view kWatchPodGroups = "podgroups.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchKaiPodGroups = "podgroups.scheduling.run.ai";
-// A CustomResourceDefinition of pod groups alone: which fields the cluster's release knows.
+// These watches observe one CustomResourceDefinition of pod groups each, which states the fields that the cluster's
+// release knows.
 inline constexpr std::string_view kWatchPodGroupDefinition =
     "customresourcedefinitions/podgroups.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchKaiDefinition = "customresourcedefinitions/podgroups.scheduling.run.ai";
 inline constexpr std::string_view kWatchKartas = "kartas.run.ai";
-// What is watched for groups by the rules of all kinds: for pgsvc alone.
+// Returns whether the watch serves groups by the rules of all kinds. Only pgsvc gets such watches.
 constexpr bool IsGroupingWatch(std::string_view watch) {
   return watch == kWatchKaiPodGroups || watch == kWatchKaiDefinition || watch == kWatchPodGroupDefinition ||
          watch == kWatchKartas;
@@ -81,9 +83,10 @@ constexpr bool IsGroupingWatch(std::string_view watch) {
 inline constexpr std::string_view kWatchQueues = "queues.scheduling.volcano.sh";
 inline constexpr std::string_view kWatchKaiQueues = "queues.scheduling.run.ai";
 inline constexpr std::string_view kWatchPriorityClasses = "priorityclasses.scheduling.k8s.io";
-// Before the plural of a kind of kWorkloadKinds, as in "workloads/replicasets".
+// This prefix stands before the plural of a kind of kWorkloadKinds, as in "workloads/replicasets".
 inline constexpr std::string_view kWatchWorkloadsPrefix = "workloads/";
-// Before apiVersion and kind of objects that are asked for by name, as in "objects/apps/v1/ReplicaSet".
+// This prefix stands before apiVersion and kind of objects that are requested by name, as in
+// "objects/apps/v1/ReplicaSet".
 inline constexpr std::string_view kWatchObjectsPrefix = "objects/";
 inline constexpr std::string_view kWatchJobPods = "pods/job";
 inline constexpr std::string_view kWatchSchedulerPodsPrefix = "pods/scheduler=";

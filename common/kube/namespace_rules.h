@@ -1,6 +1,6 @@
 #pragma once
 
-// In which namespaces the suite does anything: the words of --namespaces. Pure.
+// The namespaces that the suite serves, by the values of --namespaces. Pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,13 +11,14 @@ inline constexpr std::string_view kKubeSystem = "kube-system";
 
 class NamespaceRules {
  public:
-  // All but kube-system.
+  // Serves all namespaces but kube-system.
   NamespaceRules() = default;
-  // `served`: empty or "*": all but kube-system and `own`, which are served only where they are named. `own`: the
-  // namespace of the suite itself; empty: it is not known, or everybody's.
+  // Serves the namespaces of `served`. If `served` is empty or contains "*", serves all but kube-system and `own`,
+  // which are served only if `served` names them. `own` is the namespace of the suite itself. Empty if that is unknown,
+  // or if others share the namespace.
   explicit NamespaceRules(std::vector<std::string> served, std::string own = "");
 
-  // Why nothing is done there; empty: it is served.
+  // Returns why the namespace is not served. Empty if it is served.
   std::string WhyNot(std::string_view ns) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What metadata says of an object. Pure.
+// Answers questions about an object by its metadata. Pure.
 #include <algorithm>
 #include <string_view>
 
@@ -8,7 +8,7 @@
 
 namespace basalt::kube {
 
-// Whether an object of that UID is among the owners.
+// Returns whether an object of that UID is among the owners.
 inline bool IsOwnedBy(const v1::ObjectMeta& meta, std::string_view uid) {
   const auto& owners = meta.owner_references();
   return std::any_of(owners.begin(), owners.end(),

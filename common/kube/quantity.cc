@@ -21,7 +21,7 @@ using absl::uint128;
 
 constexpr int kNanoDigits = 9;
 constexpr int64_t kNano = 1'000'000'000;
-// A third of what fits: a sum of two never overflows.
+// Is a third of the largest number, so that a sum of two never overflows.
 const int128 kBound = std::numeric_limits<int128>::max() / 3;
 
 struct Suffix {
@@ -34,7 +34,7 @@ constexpr std::array<Suffix, 6> kBinary = {{{"Ki", 10}, {"Mi", 20}, {"Gi", 30}, 
 
 int128 Clamp(int128 value) { return std::clamp(value, -kBound, kBound); }
 
-// |a| and |b| up to the bound.
+// Returns the product, limited to the bound. Requires: |a| and |b| are at most the bound.
 int128 Multiply(int128 a, int128 b) {
   if (a == 0 || b == 0) return 0;
   const int128 size_a = a < 0 ? -a : a;
@@ -63,19 +63,19 @@ std::optional<Unit> ParseSuffix(std::string_view text) {
   if (digits.front() == '-' || digits.front() == '+') digits.remove_prefix(1);
   if (digits.empty() || !std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit)) return std::nullopt;
   int exponent = 0;
-  // Beyond a thousand nothing changes any more: the value is at its bound, or rounded to the least.
+  // Beyond a thousand the result does not change any more: it is at the bound, or rounded to the least value.
   for (const char c : digits) exponent = std::min(1000, exponent * 10 + (c - '0'));
   return Unit{10, negative ? -exponent : exponent, Quantity::Form::kDecimalExponent};
 }
 
-// digits × 10^scale in nanos, rounded up to the next nano.
+// Returns digits × 10^scale in nanos, rounded up to the next nano.
 int128 Scale(std::string_view digits, int scale) {
   const size_t first = digits.find_first_not_of('0');
   if (first == std::string_view::npos) return 0;
   digits.remove_prefix(first);
   int128 value = 0;
   const int exponent = scale + kNanoDigits;
-  // Digits that lie below a nano only decide whether to round up.
+  // Digits below a nano only decide whether to round up.
   const size_t dropped = exponent < 0 ? std::min(digits.size(), static_cast<size_t>(-exponent)) : 0;
   const bool round_up = digits.substr(digits.size() - dropped).find_first_not_of('0') != std::string_view::npos;
   for (const char c : digits.substr(0, digits.size() - dropped)) {
@@ -118,7 +118,7 @@ std::string DecimalText(uint128 nanos, Quantity::Form form) {
     nanos /= 10;
     ++exponent;
   }
-  // Suffixes go by thousands.
+  // Suffixes stand for powers of a thousand.
   for (; exponent % 3 != 0; --exponent) nanos *= 10;
   const std::string digits = Digits(nanos);
   if (exponent == 0) return digits;
@@ -164,7 +164,7 @@ absl::StatusOr<Quantity> Quantity::Parse(std::string_view text) {
   if (unit->base == 10) {
     quantity.nanos_ = Scale(digits, unit->exponent - places);
   } else {
-    // The number is scaled by the power of two before it is rounded, so that 0.5Ki is exact.
+    // Scale the number by the power of two before rounding, so that 0.5Ki is exact.
     std::string scaled = digits;
     for (int i = 0; i < unit->exponent; ++i) {
       int carry = 0;

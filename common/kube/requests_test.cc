@@ -44,7 +44,7 @@ TEST(KindsTest, AWorkloadIsKnownByGroupVersionAndKind) {
   }
 }
 
-// The gateway's ids of watches and the API versions in bodies say the same as the table of kinds.
+// The gateway's ids of watches and the API versions in bodies agree with the table of kinds.
 TEST(KindsTest, NamesOnTheWireAgreeWithTheKinds) {
   const auto watch_of = [](const Kind& kind) { return std::string(kind.plural) + "." + std::string(kind.group); };
   EXPECT_EQ(watch_of(kJobs), kWatchJobs);

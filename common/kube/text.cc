@@ -21,7 +21,7 @@ absl::Status InvalidText(std::string_view what, std::string_view text, std::stri
 
 constexpr absl::CivilSecond kEpoch(1970, 1, 1);
 
-// The `count` digits at `at`, or -1.
+// Returns the number in the `count` digits at `at`, or -1.
 int Digits(std::string_view text, size_t at, size_t count) {
   if (at + count > text.size()) return -1;
   int value = 0;
@@ -60,7 +60,7 @@ std::optional<int> IndexOf(const std::array<std::string_view, N>& names, std::st
   return std::nullopt;
 }
 
-// Nanoseconds of the unit at the start of `text`, and the unit's length; 0 = none.
+// Returns the nanoseconds of the unit at the start of `text`, and the unit's length. 0 if there is no unit.
 std::pair<int64_t, size_t> DurationUnit(std::string_view text) {
   size_t length = 0;
   while (length < text.size() && text[length] != '.' && !absl::ascii_isdigit(text[length])) ++length;
@@ -74,7 +74,7 @@ std::pair<int64_t, size_t> DurationUnit(std::string_view text) {
   return {0, length};
 }
 
-// `value` / 10^places without trailing zeros: 17579 with 3 places is 17.579.
+// Returns `value` / 10^places without trailing zeros: 17579 with 3 places is 17.579.
 std::string Fraction(uint64_t value, int places) {
   uint64_t scale = 1;
   for (int i = 0; i < places; ++i) scale *= 10;
@@ -103,7 +103,7 @@ absl::StatusOr<int64_t> ParseTime(std::string_view text) {
     return InvalidText(kWhat, text, "expected YYYY-MM-DDThh:mm:ss and a zone");
   }
   const absl::CivilSecond civil(year, month, day, hour, minute, second);
-  // What is out of range is carried over to the next part.
+  // CivilSecond carries a part that is out of range over to the next part, which changes a part.
   if (civil.month() != month || civil.day() != day || civil.hour() != hour || civil.minute() != minute ||
       civil.second() != second) {
     return InvalidText(kWhat, text, "a part is out of range");
@@ -153,7 +153,7 @@ absl::StatusOr<absl::Duration> ParseGoDuration(std::string_view text) {
   if (rest == "0") return absl::ZeroDuration();
   if (rest.empty()) return InvalidText(kWhat, text, "expected for example 1h30m, 90s or 500ms");
 
-  // One more than int64 holds is legal with a sign, as in Go.
+  // With a minus sign, one more than the maximum of int64 is legal, as in Go.
   constexpr absl::uint128 kBound = absl::uint128(1) << 63;
   absl::uint128 nanos = 0;
   while (!rest.empty()) {
@@ -170,7 +170,7 @@ absl::StatusOr<absl::Duration> ParseGoDuration(std::string_view text) {
     if (at < rest.size() && rest[at] == '.') {
       for (++at; at < rest.size() && absl::ascii_isdigit(rest[at]); ++at) {
         digits = true;
-        // Digits beyond 10^-18 cannot reach a nanosecond.
+        // Digits beyond 10^-18 cannot change a nanosecond.
         if (scale >= absl::uint128(1'000'000'000'000'000'000)) continue;
         fraction = fraction * 10 + static_cast<unsigned>(rest[at] - '0');
         scale *= 10;

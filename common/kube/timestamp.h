@@ -1,7 +1,7 @@
 #pragma once
 
-// Times as the public messages have them and as everything within counts them: milliseconds since the Unix epoch, of
-// which 0 is a time that is not known, and so is a Timestamp that is not set. Pure, safe from any thread.
+// Converts between the Timestamps of public messages and the times of all other code, milliseconds since the Unix
+// epoch. 0 and an unset Timestamp mean that a time is not known. Pure, safe from any thread.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -11,17 +11,17 @@
 
 namespace basalt::kube {
 
-// Null for 0, so that message.set_allocated_…(ToTimestamp(ms).release()) leaves or makes the field unset. Beyond the
-// years 1 to 9999, which is all that a Timestamp may say and JSON can print, it is the nearest that it may.
+// Null for 0, so that message.set_allocated_…(ToTimestamp(ms).release()) leaves the field unset, or clears it. A time
+// beyond the years 1 to 9999, which are the range of a Timestamp and of its JSON, becomes the nearest time in them.
 inline std::unique_ptr<google::protobuf::Timestamp> ToTimestamp(int64_t ms) {
   if (ms == 0) return nullptr;
   constexpr int64_t kFirstMs = -62'135'596'800'000;
   constexpr int64_t kLastMs = 253'402'300'799'999;
-  ms = std::clamp(ms, kFirstMs, kLastMs);  // TimeUtil takes nothing beyond.
+  ms = std::clamp(ms, kFirstMs, kLastMs);  // TimeUtil accepts no other times.
   return std::make_unique<google::protobuf::Timestamp>(google::protobuf::util::TimeUtil::MillisecondsToTimestamp(ms));
 }
 
-// Rounded down. 0 of a field that is not set, which reads as the epoch.
+// Rounds down. Returns 0 for an unset field, which reads as the epoch.
 inline int64_t ToMs(const google::protobuf::Timestamp& timestamp) {
   return google::protobuf::util::TimeUtil::TimestampToMilliseconds(timestamp);
 }

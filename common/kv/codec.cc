@@ -13,7 +13,7 @@ std::string PrefixEnd(std::string_view prefix) {
 }
 
 void PutSlot(std::string& key, uint32_t slot) {
-  // Two bytes of a larger number are those of another slot, whose records would be read and deleted.
+  // The two low bytes of a larger number would name another slot, whose records would be read and deleted.
   if (slot >= kSlotCount) std::abort();
   key.push_back(static_cast<char>((slot >> 8) & 0xff));
   key.push_back(static_cast<char>(slot & 0xff));

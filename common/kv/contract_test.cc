@@ -1,4 +1,4 @@
-// One suite over every store: what KvStore promises.
+// Tests the promises of KvStore, by one suite for every store.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using ::basalt::testing::IsOk;
 
-// Opens the same bytes again and again.
+// Makes a function that opens the same bytes again and again.
 struct Medium {
   std::string name;
   std::function<std::function<std::unique_ptr<KvStore>()>()> make;

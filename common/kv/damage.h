@@ -1,7 +1,7 @@
 #pragma once
 
-// Records of a store that cannot be read, as whoever parses them finds them. RocksDB's own damage, which its checksums
-// show, is another thing: that is an error of the store.
+// Describes records of a store that their parsers cannot read. Damage that RocksDB's checksums find is another matter:
+// such damage is an error of the store.
 #include <fmt/format.h>
 
 #include <string>
@@ -16,21 +16,21 @@
 namespace basalt::kv {
 
 struct DamagedRecord {
-  std::string_view kind;  // One word, as metrics have it: "job", "pod", … A literal.
+  std::string_view kind;  // One word, as in metrics: "job", "pod", … Is a literal.
   Family family;
-  std::string key;    // In the store.
-  std::string owner;  // Whose it is, for people: namespace/name or UID of a job; empty where the key does not say.
-  std::string name;   // Which of several that the owner has; may be empty.
+  std::string key;    // The key in the store.
+  std::string owner;  // Names the owner for people: namespace/name or UID of a job. Empty if the key does not name one.
+  std::string name;   // Names the record among those of the owner. May be empty.
 };
 using Damage = std::vector<DamagedRecord>;
 
-// Of one scan. Where nobody takes them, the first is an error.
+// Collects the damaged records of one scan. If the caller takes none, the first one is an error.
 class DamageCollector {
  public:
-  // `damage` may be null, and outlives it.
+  // `damage` may be null, else must outlive this object.
   explicit DamageCollector(Damage* damage) : damage_(damage) {}
 
-  // Returns whether the scan may go on.
+  // Adds a record. Returns whether the scan may go on.
   bool Add(DamagedRecord record) {
     if (damage_ != nullptr) {
       damage_->push_back(std::move(record));
@@ -41,7 +41,7 @@ class DamageCollector {
                                                             record.owner, record.name.empty() ? "" : " ", record.name));
     return false;
   }
-  // DATA_LOSS, or OK.
+  // Returns DATA_LOSS if a record was added that nothing takes, else OK.
   const absl::Status& status() const { return status_; }
 
  private:

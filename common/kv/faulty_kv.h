@@ -1,7 +1,7 @@
 #pragma once
 
-// A store that fails on purpose: at the N-th write, or where a hook says so. The simulation kills a process there, so
-// that every point between two records is tried. Once it has failed it stays failed: reads still answer.
+// A store that fails on purpose: at the N-th write, or where a hook returns an error. The simulation kills a process
+// there, so that it tries every point between two records. After a failure all writes fail; reads still work.
 #include <functional>
 #include <memory>
 
@@ -12,15 +12,15 @@ namespace basalt::kv {
 
 class FaultyKv final : public KvStore {
  public:
-  // Gets the number of the write, from 1. Not OK: as if the process had died at this point.
+  // Gets the number of the write, from 1. An error acts as if the process had died at this point.
   using Hook = std::function<absl::Status(uint64_t write, const WriteBatch& batch)>;
 
   explicit FaultyKv(std::unique_ptr<KvStore> inner) : inner_(std::move(inner)) {}
 
-  // The n-th write from now (1 = the next) is not applied and fails.
+  // Lets the n-th write from now (1 = the next) fail without being applied.
   void FailWrite(uint64_t n, absl::Status status) BASALT_EXCLUDES(mutex_);
-  // Before: an error keeps the batch from the store. After: the batch is in the store, the caller does not learn it.
-  // Set them before use; they run on the writer's thread and must not call the store.
+  // An error of `before` keeps the batch from the store. After an error of `after`, the batch is in the store, but the
+  // write fails. Requires: no write has begun. The hooks run on the writer's thread and must not call the store.
   void SetHooks(Hook before, Hook after);
   uint64_t writes() const BASALT_EXCLUDES(mutex_);
 

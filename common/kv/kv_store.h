@@ -14,19 +14,19 @@
 
 namespace basalt::kv {
 
-// Column families: one per kind of record. Keys of slot-owned families start with PutSlot(slot).
+// A column family for each kind of record. Keys of families that belong to slots start with PutSlot(slot).
 enum class Family : uint8_t { kMeta = 0, kRecords, kPods, kHistory, kHistoryIndex, kAux };
 inline constexpr size_t kFamilyCount = 6;
 
-// Everything that one step records; applied all or nothing. Keys and values lie in one buffer. Not thread-safe.
+// All writes of one step, which are applied all or nothing. Keys and values lie in one buffer. Not thread-safe.
 class WriteBatch {
  public:
-  // Views into the batch.
+  // The views point into the batch.
   struct Operation {
     enum class Type : uint8_t { kPut, kDelete, kDeleteRange } type;
     Family family;
     std::string_view key;
-    std::string_view value;  // kDeleteRange: the end, exclusive.
+    std::string_view value;  // For kDeleteRange this is the end of the range, exclusive.
   };
   void Put(Family family, std::string_view key, std::string_view value) {
     Add(Operation::Type::kPut, family, key, value);
@@ -67,29 +67,30 @@ class WriteBatch {
   std::string bytes_;
 };
 
-// An ordered store of bytes. Thread-safe. A failed Write is final for the process: the caller stops serving, it never
+// An ordered store of bytes. Thread-safe. A failed Write is final for the process: the caller stops serving, and never
 // goes on from memory alone.
 class KvStore {
  public:
   virtual ~KvStore() = default;
-  // Durable against the death of the process (not of the machine, unless opened with sync) when it returns OK.
+  // Applies the batch. After OK, the writes survive the death of the process, and the death of the machine if the store
+  // was opened with `sync`.
   virtual absl::Status Write(const WriteBatch& batch) = 0;
-  // Absent: nullopt. DATA_LOSS: the store is damaged.
+  // Nullopt if the key is absent. DATA_LOSS if the store is damaged.
   virtual absl::StatusOr<std::optional<std::string>> Get(Family family, std::string_view key) const = 0;
-  // Visits keys in [begin, end) in order (end empty = to the end of the family) until `visit` returns false. Sees one
-  // consistent state.
+  // Visits keys in [begin, end) in order until `visit` returns false. An empty `end` means the end of the family. Reads
+  // one consistent state.
   using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
   virtual absl::Status Scan(Family family, std::string_view begin, std::string_view end,
                             const Visitor& visit) const = 0;
 };
 
-// The smallest key that is greater than every key starting with `prefix`; empty when there is none.
+// Returns the smallest key that is greater than every key starting with `prefix`. Empty if there is no such key.
 std::string PrefixEnd(std::string_view prefix);
 
-// ---- key codec: parts that sort as they mean ----
-void PutSlot(std::string& key, uint32_t slot);          // 2 bytes, big endian. Requires: it is below kSlotCount.
-void PutFixed64(std::string& key, uint64_t value);      // Big endian.
-void PutText(std::string& key, std::string_view text);  // Text without NUL, ended by NUL.
+// ---- key codec: the bytes of the parts sort as their values do ----
+void PutSlot(std::string& key, uint32_t slot);          // Puts 2 bytes, big endian. Requires: slot < kSlotCount.
+void PutFixed64(std::string& key, uint64_t value);      // Puts 8 bytes, big endian.
+void PutText(std::string& key, std::string_view text);  // Puts the text and a NUL. Requires: the text has no NUL.
 bool TakeSlot(std::string_view& key, uint32_t& slot);
 bool TakeFixed64(std::string_view& key, uint64_t& value);
 bool TakeText(std::string_view& key, std::string& text);
@@ -98,27 +99,27 @@ bool TakeText(std::string_view& key, std::string& text);
 inline constexpr std::string_view kStoreFolder = "store";
 
 struct OpenOptions {
-  std::string data_dir;  // May be a mount point, and hold other things: only kStoreFolder in it is used.
+  std::string data_dir;  // May be a mount point with other contents: only kStoreFolder in it is used.
   std::string cluster = "default";
-  std::string service;  // jobsvc, …
+  std::string service;  // Is jobsvc, …
   std::string replica;
-  bool sync = false;       // fsync every write: survives power loss at a tenth of the speed.
-  int64_t created_ms = 0;  // Goes into the identity of a new folder; the caller has the clock.
-  // A corrupt or foreign store is moved aside, to "store.aside-<n>" beside it, instead of refused.
+  bool sync = false;       // Calls fsync for every write: the store survives power loss, at a tenth of the speed.
+  int64_t created_ms = 0;  // Goes into the identity of a new folder. The caller has the clock.
+  // Moves a corrupt or foreign store aside, to "store.aside-<n>" beside it, instead of refusing the store.
   bool rebuild = false;
 };
 
-// RocksDB in a folder of its own below data_dir; both are made where they are missing. FAILED_PRECONDITION: the store
-// belongs to another cluster, service, replica or slot count (both values in the message), a newer program wrote it
-// with a schema that this one cannot read (migrations.h; one of an older schema is migrated), another process has it
-// open, it lies in data_dir itself as earlier versions had it, or the folder cannot be made. DATA_LOSS: damaged. Each
-// message names the folder, and says what --rebuild would do where that helps.
+// Opens RocksDB in its own folder below data_dir. Makes both folders if they are missing. Migrates a store of an older
+// schema (migrations.h). FAILED_PRECONDITION: the store belongs to another cluster, service, replica or slot count (the
+// message has both values), a newer program wrote the store with a schema that this program cannot read, another
+// process has the store open, the store lies in data_dir itself as with earlier versions, or the folder cannot be made.
+// DATA_LOSS: the store is damaged. Each message names the folder, and states what --rebuild would do where that helps.
 absl::StatusOr<std::unique_ptr<KvStore>> OpenRocksKv(const OpenOptions& options);
 
-// In memory. Several opened over the same MemDisk see the same bytes: that is a reopen.
+// The bytes of a store in memory. Stores that are opened over the same MemDisk have the same bytes, as after a reopen.
 class MemDisk;
 std::shared_ptr<MemDisk> MakeMemDisk();
-// What it holds now: what is written to the one later is not in the other.
+// Copies the present contents. Later writes to one disk do not reach the other.
 std::shared_ptr<MemDisk> CopyMemDisk(MemDisk& disk);
 std::unique_ptr<KvStore> OpenMemKv(std::shared_ptr<MemDisk> disk);
 

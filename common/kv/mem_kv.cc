@@ -51,7 +51,7 @@ class MemKv final : public KvStore {
   }
 
   absl::Status Scan(Family family, std::string_view begin, std::string_view end, const Visitor& visit) const override {
-    std::vector<std::pair<std::string, std::string>> seen;  // A copy: the visitor may use the store.
+    std::vector<std::pair<std::string, std::string>> seen;  // Is a copy, since the visitor may use the store.
     {
       MutexLock lock(disk_->mutex);
       const MemDisk::Table& table = disk_->tables[static_cast<size_t>(family)];

@@ -9,12 +9,12 @@
 namespace basalt::kv {
 namespace {
 
-// One batch has at most so many.
+// Limits the size of one batch.
 constexpr size_t kMostOperations = 20'000;
 
-// Records of all slots whose second part of the key is `from` get the same key with `to`.
+// Renames records of all slots: the second part of the key changes from `from` to `to`.
 absl::Status RenameKind(Family family, std::string_view from, std::string_view to, KvStore& store) {
-  std::string next;  // "published" stands before "shown" in each slot: no renamed key is met again.
+  std::string next;  // "published" sorts before "shown" in each slot, so the scan meets no renamed key.
   bool is_done = false;
   while (!is_done) {
     is_done = true;

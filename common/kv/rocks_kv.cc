@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIdentityKey = "!identity";
-// In the order of Family. The first is RocksDB's own default: the identity is readable whatever else is there.
+// The names are in the order of Family. The first one is RocksDB's own default, so that the identity is readable
+// whatever other families exist.
 constexpr std::array<const char*, kFamilyCount> kFamilyNames = {"default", "records",       "pods",
                                                                 "history", "history_index", "aux"};
 constexpr std::string_view kRebuildHint = "--rebuild moves the folder aside and starts fresh from Kubernetes";
@@ -42,11 +43,11 @@ absl::Status FromRocks(const rocksdb::Status& status, std::string_view what) {
 rocksdb::ColumnFamilyOptions FamilyOptions(const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::ColumnFamilyOptions options;
   options.write_buffer_size = 4 << 20;
-  // No memtable_insert_with_hint_prefix_extractor, however much it saves: RocksDB 7.8 uses a hint of the points for a
-  // deletion of a range too, and aborts or loses keys.
+  // Do not set memtable_insert_with_hint_prefix_extractor, however much it saves: RocksDB 7.8 uses a hint of the points
+  // for the deletion of a range, too, and then aborts or loses keys.
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
-  // The newest format that RocksDB 7.8, Debian 12's, reads: a store goes both ways between the versions.
+  // This is the newest format that Debian 12's RocksDB 7.8 reads, so a store can go both ways between the versions.
   table.format_version = 5;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
@@ -60,7 +61,7 @@ rocksdb::DBOptions DatabaseOptions() {
   options.info_log_level = rocksdb::WARN_LEVEL;
   options.keep_log_file_num = 2;
   options.max_log_file_size = 1 << 20;
-  options.db_write_buffer_size = 16 << 20;  // Over all families.
+  options.db_write_buffer_size = 16 << 20;  // This limit is for all families together.
   options.max_total_wal_size = 64 << 20;
   options.max_open_files = 256;
   options.max_background_jobs = 2;
@@ -140,8 +141,8 @@ class RocksKv final : public KvStore {
   const bool sync_;
 };
 
-// Makes the folder of the store where it is missing. Whatever else lies in data_dir is left alone: a volume brings
-// folders of its own, such as lost+found.
+// Makes the folder of the store if the folder is missing. Other contents of data_dir are left alone: a volume brings
+// its own folders, such as lost+found.
 absl::Status MakeFolder(const OpenOptions& options) {
   const std::string path = StorePath(options);
   std::error_code error;
@@ -178,7 +179,7 @@ absl::Status MakeFolder(const OpenOptions& options) {
                   is_denied ? fmt::format("; user {} must be able to write to {}", geteuid(), options.data_dir) : ""));
 }
 
-// What Open of RocksDB would not notice: it makes a new database in any folder that has no CURRENT.
+// Checks the contents of the folder, since RocksDB's Open makes a new database in any folder that has no CURRENT.
 absl::Status CheckFolder(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
@@ -192,7 +193,7 @@ absl::Status CheckFolder(const std::string& path) {
       return MakeStatus(absl::StatusCode::kDataLoss,
                         fmt::format("the store in {} is damaged: CURRENT is missing; {}", path, kRebuildHint));
     }
-    // What a first start leaves that was killed before it had finished.
+    // A first start that was killed before its end leaves such files.
     const bool ours = name == "LOCK" || name == "IDENTITY" || name.starts_with("LOG") ||
                       name.starts_with("MANIFEST-") || name.starts_with("OPTIONS-") || extension == ".dbtmp";
     if (!ours) {
@@ -203,7 +204,8 @@ absl::Status CheckFolder(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Only another process's hold on the folder is not helped by moving it aside.
+// Returns whether another process has the folder open. This is the only error that persists if the folder is moved
+// aside.
 bool IsLocked(const rocksdb::Status& status) {
   const std::string text = status.ToString();
   return status.IsIOError() && (text.find("lock hold by current process") != std::string::npos ||
@@ -211,12 +213,13 @@ bool IsLocked(const rocksdb::Status& status) {
 }
 
 struct Opened {
-  std::unique_ptr<RocksKv> store;  // Null: `status` says why.
+  std::unique_ptr<RocksKv> store;  // Null if `status` is an error.
   absl::Status status;
   bool rebuildable = false;
 };
 
-// A store of an older schema is migrated; one of a newer schema is taken back, where it states that this program may.
+// Migrates a store of an older schema. Takes a store of a newer schema back, if the store states that this program may
+// read it.
 absl::Status CheckSchema(const std::string& path, storage::v1::StoreIdentity stored, KvStore& store) {
   const uint32_t there = stored.schema_version();
   if (there == kSchemaVersion) return absl::OkStatus();
@@ -232,7 +235,7 @@ absl::Status CheckSchema(const std::string& path, storage::v1::StoreIdentity sto
                     "this program is {}. Start the newer program again; {}",
                     path, there, readers, kSchemaVersion, kRebuildHint));
   }
-  // This program writes records of its own schema from here on: the newer one migrates them when it comes back.
+  // From here on this program writes records of its own schema. A newer program will migrate them when it comes back.
   if (there < kSchemaVersion) BASALT_RETURN_IF_ERROR(Migrate(there, store));
   stored.set_schema_version(kSchemaVersion);
   stored.set_readable_from(kReadableFrom);
@@ -327,7 +330,7 @@ Opened OpenOnce(const OpenOptions& options) {
   }
   auto store = std::make_unique<RocksKv>(std::unique_ptr<rocksdb::DB>(db), std::move(handles), options.sync);
   if (absl::Status status = CheckIdentity(*store, options); !status.ok()) {
-    // A store whose disk is full or fails is none to be moved aside.
+    // A store whose disk is full or fails must not be moved aside.
     const bool is_another = absl::IsFailedPrecondition(status) || absl::IsDataLoss(status);
     return {nullptr, std::move(status), is_another};
   }

@@ -1,4 +1,4 @@
-// What OpenRocksKv refuses, and what --rebuild does about it.
+// Tests which stores OpenRocksKv refuses, and how --rebuild helps.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class RocksKvTest : public ::testing::Test {
 
   bool HasRecord(KvStore& store) { return (*store.Get(Family::kRecords, "a")).has_value(); }
 
-  // The store as a program of that schema leaves it, with these records in kAux.
+  // Leaves the store as a program of that schema would, with these records in kAux.
   void SetSchema(uint32_t version, uint32_t readable_from, const std::map<std::string, std::string>& records) {
     auto store = OpenRocksKv(options_);
     ASSERT_THAT(store, IsOk());
@@ -71,7 +71,7 @@ class RocksKvTest : public ::testing::Test {
     return key;
   }
 
-  // The folder of the store, and where it is moved aside first.
+  // The folder of the store, and the first path to which the folder is moved aside.
   std::string Store() const { return options_.data_dir + "/store"; }
   std::string Aside() const { return Store() + ".aside-1"; }
 
@@ -260,7 +260,8 @@ TEST_F(RocksKvTest, WhatItMakesIsItsUsersAlone) {
   const auto mode = [](const std::string& path) { return fs::status(path).permissions() & fs::perms::all; };
   EXPECT_EQ(mode(options_.data_dir), fs::perms::owner_all);
   EXPECT_EQ(mode(Store()), fs::perms::owner_all);
-  // A volume that is there stays as open as whoever mounted it wants; the store of an earlier version is closed.
+  // An existing volume keeps the permissions that its owner gave it. The store of an earlier version loses those of
+  // others.
   fs::permissions(options_.data_dir, fs::perms::all);
   fs::permissions(Store(), fs::perms::all);
   EXPECT_THAT(OpenRocksKv(options_), IsOk());
@@ -272,7 +273,7 @@ TEST_F(RocksKvTest, AFolderThatCannotBeMadeIsNamedWithTheReason) {
   fs::create_directories(options_.data_dir);
   fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::others_exec);
   fs::permissions(options_.data_dir, fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_exec);
-  // Root may write anywhere.
+  // Root may write anywhere, so the test tries as another user.
   const uid_t user = geteuid();
   ASSERT_EQ(seteuid(user == 0 ? 65534 : user), 0);
   const absl::Status refused = OpenRocksKv(options_).status();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Readiness by named targets: a process that is not ready says which target it waits for, why, since when, and what a
-// person can do about it.
+// Readiness by named targets: a process that is not ready names the target that it waits for, the reason, the time
+// since when, and what a person can do about it.
 #include <functional>
 #include <map>
 #include <string>
@@ -19,25 +19,25 @@ class Health {
   struct Condition {
     bool ready = false;
     std::string state;  // One word, for tools: "starting", "ready", "forbidden", …
-    std::string why;    // What it waits for, or what is missing although it is ready; may be empty when ready.
-    std::string cure;   // What to do; empty where there is nothing but to wait.
+    std::string why;    // Names what the target waits for, or lacks although it is ready. May be empty when ready.
+    std::string cure;   // States what to do. Empty if one can only wait.
   };
   struct Target : Condition {
     std::string name;
-    absl::Time since = absl::InfinitePast();  // When `state` began; infinite where there is no clock.
+    absl::Time since = absl::InfinitePast();  // The time at which `state` began. InfinitePast if Health has no clock.
   };
 
-  // `time` may be null: then nobody knows since when; it outlives this.
+  // `time` must outlive this object. It may be null; `since` is unknown then.
   explicit Health(const TimeSystem* time = nullptr) : time_(time) {}
 
-  // Thread-safe. A target starts as not ready.
+  // Adds a target, which is not ready at first. All methods are thread-safe.
   void AddTarget(std::string_view name, std::string_view why) BASALT_EXCLUDES(mutex_);
   void SetReady(std::string_view name) BASALT_EXCLUDES(mutex_);
   void SetNotReady(std::string_view name, std::string_view why) BASALT_EXCLUDES(mutex_);
   void Set(std::string_view name, Condition condition) BASALT_EXCLUDES(mutex_);
   void Remove(std::string_view name) BASALT_EXCLUDES(mutex_);
   bool IsReady() const BASALT_EXCLUDES(mutex_);
-  std::vector<Target> Targets() const BASALT_EXCLUDES(mutex_);  // Sorted by name.
+  std::vector<Target> Targets() const BASALT_EXCLUDES(mutex_);  // Returns the targets sorted by name.
 
  private:
   const TimeSystem* const time_;

@@ -10,7 +10,7 @@
 namespace basalt::obs {
 namespace {
 
-// Set once, before threads start; read by all.
+// Is set once, before threads start, and read by all.
 std::shared_ptr<spdlog::logger>& Logger() {
   static std::shared_ptr<spdlog::logger> logger;
   return logger;

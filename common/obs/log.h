@@ -1,6 +1,7 @@
 #pragma once
 
-// Structured logs: a constant message, values as fields, one JSON object a line on stderr. Thread-safe; does not block.
+// Writes structured logs: a constant message with values as fields, one JSON object per line on stderr. Thread-safe;
+// does not block.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -27,13 +28,13 @@ inline void LogError(std::string_view message, std::initializer_list<Field> fiel
   Log(Level::kError, message, fields);
 }
 
-// A line of the audit log, which is part of the log and written whatever its level is.
+// Writes a line of the audit log. The audit log is part of the log, and is written at every log level.
 void LogAudit(std::initializer_list<Field> fields);
 
-// Below `least` nothing is written; kNothing silences all. Any thread.
+// Suppresses messages below `least`; kNothing silences all. Any thread.
 void SetLogLevel(Level least);
 
-// Process-wide, set once at start. `process` goes into every line.
+// Sets up the log of the process, once at its start. `process` goes into every line.
 void SetUpLogging(std::string_view process, Level least);
 
 }  // namespace basalt::obs

@@ -1,6 +1,6 @@
 #pragma once
 
-// Lets one line through in a while, of a kind of which others can cause any number. One thread.
+// Limits the rate of a kind of log line of which others can cause any number. One thread.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -13,7 +13,8 @@ class LogLimit {
  public:
   explicit LogLimit(absl::Duration between) : between_(between) {}
 
-  // A line is due: how many there were since the last one that was let through. nullopt: this one is only counted.
+  // Returns, if the line may be written, how many lines were held back since the last written one. Nullopt if the line
+  // must be held back; it is counted.
   std::optional<int64_t> Take(absl::Time now) {
     if (now < next_) {
       ++held_back_;

@@ -91,7 +91,7 @@ class PromMetrics final : public Metrics {
   void RemoveFrom(Kinds& kind, std::string_view name, const Labels& labels) BASALT_REQUIRES(mutex_) {
     const auto family = kind.families.find(name);
     if (family == kind.families.end() || !family->second->Has(ToProm(labels))) return;
-    auto* const series = Existing(*family->second, labels);  // Adding what exists returns it.
+    auto* const series = Existing(*family->second, labels);  // Family::Add returns a series that exists already.
     kind.handles.erase(series);
     family->second->Remove(series);
   }

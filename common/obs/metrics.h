@@ -1,7 +1,7 @@
 #pragma once
 
-// Counters, gauges and histograms for Prometheus, without its headers. All thread-safe; the handles live as long as the
-// registry. Making one costs a lookup: keep the handle, do not look it up per event.
+// Counters, gauges and histograms for Prometheus, without its headers. All are thread-safe. The handles live as long as
+// the registry. GetCounter and the like cost a lookup: keep the handle instead of a lookup per event.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,8 +40,8 @@ class Metrics {
   virtual Gauge& GetGauge(std::string_view name, std::string_view help, Labels labels = {}) = 0;
   virtual Histogram& GetHistogram(std::string_view name, std::string_view help, std::vector<double> bounds,
                                   Labels labels = {}) = 0;
-  virtual void Remove(std::string_view name, const Labels& labels) = 0;  // One series.
-  virtual std::string Text() const = 0;                                  // The exposition format.
+  virtual void Remove(std::string_view name, const Labels& labels) = 0;  // Removes one series, and its handle.
+  virtual std::string Text() const = 0;                                  // Returns all series in the exposition format.
 };
 
 std::unique_ptr<Metrics> MakeMetrics();

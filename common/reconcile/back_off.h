@@ -5,15 +5,16 @@
 
 namespace basalt {
 
-// How long to wait before trying again. A value: copy it per thing that is retried.
+// The waits between tries. A value type: each thing that is retried has a copy.
 struct BackOffPolicy {
   absl::Duration first = absl::Milliseconds(100);
   absl::Duration most = absl::Seconds(10);
   double factor = 2.0;
-  double jitter = 0.5;  // The wait is drawn from [(1 - jitter) * d, d].
+  double jitter = 0.5;  // A wait of nominally d is drawn from [(1 - jitter) * d, d].
 };
 
-// Whether a wait until then is on. One for longer than any wait lasts is not: the clock was set back meanwhile.
+// Returns whether a wait until `until` still lasts. A wait that would last longer than any back-off is over: the clock
+// was set back meanwhile.
 inline bool StillWaits(absl::Time now, absl::Time until) { return now < until && until - now <= absl::Minutes(1); }
 
 class BackOff {

@@ -1,9 +1,9 @@
 #pragma once
 
-// One asynchronous write or read of a controller: whether it is under way, when it is tried again, and what each answer
-// means to whoever asked. The call site gives the request and a policy, and switches over the meaning; nothing of an
-// answer reaches an owner that is gone. Values, confined to the loop of their owner. An answer is data: nothing here
-// fails. What answers there are: docs/correctness.md, rule 4.
+// One asynchronous write or read of a controller: whether it is under way, when it is tried again, and the meaning of
+// each answer. The caller gives the request and a policy, and switches over the meaning. No answer reaches an owner
+// that is gone. Value types, confined to the loop of their owner. An answer is data: nothing here fails.
+// docs/correctness.md, rule 4, lists the answers.
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -17,7 +17,7 @@
 
 namespace basalt {
 
-// How a request ended, be it a write or a read.
+// The end of a request, which is a write or a read.
 enum class Answer : uint8_t {
   kDone,
   kAlreadyExists,  // 409: another object has the name.
@@ -25,11 +25,11 @@ enum class Answer : uint8_t {
   kConflict,       // Any other 409: a precondition does not hold, or a quota was written at the same time.
   kInvalid,        // 422.
   kRefused,        // Any other refusal.
-  kNotSent,        // Surely without effect.
-  kUnknown,        // It may have taken effect.
+  kNotSent,        // The request surely had no effect.
+  kUnknown,        // The request may have taken effect.
 };
 
-// A 409 is read by its reason: a quota's conflict says nothing of the name.
+// The reason decides about a 409, since a quota's conflict does not mean that the name is in use.
 inline Answer AnswerOfRefusal(int code, std::string_view reason) {
   switch (code) {
     case 404:
@@ -43,7 +43,7 @@ inline Answer AnswerOfRefusal(int code, std::string_view reason) {
   }
 }
 
-// `outcome`: as runtime::WriteOutcome.
+// `outcome` has the members of runtime::WriteOutcome.
 template <typename Outcome>
 Answer AnswerOf(const Outcome& outcome) {
   switch (outcome.kind) {
@@ -59,17 +59,17 @@ Answer AnswerOf(const Outcome& outcome) {
   return Answer::kUnknown;
 }
 
-// What an answer means to whoever asked.
+// The meaning of an answer for the caller.
 enum class Meaning : uint8_t {
-  kSucceeded,  // The world is as it was wanted: the back-off begins anew.
-  kAwaited,    // It stays under way until the watch shows what became of it, and Forget is called.
-  kLook,       // It stays under way: what is there has to be read first.
-  kHeld,       // It is over and is not to be repeated at once; it is no failure, either.
-  kTryAgain,   // It failed, and nobody needs to hear of it.
-  kRefused,    // It failed, and users may have to hear of it.
+  kSucceeded,  // The state is as wanted, so the back-off begins anew.
+  kAwaited,    // The effect stays under way until the watch shows its result and the caller calls Forget.
+  kLook,       // The effect stays under way, since the caller has to read the object first.
+  kHeld,       // The effect is over and must not be repeated at once, but it did not fail.
+  kTryAgain,   // The effect failed, and users need not know.
+  kRefused,    // The effect failed, and users may have to know.
 };
 
-// The meanings that differ from one request to the next are named where the request is made.
+// The meaning of each answer. A caller sets those that differ from the defaults.
 struct EffectPolicy {
   Meaning done = Meaning::kSucceeded;
   Meaning already_exists = Meaning::kRefused;
@@ -103,7 +103,7 @@ inline Meaning MeaningOf(Answer answer, const EffectPolicy& policy) {
   return policy.unknown;
 }
 
-// Whether an effect of which the answer means that is over; the back-off follows.
+// Returns whether an effect is over after an answer of that meaning, and updates the back-off.
 inline bool EndsEffect(Meaning meaning, Retry& retry, absl::Time now, Random& random) {
   if (meaning == Meaning::kAwaited || meaning == Meaning::kLook) return false;
   if (meaning == Meaning::kSucceeded) retry.Succeed();
@@ -111,34 +111,34 @@ inline bool EndsEffect(Meaning meaning, Retry& retry, absl::Time now, Random& ra
   return true;
 }
 
-// The version of an object that a write named and that another one has taken the place of, as a conflict said. Such a
-// conflict is no refusal: the write is made again, by what is there then, as soon as another version is seen. A watch
-// may be late, so that the object is read for that. Where the read shows the same version once more the conflict has
-// another cause, and is a failure like any other.
+// The version of an object that a write named, after a conflict showed that a newer version has replaced it. Such a
+// conflict is no refusal: the write is made again, for the newer state, as soon as another version is observed. Since a
+// watch may be late, the object is read. If the read shows the same version again, the conflict has another cause, and
+// is a failure like any other.
 class OutdatedVersion {
  public:
-  // `version` is what the write named.
+  // Records a conflict of a write that named `version`.
   void Record(int64_t version) { version_ = version; }
-  // Whether a write that names this version would meet the same conflict once more.
+  // Returns whether a write that names this version would meet the same conflict again.
   bool Blocks(int64_t version) const { return version_ != 0 && version == version_; }
   void Forget() { version_ = 0; }
 
  private:
-  int64_t version_ = 0;  // 0: none.
+  int64_t version_ = 0;  // 0 if no conflict is recorded.
 };
 
-// Effects under names that share one back-off, each of them under way once at a time.
+// Effects with names that share one back-off. Each effect is under way at most once at a time.
 class EffectSet {
  public:
-  // False: it is under way already.
+  // Begins an effect. Returns false if the effect is under way already.
   bool Begin(std::string_view name) { return under_way_.emplace(name).second; }
-  // Its answer has come.
+  // Handles the answer of an effect, and returns its meaning.
   Meaning End(std::string_view name, Answer answer, const EffectPolicy& policy, absl::Time now, Random& random) {
     const Meaning meaning = MeaningOf(answer, policy);
     if (EndsEffect(meaning, retry_, now, random)) Forget(name);
     return meaning;
   }
-  // It is over, whatever was answered.
+  // Ends an effect, whatever its answer was.
   void Forget(std::string_view name) {
     if (const auto it = under_way_.find(name); it != under_way_.end()) under_way_.erase(it);
   }
@@ -153,7 +153,7 @@ class EffectSet {
   Retry retry_;
 };
 
-// The same of one effect without a name.
+// Does the same for one effect without a name.
 class Effect {
  public:
   bool Begin() { return !std::exchange(under_way_, true); }
@@ -172,8 +172,8 @@ class Effect {
   Retry retry_;
 };
 
-// A callback that runs only while its owner is there. `find` says who that is now, as a pointer; null: it is gone, and
-// the answer is dropped.
+// Returns a callback that runs only while its owner exists. `find` returns a pointer to the present owner. If the
+// pointer is null, the owner is gone, and the answer is dropped.
 template <typename Find, typename Done>
 auto WhileThere(Find find, Done done) {
   return [find = std::move(find), done = std::move(done)](auto answer) mutable {

@@ -11,7 +11,7 @@ namespace {
 
 const absl::Time kNow = absl::FromUnixSeconds(1000);
 
-// Shaped as the outcomes of the runtime.
+// Has the members of the runtime's outcomes.
 struct Outcome {
   enum class Kind { kDone, kRefused, kNotSent, kUnknown };
   struct Error {
@@ -83,7 +83,7 @@ TEST(EffectTest, IsOverAndBacksOffAsItsMeaningSays) {
     bool blocks;
     bool has_failed;
   };
-  // Each after one failure.
+  // Each answer comes after one failure.
   const Case cases[] = {
       {Meaning::kSucceeded, true, false, false}, {Meaning::kAwaited, false, true, true},
       {Meaning::kLook, false, true, true},       {Meaning::kHeld, true, true, true},

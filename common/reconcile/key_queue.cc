@@ -128,7 +128,7 @@ void KeyQueue::Arm() {
   }
   const absl::Time at = time_.Now() + (std::get<0>(*wakes_.begin()) - now_());
   if (timer_ != kNoTimer) {
-    if (at >= timer_at_) return;  // It fires early enough and arms itself again.
+    if (at >= timer_at_) return;  // The timer fires early enough, and arms itself again.
     time_.Cancel(timer_);
   }
   timer_at_ = at;

@@ -1,7 +1,7 @@
 #pragma once
 
-// How often one state is written again that somebody else undoes each time, in whichever part. A value; confined to the
-// loop of its owner. All times are of one clock, which the caller passes in.
+// Limits how often a state is written again after another program has undone a part of it. A value type, confined to
+// the loop of its owner. All times are of one clock, which the caller passes in.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -15,16 +15,16 @@ class Pace {
  public:
   static constexpr absl::Duration kLeast = absl::Seconds(1);
   static constexpr absl::Duration kMost = absl::Minutes(1);
-  // What was written so often, and undone each time but the last, somebody keeps undoing.
+  // After so many writes of one state, each but the last one undone, another program keeps undoing the state.
   static constexpr int kOften = 4;
 
-  // Whether a write that brings about that state is not due yet. Another state than the last one is due kLeast after
-  // that one was written.
+  // Returns whether a write of that state is not due yet. A state that differs from the last one is due kLeast after
+  // the last write.
   bool Blocks(absl::Time now, const std::string& state) const { return StillWaits(now, Until(state)); }
   absl::Time Until(const std::string& state) const { return state == last_ ? until_ : sent_ + kLeast; }
 
-  // The state was written. The same one after a short while was undone meanwhile: the next write waits twice as long.
-  // What has lasted for kMost after the wait was not undone by a habit.
+  // Records a write of the state. If the same state was written a short while ago, it was undone meanwhile, and the
+  // next write waits twice as long. A state that has lasted for kMost after its wait begins with kLeast again.
   void Note(absl::Time now, std::string state) {
     const bool is_undone = state == last_ && IsRecent(now);
     times_ = is_undone ? times_ + 1 : 1;
@@ -33,7 +33,7 @@ class Pace {
     sent_ = now;
     until_ = now + wait_;
   }
-  // Whether somebody keeps undoing the last state.
+  // Returns whether another program keeps undoing the last state.
   bool IsFought(absl::Time now) const { return times_ >= kOften && IsRecent(now); }
 
  private:

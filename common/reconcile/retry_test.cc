@@ -54,7 +54,7 @@ TEST(RetryTest, ASuccessBeginsAnew) {
   EXPECT_LE(retry.until() - now, absl::Milliseconds(200));
 }
 
-// The clock is the API server's, and may be set back by any amount.
+// The clock is the API server's, which may be set back by any amount.
 TEST(RetryTest, AClockThatIsSetBackHoldsNothing) {
   SeededRandom random(1);
   Retry retry;

@@ -13,24 +13,25 @@
 
 namespace basalt {
 
-// What one worker keeps per key, and which keys each of its slots has: closing a slot costs what that slot holds, not
-// what the worker holds. Confined to the worker's loop. Entries keep their addresses until they are erased.
+// The entries of one worker by key, and the keys of each of its slots. So the cost of closing a slot depends on the
+// keys of the slot, and not on those of the worker. Confined to the worker's loop. Entries keep their addresses until
+// they are erased.
 template <typename Entry>
 class SlotMap {
  public:
   using Keys = std::set<std::string>;
 
-  // A slot is open from here on, also without any entry.
+  // Opens a slot, which stays open also without any entry.
   void Open(uint32_t slot) { slots_[slot]; }
   bool IsOpen(uint32_t slot) const { return slots_.contains(slot); }
-  // Erases the entries of the slot.
+  // Closes the slot and erases its entries.
   void Close(uint32_t slot) {
     const auto it = slots_.find(slot);
     if (it == slots_.end()) return;
     for (const std::string& key : it->second) EraseEntry(key);
     slots_.erase(it);
   }
-  // The keys of each open slot.
+  // Returns the keys of each open slot.
   const std::map<uint32_t, Keys>& slots() const { return slots_; }
   const Keys& KeysOf(uint32_t slot) const {
     static const Keys none;
@@ -38,13 +39,13 @@ class SlotMap {
     return it == slots_.end() ? none : it->second;
   }
 
-  // Null: there is none.
+  // Null if the key has no entry.
   Entry* Find(std::string_view key) const {
     const auto it = index_.find(key);
     return it == index_.end() ? nullptr : it->second;
   }
-  // The entry of the key. One that is not there is made by `make`, which returns a std::unique_ptr<Entry>; its slot is
-  // open from then on.
+  // Returns the entry of the key. If there is none, `make` makes it, by returning a std::unique_ptr<Entry>, and the
+  // slot is open from then on.
   template <typename Make>
   Entry& FindOrMake(std::string_view key, Make make) {
     if (Entry* known = Find(key); known != nullptr) return *known;
@@ -56,7 +57,7 @@ class SlotMap {
   Entry& FindOrMake(std::string_view key) {
     return FindOrMake(key, [] { return std::make_unique<Entry>(); });
   }
-  // The slot stays open.
+  // Erases the entry of the key. The slot stays open.
   void Erase(std::string_view key) {
     const auto slot = slots_.find(SlotOf(key));
     if (slot == slots_.end()) return;
@@ -66,7 +67,7 @@ class SlotMap {
     slot->second.erase(it);
   }
 
-  // In the order of the keys.
+  // Iterates in the order of the keys.
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
   size_t size() const { return entries_.size(); }
@@ -82,7 +83,7 @@ class SlotMap {
   }
 
   std::map<std::string, std::unique_ptr<Entry>, std::less<>> entries_;
-  std::unordered_map<std::string_view, Entry*> index_;  // The same, by the text of its key: only to look up.
+  std::unordered_map<std::string_view, Entry*> index_;  // Finds an entry by its key. The views point into `entries_`.
   std::map<uint32_t, Keys> slots_;
 };
 

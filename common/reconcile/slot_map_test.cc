@@ -16,7 +16,7 @@ struct Entry {
   int value = 0;
 };
 
-// Keys of two slots: three of the first, one of the second.
+// Has keys of two slots: three of the first, one of the second.
 struct TwoSlots {
   uint32_t first = SlotOf("default/a");
   uint32_t second = 0;
@@ -59,7 +59,7 @@ TEST(SlotMapTest, ASlotThatClosesTakesItsEntriesAndNoOthers) {
   for (const std::string& key : slots.of_first) EXPECT_EQ(map.Find(key), nullptr) << key;
   ASSERT_NE(map.Find(slots.of_second), nullptr);
   EXPECT_EQ(map.Find(slots.of_second)->value, 7);
-  map.Close(slots.first);  // Nothing is there any more.
+  map.Close(slots.first);  // The slot has no entries any more.
   EXPECT_EQ(map.size(), 1U);
 }
 
@@ -78,7 +78,7 @@ TEST(SlotMapTest, ASlotIsOpenWithoutEntriesToo) {
   EXPECT_TRUE(map.empty());
 }
 
-// The caller's key may be the entry's own.
+// The caller's key may be a member of the entry.
 TEST(SlotMapTest, AnEntryIsErasedByItsOwnKey) {
   struct Keyed {
     std::string key;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which calls of one stream wait and which are under way, and what goes into the next message. Pure: no clock, no
+// Decides which calls of one stream wait, which are under way, and which go into the next message. Pure: no clock, no
 // thread, no transport. A value of one owner.
 #include <fmt/format.h>
 
@@ -19,26 +19,26 @@
 
 namespace basalt::rpc {
 
-// The most of each. Sums of bounds do not overflow.
+// The limits of a CallWindow. Sums of limits do not overflow.
 struct CallBounds {
   static constexpr size_t kNone = std::numeric_limits<size_t>::max() / 4;
-  size_t call_bytes = kNone;     // Of one call.
-  size_t message_calls = kNone;  // Of one message.
+  size_t call_bytes = kNone;     // Size of one call.
+  size_t message_calls = kNone;  // Calls in one message.
   size_t message_bytes = kNone;
-  size_t sent_calls = kNone;  // Sent and not answered: what the server has to keep.
+  size_t sent_calls = kNone;  // Calls that are sent and not answered: the server has to keep them.
   size_t sent_bytes = kNone;
-  size_t open_calls = kNone;  // Not answered, sent or not: what the caller has to keep.
+  size_t open_calls = kNone;  // Calls that are not answered, sent or not: the caller has to keep them.
   size_t open_bytes = kNone;
 };
 
-// `Call` is what is kept of a call until it is sent. Whatever is larger than a bound of several has its way where it is
-// alone.
+// `Call` is the data of a call that the window keeps until the call is sent. A call that exceeds a limit for several
+// calls is still accepted if it is alone.
 template <typename Call>
 class CallWindow {
  public:
   explicit CallWindow(const CallBounds& bounds) : bounds_(bounds) {}
 
-  // Requires: `id` is above all before. RESOURCE_EXHAUSTED: there is no room, nothing is kept.
+  // Requires: `id` is above all ids before. RESOURCE_EXHAUSTED: a limit is reached, and the call is not added.
   absl::Status Add(uint64_t id, size_t bytes, Call call) {
     if (bytes > bounds_.call_bytes) {
       return Exhausted(fmt::format("the call has {} bytes, and a message may have {}", bytes, bounds_.call_bytes));
@@ -52,11 +52,11 @@ class CallWindow {
     return absl::OkStatus();
   }
 
-  // What was added by now was asked for together, and may be sent.
+  // The calls added so far were requested together, and may be sent now. May be repeated.
   void EndTurn() { gathered_ = waiting_.size(); }
 
-  // The next message, in the order in which its calls were added: they count as sent. Empty: nothing may be sent, or
-  // the server has as much as it may have.
+  // Returns the next message, with calls in the order in which they were added, and counts them as sent. Empty if no
+  // call may be sent, or if the server has as many calls as it may have.
   std::vector<Call> NextMessage() {
     std::vector<Call> message;
     size_t bytes = 0;
@@ -73,7 +73,7 @@ class CallWindow {
     return message;
   }
 
-  // Takes a call back. False: it was sent, or is not known.
+  // Removes a call that was not sent. Returns false if the call was sent or is unknown.
   bool Remove(uint64_t id) {
     const auto found = std::lower_bound(waiting_.begin(), waiting_.end(), id,
                                         [](const Waiting& waiting, uint64_t sought) { return waiting.id < sought; });
@@ -84,7 +84,7 @@ class CallWindow {
     return true;
   }
 
-  // Takes back all that was not sent, in order.
+  // Removes all calls that were not sent, and returns their ids in order.
   std::vector<uint64_t> TakeWaiting() {
     std::vector<uint64_t> ids;
     ids.reserve(waiting_.size());
@@ -95,8 +95,8 @@ class CallWindow {
     return ids;
   }
 
-  // The server has answered: also a call that nobody waits for any more is under way until then. One that is not known
-  // is ignored.
+  // The server has answered the call. Until then the call counts as sent, even if no caller waits for it any more. An
+  // unknown id is ignored.
   void Answered(uint64_t id) {
     const auto found = sent_.find(id);
     if (found == sent_.end()) return;
@@ -123,9 +123,9 @@ class CallWindow {
 
   CallBounds bounds_;
   std::deque<Waiting> waiting_;  // Ascending ids.
-  size_t gathered_ = 0;          // Of those, the first ones: may be sent.
+  size_t gathered_ = 0;          // How many of the first ones in `waiting_` may be sent.
   size_t waiting_bytes_ = 0;
-  std::unordered_map<uint64_t, size_t> sent_;  // Bytes. Never iterated over.
+  std::unordered_map<uint64_t, size_t> sent_;  // Size of each call. Never iterated over.
   size_t sent_bytes_ = 0;
 };
 

@@ -9,12 +9,12 @@ namespace {
 
 using Ids = std::vector<uint64_t>;
 
-// What is kept of a call is its id.
+// A call's data is its id.
 class Window : public CallWindow<uint64_t> {
  public:
   using CallWindow::CallWindow;
   absl::StatusCode Ask(uint64_t id, size_t bytes = 1) { return Add(id, bytes, id).code(); }
-  // The next message after a turn.
+  // Ends the turn and returns the next message.
   Ids Turn() {
     EndTurn();
     return NextMessage();
@@ -41,8 +41,8 @@ TEST(CallWindowTest, MessagesAreAsLargeAsTheBoundsAllow) {
   struct Case {
     std::string what;
     CallBounds bounds;
-    std::vector<size_t> bytes;  // Of the calls 1, 2, 3 …
-    std::vector<Ids> messages;  // That may be sent before anything is answered.
+    std::vector<size_t> bytes;  // Sizes of the calls 1, 2, 3 …
+    std::vector<Ids> messages;  // The messages that may be sent before a call is answered.
   };
   const std::vector<Case> cases = {
       {"no bounds", {}, {1, 1, 1}, {{1, 2, 3}}},

@@ -32,7 +32,7 @@ std::optional<Message> Find(const absl::Status& status) {
   return message;
 }
 
-// Leaves violations out from the end until the rest takes at most `max_bytes`.
+// Removes violations from the end until the rest takes at most `max_bytes`.
 std::string FirstViolations(std::optional<google::rpc::BadRequest> request, size_t max_bytes) {
   if (!request.has_value()) return {};
   while (request->ByteSizeLong() > max_bytes) request->mutable_field_violations()->RemoveLast();
@@ -85,7 +85,7 @@ std::string SerializeDetails(const absl::Status& status, size_t max_bytes) {
   google::rpc::Status out;
   out.set_code(status.raw_code());
   status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-    // Of the detail itself: tags and lengths.
+    // Tags and lengths of the detail itself.
     constexpr size_t kFraming = 16;
     const size_t taken = out.ByteSizeLong() + url.size() + kFraming;
     const size_t room = max_bytes - std::min(max_bytes, taken);

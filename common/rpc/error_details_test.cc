@@ -63,7 +63,7 @@ TEST(ErrorDetailsTest, NothingIsSentOfAStatusWithoutDetailsAndNothingIsReadOfWha
   EXPECT_EQ(status, Invalid("no"));
 }
 
-// Whatever stands in them, and however many there are.
+// Holds for any contents and any number of violations.
 TEST(ErrorDetailsTest, WhatFindsNoRoomIsLeftOut) {
   const std::string sentence(300, 'x');
   const absl::Status status =
@@ -74,8 +74,8 @@ TEST(ErrorDetailsTest, WhatFindsNoRoomIsLeftOut) {
     absl::Status read = Invalid("no");
     ParseDetails(sent, read);
     const auto details = BadRequestOf(read);
-    const int told = details.has_value() ? details->field_violations_size() : 0;
-    EXPECT_GE(told, max_bytes < 500 ? 0 : max_bytes < 10'000 ? 1 : 20) << max_bytes;
+    const int kept = details.has_value() ? details->field_violations_size() : 0;
+    EXPECT_GE(kept, max_bytes < 500 ? 0 : max_bytes < 10'000 ? 1 : 20) << max_bytes;
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// A stream of messages that is taken from, one at a time, by whoever sends them on. Confined to one loop, but for the
-// notice: `notify`, given where the feed is made, comes on any thread when there may be something to take, or the feed
-// has ended, after Take found nothing. Destroying a feed ends what feeds it; a notice may still come.
+// A stream of messages, read one at a time by the code that sends them on. Confined to one loop, except for the notice:
+// `notify`, given to the constructor of the feed, is called on any thread when there may be a message or an end after
+// Take found none. Destroying a feed ends its source; a notice may still come.
 #include <optional>
 
 #include "absl/status/status.h"
@@ -13,11 +13,12 @@ template <typename Message>
 class Feed {
  public:
   virtual ~Feed() = default;
-  // False: nothing at the moment, or never again (End). Requires: `message` is empty.
+  // Returns false if there is no message at the moment, or never again (End). May be repeated. Requires: `message` is
+  // empty.
   virtual bool Take(Message* message) = 0;
-  // How it ended; only after Take found nothing.
+  // Returns how the feed ended. Call it only after Take has returned false.
   virtual std::optional<absl::Status> End() = 0;
-  // From time to time (kTick), whether anything is taken or not.
+  // Called from time to time (kTick), whether messages are read or not.
   virtual void Tick() {}
 };
 

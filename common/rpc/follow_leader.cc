@@ -5,7 +5,7 @@
 namespace basalt::rpc {
 namespace {
 
-// Between a stream and whoever hears it: remembers whether it brought anything.
+// Stands between a stream and its observer, and remembers whether the stream brought a batch.
 class Watcher final : public AttachObserver {
  public:
   explicit Watcher(AttachObserver& observer) : observer_(observer) {}
@@ -28,7 +28,7 @@ class Stream final : public AttachStream {
   void Send(gateway::v1::AttachRequest request) override { inner_->Send(std::move(request)); }
 
  private:
-  const std::shared_ptr<Watcher> watcher_;  // Outlives the stream that tells it.
+  const std::shared_ptr<Watcher> watcher_;  // Outlives the stream that notifies it.
   const std::unique_ptr<AttachStream> inner_;
 };
 

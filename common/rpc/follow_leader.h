@@ -1,10 +1,10 @@
 #pragma once
 
-// One GatewayPeer over several gateways, of which one leads. Attach goes to the same gateway again, and to the next one
-// when the stream before ended without a batch: a standby refuses, a dead one does not answer. Calls go where the last
-// Attach went. That is what MakeGrpcGatewayPeer does over its channels; this one is for peers of any kind.
+// One GatewayPeer over several gateways, of which one leads. Attach goes to the same gateway again. It goes to the next
+// one if the stream before ended without a batch: a standby refuses, a dead gateway does not answer. Calls go to the
+// gateway of the last Attach. MakeGrpcGatewayPeer does the same over its channels; this one is for peers of any kind.
 //
-// Confined to the loop of its peers. Streams that it made are destroyed before it.
+// Confined to the loop of its peers. Its streams are destroyed before it.
 #include <memory>
 #include <vector>
 
@@ -12,7 +12,7 @@
 
 namespace basalt::rpc {
 
-// Requires: not empty.
+// Requires: `gateways` is not empty.
 std::unique_ptr<GatewayPeer> FollowLeader(std::vector<std::unique_ptr<GatewayPeer>> gateways);
 
 }  // namespace basalt::rpc

@@ -1,7 +1,7 @@
 #pragma once
 
-// Calls about PodGroups as they travel, many to a message: between the two interfaces of common/rpc/peers.h, whatever
-// carries them.
+// Calls about PodGroups that travel many to a message. These functions convert them between the two interfaces of
+// common/rpc/peers.h, for any transport.
 #include <utility>
 
 #include "absl/status/status.h"
@@ -14,9 +14,9 @@
 
 namespace basalt::rpc {
 
-// Of one stream. A job has one call about its group under way, of a few KiB, which the object in Kubernetes bounds.
-// What the server has not answered it keeps: 2 000 calls are a second's work of it. 20 000 are all jobs of a large
-// replica.
+// The limits of one stream. A job has one call about its group under way, of a few KiB, which the object in Kubernetes
+// bounds. The server keeps the calls that it has not answered: 2 000 calls are a second's work of a server. 20 000 are
+// all jobs of a large replica.
 inline constexpr CallBounds kGroupCallBounds{.call_bytes = 3 << 20,
                                              .message_calls = 256,
                                              .message_bytes = 3 << 20,
@@ -27,7 +27,7 @@ inline constexpr CallBounds kGroupCallBounds{.call_bytes = 3 << 20,
 
 using GroupCallAnswer = podgroup::v1::CallAnswers::Answer;
 
-// On the handler's loop.
+// Runs on the handler's loop.
 inline void HandleGroupCall(PodGroupHandler& handler, podgroup::v1::CallBatch::Call call, Done<GroupCallAnswer> done) {
   if (call.has_ensure()) {
     handler.EnsurePodGroup(
@@ -52,7 +52,7 @@ inline void HandleGroupCall(PodGroupHandler& handler, podgroup::v1::CallBatch::C
   }
 }
 
-// The asking side of a stream: each call goes through Ask, once.
+// The client's side of a stream: each call goes through Ask, once.
 class GroupCallPeer : public PodGroupPeer {
  public:
   void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,

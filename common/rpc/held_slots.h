@@ -1,6 +1,6 @@
 #pragma once
 
-// Slots by the epoch of what is held of them, as Hello and OrphanedRecords carry them.
+// Slots grouped by the epoch of the records that a replica has of them, as Hello and OrphanedRecords carry them. Pure.
 #include <algorithm>
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace basalt::rpc {
 
 using HeldSlotsField = google::protobuf::RepeatedPtrField<gateway::v1::RecordInventory>;
 
-// Groups of a field are few: one for each epoch in which slots moved.
+// A field has few groups: one for each epoch in which slots moved.
 inline void AddHeldSlot(uint32_t slot, int64_t epoch, bool only_history, HeldSlotsField& field) {
   const auto same = std::find_if(field.rbegin(), field.rend(), [&](const gateway::v1::RecordInventory& held) {
     return held.epoch() == epoch && held.only_history() == only_history;
@@ -21,7 +21,7 @@ inline void AddHeldSlot(uint32_t slot, int64_t epoch, bool only_history, HeldSlo
   held.add_slots(slot);
 }
 
-// Calls visit(slot, epoch, only_history) for each.
+// Calls visit(slot, epoch, only_history) for each slot.
 template <typename Visit>
 void ForEachHeldSlot(const HeldSlotsField& field, const Visit& visit) {
   for (const gateway::v1::RecordInventory& held : field) {

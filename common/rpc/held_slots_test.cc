@@ -16,11 +16,11 @@ TEST(HeldSlotsTest, AreGroupedByEpochAndKindAndComeBackAsTheyWere) {
   for (const auto& [slot, epoch, only_history] : held)
     AddHeldSlot(slot, epoch, only_history, *hello.mutable_record_inventory());
   EXPECT_EQ(hello.record_inventory_size(), 3) << "of epoch 7, of 8, and history of 7";
-  std::vector<Held> told;
+  std::vector<Held> visited;
   ForEachHeldSlot(hello.record_inventory(), [&](uint32_t slot, int64_t epoch, bool only_history) {
-    told.emplace_back(slot, epoch, only_history);
+    visited.emplace_back(slot, epoch, only_history);
   });
-  EXPECT_THAT(told, ::testing::UnorderedElementsAreArray(held));
+  EXPECT_THAT(visited, ::testing::UnorderedElementsAreArray(held));
 }
 
 }  // namespace

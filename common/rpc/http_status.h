@@ -1,7 +1,7 @@
 #pragma once
 
-// The HTTP port of every process, with or without TLS: /metrics for Prometheus, /healthz (it runs), /readyz (named
-// targets as JSON, 503 while one is missing), /version.
+// The HTTP port of every process, with or without TLS: /metrics for Prometheus, /healthz (the process runs), /readyz
+// (named targets as JSON; 503 while one is not ready), /version.
 #include <memory>
 #include <string>
 
@@ -18,11 +18,11 @@ struct HttpStatusOptions {
   http::PageServerOptions server;
   std::string process;
   std::string version;
-  std::shared_ptr<MetricsToken> metrics_token = nullptr;  // What /metrics asks for; null: /metrics is open.
+  std::shared_ptr<MetricsToken> metrics_token = nullptr;  // The token that /metrics requires. Null if /metrics is open.
 };
 
-// Answers on `loop`, which alone uses the token from here on. Loop, metrics and health outlive the server. Statuses as
-// of StartPageServer.
+// Answers on `loop`. From here on only that loop uses the token. Loop, metrics and health outlive the server. Statuses
+// as for StartPageServer.
 absl::StatusOr<std::unique_ptr<http::PageServer>> StartHttpStatus(Loop& loop, const obs::Metrics& metrics,
                                                                   const obs::Health& health, HttpStatusOptions options);
 

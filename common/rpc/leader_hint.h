@@ -1,7 +1,7 @@
 #pragma once
 
-// Who leads, beside the words of a refusal: a standby puts the leader's address into the status with which it refuses a
-// stream; the gRPC server sends it as trailing metadata, and the client's next attempt goes there.
+// The leader's address in a refusal. A standby puts it into the status with which it refuses a stream; the gRPC server
+// sends it as trailing metadata, and the client's next attempt goes there. Any thread.
 #include <string>
 #include <string_view>
 
@@ -19,7 +19,7 @@ inline absl::Status WithLeader(absl::Status status, std::string_view address) {
   return status;
 }
 
-// Empty: it does not say.
+// Returns the leader's address. Empty if the status does not state one.
 inline std::string LeaderOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kLeaderKey);
   return payload.has_value() ? std::string(*payload) : std::string();

@@ -2,13 +2,13 @@
 
 // Paging of lists over parts that come from several workers or replicas. Pure.
 //
-// The token is the key of the last object of the page: objects that come or go between two pages make no other appear
-// twice or not at all, and any replica can go on with it.
+// The token is the key of the last object of the page. Objects that come or go between two pages make no other object
+// appear twice or not at all, and any replica can continue with the token.
 //
-// `List` says what is listed:
+// `List` describes the list:
 //   Part, Page, Item                the messages: a Part has `more`, a Page has `next_page_token`;
 //   Items(Part&), Items(Page&)      their objects, a RepeatedPtrField;
-//   KeyOf(object)                   by which they are sorted.
+//   KeyOf(object)                   the key by which objects are sorted.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -21,12 +21,13 @@ namespace basalt::rpc {
 inline constexpr int kDefaultPageSize = 500;
 inline constexpr int kMaxPageSize = 1000;
 
-// `asked`: what the request says; 0: the default.
+// `asked` is the page size in the request; 0 means the default.
 inline size_t PageSizeOf(int asked) {
   return static_cast<size_t>(asked <= 0 ? kDefaultPageSize : std::min(asked, kMaxPageSize));
 }
 
-// The first page of what one worker has: `entries` by key, of which `add(key, entry, part)` adds those that are wanted.
+// Returns the first page of one worker's `entries`, which are sorted by key. `add(key, entry, part)` adds the wanted
+// ones.
 template <typename List, typename Entries, typename Add>
 typename List::Part MakePart(const Entries& entries, std::string_view page_token, size_t page_size, Add add) {
   typename List::Part part;
@@ -40,7 +41,7 @@ typename List::Part MakePart(const Entries& entries, std::string_view page_token
   return part;
 }
 
-// The first page of what the parts have together; each is sorted, and no longer than the page.
+// Returns the first page of all parts together. Each part is sorted, and no longer than the page.
 template <typename List>
 typename List::Part MergeParts(std::vector<typename List::Part> parts, size_t page_size) {
   typename List::Part merged;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who the replicas of one service are, for those who ask them for what they own.
+// The replicas of one service, for code that calls them.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,15 +19,15 @@ class Members {
  public:
   virtual ~Members() = default;
   virtual gateway::v1::Member self() const = 0;
-  // As of the newest assignment; none before the first one.
+  // Returns the members of the newest assignment. Empty before the first assignment.
   virtual std::vector<gateway::v1::Member> all() const = 0;
-  // With which the others are called; null: without TLS.
+  // The credentials for calls to other members. Null without TLS.
   virtual std::shared_ptr<const Credentials> credentials() const { return nullptr; }
-  // Who calls this replica, and what users may do; null: without TLS.
+  // Identifies callers of this replica, and checks the rights of users. Null without TLS.
   virtual std::shared_ptr<UserAccess> users() const { return nullptr; }
 };
 
-// Index of the owner of each slot; empty where there are no members.
+// Returns the index of the owner of each slot. Empty if there are no members.
 inline std::vector<size_t> OwnersOf(const std::vector<gateway::v1::Member>& members) {
   std::vector<std::string_view> names;
   names.reserve(members.size());
@@ -42,7 +42,7 @@ inline size_t OwnerOf(const std::vector<gateway::v1::Member>& members, uint32_t 
   return RendezvousOwner(names, slot);
 }
 
-// One process, not only one name.
+// Compares processes, not only names.
 inline bool IsSame(const gateway::v1::Member& a, const gateway::v1::Member& b) {
   return a.replica() == b.replica() && a.incarnation() == b.incarnation();
 }

@@ -32,7 +32,7 @@ bool MetricsToken::IsIn(std::string_view authorization, absl::Time now) {
   constexpr std::string_view kScheme = "Bearer ";
   if (!absl::StartsWithIgnoreCase(ToAbsl(authorization), ToAbsl(kScheme))) return false;
   const std::string_view shown = authorization.substr(kScheme.size());
-  // The time that the answer takes tells nothing of where the two differ.
+  // The comparison takes the same time wherever the two differ, so that its duration gives nothing away.
   return shown.size() == token_.size() && CRYPTO_memcmp(shown.data(), token_.data(), token_.size()) == 0;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The bearer token that /metrics asks for: the content of a file without the white space around it.
+// The bearer token that /metrics requires: the content of a file without the white space around it.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,9 +17,9 @@ class MetricsToken {
   // INVALID_ARGUMENT names the file and the rule: the file cannot be read, or has no token.
   static absl::StatusOr<std::unique_ptr<MetricsToken>> FromFile(const std::string& path, absl::Duration refresh);
 
-  // Whether the value of the header Authorization is "Bearer" and the token. `now`: by the clock of the caller's loop.
-  // Reads the file anew where `refresh` has passed since the last time; a file that cannot be used is logged, and the
-  // token of before stays in force.
+  // Returns whether `authorization`, the value of that header, is "Bearer" and the token. `now` is by the clock of the
+  // caller's loop. Reads the file again if `refresh` has passed since the last time. A file that cannot be used is
+  // logged, and the old token stays in force.
   bool IsIn(std::string_view authorization, absl::Time now);
 
  private:
@@ -30,7 +30,7 @@ class MetricsToken {
   const absl::Duration refresh_;
   std::string token_;
   absl::Time read_at_ = absl::InfinitePast();
-  std::string said_;  // Why the file cannot be used, as the log has been told.
+  std::string said_;  // Why the file cannot be used, as last logged.
 };
 
 }  // namespace basalt::rpc

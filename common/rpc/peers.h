@@ -1,13 +1,13 @@
 #pragma once
 
-// How the processes of the suite meet. Each interface has two implementations: gRPC, for everything that ships, and an
-// in-memory one over SimTime for the deterministic simulation, where each message is a task that can be delayed,
-// reordered between peers, cut off or lost. A service does not know which one it has.
+// The interfaces between the processes of the suite. Each interface has two implementations: gRPC, for everything that
+// ships, and an in-memory one over SimTime for the deterministic simulation, where each message is a task that can be
+// delayed, reordered between peers, cut off or lost. A service does not know which one it has.
 //
-// Every callback comes on the loop that the implementation was made for, never before the call that caused it returns.
-// Statuses of calls: UNAVAILABLE = surely not handled (could not reach the peer, or it said so), as is
-// RESOURCE_EXHAUSTED (there was no room, here or there); DEADLINE_EXCEEDED and UNKNOWN = it may have been handled;
-// others are the peer's own answer.
+// Each object is used on the loop that its implementation was made for. Every callback comes on that loop, never before
+// the call that caused it returns. Statuses of calls: UNAVAILABLE means surely not handled (the peer could not be
+// reached, or it stated so), as does RESOURCE_EXHAUSTED (a limit was reached, here or at the peer). DEADLINE_EXCEEDED
+// and UNKNOWN mean that the call may have been handled. Other statuses are the peer's own answer.
 #include <memory>
 #include <string>
 
@@ -25,17 +25,17 @@ namespace basalt::rpc {
 template <typename T>
 using Done = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 
-// ---- client side: what a replica sees of the gateway ----
+// ---- client side: the gateway as a replica uses it ----
 
 class AttachObserver {
  public:
   virtual ~AttachObserver() = default;
   virtual void OnBatch(gateway::v1::AttachBatch batch) = 0;
-  // Last call. The stream is over, whoever ended it.
+  // The last call. The stream is over, whichever side ended it.
   virtual void OnClosed(const absl::Status& status) = 0;
 };
 
-// Destroying it ends the stream; the observer hears nothing after that.
+// Destroying it ends the stream; the observer is not called after that.
 class AttachStream {
  public:
   virtual ~AttachStream() = default;
@@ -45,25 +45,27 @@ class AttachStream {
 class GatewayPeer {
  public:
   virtual ~GatewayPeer() = default;
-  // `observer` outlives the stream.
+  // `observer` outlives the stream. May be repeated once the stream before has ended.
   virtual std::unique_ptr<AttachStream> Attach(AttachObserver& observer) = 0;
+  // Not to be repeated after a status that leaves open whether the write was handled.
   virtual void Write(gateway::v1::WriteRequest request, absl::Duration timeout,
                      Done<gateway::v1::WriteResponse> done) = 0;
+  // Only reads, and may be repeated.
   virtual void Get(gateway::v1::GetRequest request, absl::Duration timeout, Done<gateway::v1::GetResponse> done) = 0;
-  // UNIMPLEMENTED: the gateway takes no users.
+  // Only reads, and may be repeated. UNIMPLEMENTED: the gateway takes no users.
   virtual void ReviewAccess(gateway::v1::ReviewAccessRequest, absl::Duration /*timeout*/,
                             Done<gateway::v1::ReviewAccessResponse> done) {
     done(absl::UnimplementedError("this gateway takes no users"));
   }
 };
 
-// What a member of one service offers to other services. Who asks knows its type: that follows from the service.
+// A member of one service as other services use it. The caller knows the type of the peer: it follows from the service.
 class ServicePeer {
  public:
   virtual ~ServicePeer() = default;
 };
 
-// Of SERVICE_KIND_POD_GROUP.
+// The peer for SERVICE_KIND_POD_GROUP. Both calls are idempotent and may be repeated.
 class PodGroupPeer : public ServicePeer {
  public:
   virtual void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request, absl::Duration timeout,
@@ -72,6 +74,7 @@ class PodGroupPeer : public ServicePeer {
                               Done<podgroup::v1::DeletePodGroupResponse> done) = 0;
 };
 
+// A replica as the other replicas of its service use it. Calls may be repeated.
 class ReplicaPeer {
  public:
   virtual ~ReplicaPeer() = default;
@@ -79,36 +82,36 @@ class ReplicaPeer {
                              Done<replica::v1::ExportRecordsResponse> done) = 0;
 };
 
-// Finds peers by what the assignment says of them.
+// Finds peers by their entries in the assignment.
 class PeerDirectory {
  public:
   virtual ~PeerDirectory() = default;
-  // Null: its service offers nothing to others.
+  // Null if the member's service offers nothing to other services.
   virtual std::shared_ptr<ServicePeer> Services(const gateway::v1::Member& member) = 0;
   virtual std::shared_ptr<ReplicaPeer> Replicas(const gateway::v1::Member& member) = 0;
 };
 
 // ---- server side ----
 
-// The down half of one Attach stream, seen by the gateway. One batch at a time: Send, then wait for OnSent.
+// The gateway's way to send on one Attach stream. One batch at a time: Send, then wait for OnSent.
 class AttachSink {
  public:
   virtual ~AttachSink() = default;
-  // `batch`: a gateway.v1.AttachBatch as it goes on the wire, since the gateway keeps its objects so. Requires: the
-  // batch before has been reported by AttachSession::OnSent.
+  // `batch` is a serialized gateway.v1.AttachBatch, since the gateway keeps its objects serialized. Requires:
+  // AttachSession::OnSent has reported the batch before.
   virtual void Send(std::string batch) = 0;
-  // Ends the stream. No call on the session follows but OnClosed.
+  // Ends the stream. The session gets no further call but OnClosed.
   virtual void Close(const absl::Status& status) = 0;
-  // The client has a certificate of the very name that its Hello states.
+  // Returns whether the client's certificate has the very name that its Hello states.
   virtual bool is_name_proven() const { return false; }
 };
 
-// The gateway's side of one stream. Destroyed by the transport after OnClosed.
+// The gateway's side of one stream. The transport destroys it after OnClosed.
 class AttachSession {
  public:
   virtual ~AttachSession() = default;
   virtual void OnRequest(gateway::v1::AttachRequest request) = 0;
-  virtual void OnSent() = 0;  // The transport has taken the batch; the next may be sent.
+  virtual void OnSent() = 0;  // The transport has taken the batch; the next one may be sent.
   virtual void OnClosed() = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Services by the names of their programs.
+// Services by the names of their programs. Pure.
 #include <string_view>
 #include <utility>
 
@@ -13,7 +13,7 @@ inline constexpr std::pair<std::string_view, gateway::v1::ServiceKind> kPrograms
     {"pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP},
     {"queuesvc", gateway::v1::SERVICE_KIND_QUEUE}};
 
-// `unknown`: of a kind that is none of them.
+// Returns `unknown` for a kind that is none of the three.
 inline std::string_view ProgramName(gateway::v1::ServiceKind service, std::string_view unknown) {
   for (const auto& [name, kind] : kPrograms) {
     if (kind == service) return name;
@@ -21,7 +21,7 @@ inline std::string_view ProgramName(gateway::v1::ServiceKind service, std::strin
   return unknown;
 }
 
-// Unspecified: there is no such program.
+// Returns SERVICE_KIND_UNSPECIFIED if there is no such program.
 inline gateway::v1::ServiceKind ServiceOfProgram(std::string_view program) {
   for (const auto& [name, kind] : kPrograms) {
     if (name == program) return kind;

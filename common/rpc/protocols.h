@@ -1,6 +1,6 @@
 #pragma once
 
-// The protocols that processes of the suite speak to each other. A release adds a protocol where its processes say or
+// The protocols that processes of the suite speak to each other. A release adds a protocol if its processes send or
 // expect something that those of the release before cannot ignore, and keeps the protocols of that release: processes
 // of two neighbouring releases work together (docs/upgrade.md). Pure.
 #include <cstdint>
@@ -16,10 +16,10 @@ struct Protocols {
 };
 inline constexpr Protocols kProtocols{.oldest = 1, .newest = 1};
 
-// The range as messages carry it.
+// Returns the range as messages carry it.
 gateway::v1::ProtocolRange RangeOf(const Protocols& protocols);
 
-// Why a process that speaks `ours` refuses one that says it speaks `theirs`. Empty: they have a protocol in common.
+// Returns why a process that speaks `ours` refuses one that states `theirs`. Empty if they have a protocol in common.
 std::string WhyRefused(const Protocols& ours, const gateway::v1::ProtocolRange& theirs);
 
 }  // namespace basalt::rpc

@@ -6,14 +6,14 @@
 
 namespace basalt::rpc {
 
-// When a stream that has ended may be opened again: at once where it was of use, else after a pause that doubles. A
-// value of one owner; all times are of one clock.
+// Decides when a stream that has ended may be opened again: at once if the stream was of use, else after a pause that
+// doubles. A value of one owner; all times are of one clock.
 class ReopenPause {
  public:
   static constexpr absl::Duration kFirst = absl::Milliseconds(100);
   static constexpr absl::Duration kMost = absl::Seconds(2);
 
-  // `of_use`: something was answered on the stream.
+  // `of_use`: the stream has brought an answer.
   void Ended(absl::Time when, bool of_use) {
     pause_ = of_use ? absl::ZeroDuration() : std::clamp(pause_ * 2, kFirst, kMost);
     until_ = when + pause_;

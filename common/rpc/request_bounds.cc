@@ -34,8 +34,8 @@ constexpr size_t kMany = 1024;
 
 struct Bounds {
   Rule rule = Rule::kSize;
-  size_t bytes = kName;  // Of each text.
-  size_t count = kMany;  // Of entries.
+  size_t bytes = kName;  // Size of each text.
+  size_t count = kMany;  // Number of entries.
 };
 
 struct Row {
@@ -48,12 +48,12 @@ constexpr Bounds kSlotBits{.rule = Rule::kSlotBits};
 constexpr Bounds Bytes(size_t most) { return {.bytes = most}; }
 constexpr Bounds Count(size_t most) { return {.count = most}; }
 
-constexpr size_t kManifest = 3 << 20;  // What Kubernetes takes at most in one request.
+constexpr size_t kManifest = 3 << 20;  // The most that Kubernetes takes in one request.
 constexpr size_t kSelector = 64 << 10;
 constexpr size_t kWatchToken = 64 << 10;   // A position for each slot, base64.
-constexpr size_t kAnnotation = 256 << 10;  // Kubernetes': all of one object together.
+constexpr size_t kAnnotation = 256 << 10;  // Kubernetes' limit for all annotations of one object together.
 constexpr size_t kUserToken = 5 << 10;     // identity::kMostUserTokenBytes.
-constexpr size_t kTasks = 64 << 10;        // More than a manifest has room for.
+constexpr size_t kTasks = 64 << 10;        // More than fit into a manifest.
 
 constexpr Row kRows[] = {
     {"basalt.gateway.v1.Create.body", Bytes(kManifest)},
@@ -101,7 +101,7 @@ const Bounds& BoundsOf(const FieldDescriptor* field) {
   static const auto all = [] {
     std::unordered_map<const FieldDescriptor*, Bounds> bounds;
     for (const Row& row : kRows) {
-      // A program has the messages that it uses.
+      // The pool has only the messages that this program links.
       if (const auto* found = DescriptorPool::generated_pool()->FindFieldByName(row.field)) bounds[found] = row.bounds;
     }
     return bounds;
@@ -205,7 +205,7 @@ Found CheckFields(const Message& message) {
 
 absl::Status CheckRequest(const Message& request) {
   const size_t bytes = request.ByteSizeLong();
-  // Unknown fields, too: those of a newer version, or of nobody.
+  // Counts unknown fields, too: a newer version may have them, or no version at all.
   if (bytes > kMostRequestBytes) {
     return MakeStatus(
         absl::StatusCode::kInvalidArgument,

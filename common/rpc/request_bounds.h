@@ -1,9 +1,10 @@
 #pragma once
 
-// What a request may have in it, whatever carries the request: one table for all messages that others send. A field
-// that is not in the table has the bounds of a name and of a list of slots, so that no field is without. Pure.
+// The limits for requests, whatever carries them: one table for all messages that other processes send. A field that is
+// not in the table has the limits of a name and of a list of slots, so that no field is without limits. Pure: any
+// thread.
 //
-// The gRPC adapters ask before a loop sees the request: others wait for none that is too large.
+// The gRPC adapters check a request before a loop receives it, so that no caller waits for an oversized request.
 #include <cstddef>
 
 #include "absl/status/status.h"
@@ -14,10 +15,10 @@ class Message;
 
 namespace basalt::rpc {
 
-// Of a whole request. Kubernetes takes 3 MiB at most, and beside them there are names.
+// Size of a whole request. Kubernetes takes 3 MiB at most, and names come on top.
 inline constexpr size_t kMostRequestBytes = 4 << 20;
 
-// INVALID_ARGUMENT names the first field that is out of its bounds, with the bound ("slots[3].slot: …").
+// INVALID_ARGUMENT names the first field that exceeds its limits, and the limit ("slots[3].slot: …").
 absl::Status CheckRequest(const google::protobuf::Message& request);
 
 }  // namespace basalt::rpc

@@ -129,7 +129,7 @@ TEST(RequestBoundsTest, ARequestIsBoundedAsAWholeWithWhatNobodyKnowsOfIt) {
                                 AllOf(HasSubstr("GetJobRequest has 52428"), HasSubstr("it may have 4194304"))));
 }
 
-// Each is as large as what is honest may become.
+// Each value is as large as a legitimate one can be.
 TEST(RequestBoundsTest, WhatIsLargeByItsNatureHasABoundOfItsOwn) {
   job::v1::SubmitJobRequest submit;
   submit.set_manifest_json(std::string(3 << 20, 'm'));

@@ -6,7 +6,7 @@ namespace basalt::runtime {
 namespace {
 
 constexpr absl::Duration kWindow = absl::Seconds(30);
-// What it waits for instead of going back.
+// The clock stands still rather than go back by at most this.
 constexpr absl::Duration kStandsStill = absl::Seconds(5);
 
 }  // namespace
@@ -16,7 +16,7 @@ void ApiClock::Update(absl::Time api, absl::Time local) {
   MutexLock lock(mutex_);
   if (!known_) {
     known_ = true;
-    last_ = absl::InfinitePast();  // What the local clock said is not the server's time.
+    last_ = absl::InfinitePast();  // The times before were those of the local clock, not the server's.
     current_ = previous_ = offset;
     window_end_ = local + kWindow;
   } else if (local >= window_end_) {

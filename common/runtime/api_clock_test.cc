@@ -18,7 +18,7 @@ TEST(ApiClockTest, RunsOnWithTheLocalClock) {
 TEST(ApiClockTest, ALocalClockThatIsAheadHoldsNothingUpOnceTheServersIsKnown) {
   for (const absl::Duration ahead : {absl::Milliseconds(1), absl::Seconds(4), absl::Hours(1)}) {
     ApiClock clock;
-    clock.Now(kApi + ahead);  // A replica has just started, and looks before it is told.
+    clock.Now(kApi + ahead);  // A replica that has just started reads the clock before the first report.
     clock.Update(kApi, kApi + ahead);
     EXPECT_EQ(clock.Now(kApi + ahead), kApi) << ahead;
     EXPECT_EQ(clock.Now(kApi + ahead + absl::Milliseconds(10)), kApi + absl::Milliseconds(10)) << ahead;
@@ -28,7 +28,7 @@ TEST(ApiClockTest, ALocalClockThatIsAheadHoldsNothingUpOnceTheServersIsKnown) {
 TEST(ApiClockTest, ADelayedMessageDoesNotSetItBack) {
   ApiClock clock;
   clock.Update(kApi, kLocal);
-  clock.Update(kApi, kLocal + absl::Seconds(20));  // It was on its way for 20 s.
+  clock.Update(kApi, kLocal + absl::Seconds(20));  // The message was on its way for 20 s.
   EXPECT_EQ(clock.Now(kLocal + absl::Seconds(20)), kApi + absl::Seconds(20));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Asking another service: the member of it that owns a key, whatever these two are.
+// Calls another service: the member of it that owns a key.
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -13,9 +13,10 @@
 
 namespace basalt::runtime {
 
-// On the worker's loop, to which the answer comes, too: after the call has returned, within `timeout`, and never once
-// the worker has stopped. `method` is of what members of `service` offer. False while nobody owns the key: nothing is
-// asked and `done` is dropped. The statuses of an answer are those of common/rpc/peers.h.
+// Call it on the worker's loop. `done` runs there, too: after this call has returned, within `timeout`, and never once
+// the worker has stopped. `method` is one of the peer type that members of `service` have. Returns false if no member
+// owns the key: no call is made, and `done` is dropped. The statuses of an answer are those of common/rpc/peers.h. May
+// be repeated.
 template <typename Peer, typename Request, typename Response>
 bool AskOwner(Context& context, gateway::v1::ServiceKind service, std::string_view key,
               void (Peer::*method)(Request, absl::Duration, rpc::Done<Response>), std::type_identity_t<Request> request,

@@ -1,7 +1,7 @@
 #pragma once
 
-// What all workers of a replica have of some slots, each asked on its loop: all of it, or UNAVAILABLE. A part would
-// look like the whole.
+// Collects the parts of all workers of a replica for some slots, each on its loop: all of them, or UNAVAILABLE. A part
+// of them would look like the whole.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace basalt::runtime {
 
-// How many of the slots belong to that worker and are not ready. On the worker's loop.
+// Returns how many of the slots belong to that worker and are not ready. Call it on the worker's loop.
 inline size_t CountNotReady(const Context& context, const SlotSet& slots, size_t worker, size_t workers) {
   size_t count = 0;
   for (size_t slot = worker; slot < kSlotCount; slot += workers) {
@@ -29,7 +29,7 @@ inline size_t CountNotReady(const Context& context, const SlotSet& slots, size_t
   return count;
 }
 
-// The answers of all workers; the last one finishes. Where a worker has stopped, `done` is dropped. Thread-safe.
+// The answers of all workers; the last one calls `done`. If a worker has stopped, `done` is dropped. Thread-safe.
 template <typename Part>
 class WorkerParts {
  public:
@@ -57,11 +57,11 @@ class WorkerParts {
   size_t not_ready_ BASALT_GUARDED_BY(mutex_) = 0;
   std::vector<Part> parts_ BASALT_GUARDED_BY(mutex_);
   const size_t slots_;
-  rpc::Done<std::vector<Part>> done_;  // Called once, by whoever came last.
+  rpc::Done<std::vector<Part>> done_;  // Called once, by the last Add.
 };
 
-// `list(controller)` makes the part of one worker: of all that it has in `slots`, which are ready then. It is called on
-// several loops, and must be const. `done` comes on a worker's loop.
+// `list(controller)` makes the part of one worker: everything that it has in `slots`, which are ready then. `list` is
+// called on several loops, and must be const. `done` is called on a worker's loop. Any thread; may be repeated.
 template <typename Part, typename Typed, typename List>
 void GatherWorkers(Workers<Typed>& workers, const SlotSet& slots, List list, rpc::Done<std::vector<Part>> done) {
   const auto parts = std::make_shared<WorkerParts<Part>>(workers.count(), slots.size(), std::move(done));

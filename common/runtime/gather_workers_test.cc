@@ -30,7 +30,7 @@ struct Listed {
   const Context& context() const { return scripted; }
 };
 
-// Two workers, which do what they are asked once the test lets them.
+// Two workers, which run their tasks once the test lets them.
 class TwoWorkers final : public Workers<Listed> {
  public:
   explicit TwoWorkers(const SlotSet& ready) : listed_{Listed{SomeReady(ready), 10}, Listed{SomeReady(ready), 11}} {}
@@ -57,7 +57,7 @@ SlotSet Slots(const std::vector<uint32_t>& slots) {
 struct Case {
   std::vector<uint32_t> asked;
   std::vector<uint32_t> ready;
-  std::string problem;  // Empty: both answer.
+  std::string problem;  // Empty if both answer.
 };
 
 TEST(GatherWorkersTest, AllOfItIsAnsweredOrNothing) {

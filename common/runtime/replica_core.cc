@@ -1,4 +1,4 @@
-// The stream: what comes by it, what is acknowledged, and the workers behind it.
+// The stream: its items, the acknowledgements, and the workers behind it.
 #include "common/runtime/replica_core.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ absl::Status NoSession() {
   return MakeStatus(absl::StatusCode::kUnavailable, "no gateway has begun a session with this replica");
 }
 
-// Whether each slot that the item names is one.
+// Returns whether each slot number in the item is within range.
 bool NamesSlots(const gateway::v1::Item& item) {
   const auto is_slot = [](uint32_t slot) { return slot < kSlotCount; };
   switch (item.item_case()) {
@@ -122,7 +122,7 @@ void Replica::Core::Stop(absl::AnyInvocable<void()> done) {
   if (workers_.empty()) (*shared_done)();
 }
 
-// Everything at once: only where no other thread can be inside.
+// Stops everything at once: only if no other thread can be inside.
 void Replica::Core::StopNow() {
   if (stopped_) return;
   stopped_ = true;
@@ -272,7 +272,7 @@ void Replica::Core::Reattach(const absl::Status& status) {
   if (health_ != nullptr) health_->SetNotReady(kGatewayTarget, status.ToString());
   const absl::Duration wait = back_off_.Next(random_);
   obs::LogWarning("gateway stream ended", {{"status", status.ToString()}, {"again_in", absl::FormatDuration(wait)}});
-  // Not from inside its own callback.
+  // The stream must not be destroyed inside its own callback.
   loop_.Post([stream = std::shared_ptr<rpc::AttachStream>(std::move(stream_))]() mutable { stream.reset(); });
   loop_.RunAfter(wait, [core = shared_from_this()] { core->Attach(); });
 }
@@ -318,7 +318,7 @@ void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worke
 
 bool Replica::Core::IsTooLate(const std::string& watch, const kube::v1::Object& object) const {
   const ObjectIdentity identity = Identify(object);
-  if (identity.ns.empty()) return false;  // What is broadcast has no namespace.
+  if (identity.ns.empty()) return false;  // Broadcast objects have no namespace.
   return !interests_.contains({watch, std::string(identity.ns), std::string(identity.name)});
 }
 
@@ -385,7 +385,7 @@ void Replica::Core::ApplyInterest(size_t worker, const InterestKey& key, bool wi
   const bool first = workers.empty();
   if (!workers.insert(worker).second) return;
   if (first) return SendInterest(key, false);
-  // Another worker has asked before: what came then is all there is.
+  // Another worker has this interest already: the gateway does not send the object again.
   auto object = shared_.Find(std::get<0>(key), std::get<1>(key), std::get<2>(key));
   if (object == nullptr) return SendInterest(key, false);
   std::vector<Worker::Delivery> deliveries;

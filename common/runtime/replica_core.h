@@ -1,7 +1,7 @@
 #pragma once
 
-// The part of a replica on its main loop: the stream, what goes to which worker, what was recorded, and whose slots are
-// whose. For replica*.cc only. Tasks hold it, so that nothing they need goes away under them.
+// The part of a replica on its main loop: the stream, the workers' shares of it, the recorded batches, and the owners
+// of slots. For replica*.cc only. Tasks hold it, so that the objects that they need stay alive.
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,13 +19,13 @@
 
 namespace basalt::runtime {
 
-// Of kv::Family::kMeta: the highest epoch ever seen.
+// Key of kv::Family::kMeta: the highest epoch ever observed.
 inline constexpr std::string_view kEpochKey = "!epoch";
-// Of kv::Family::kMeta: what the replica proves its name by, over restarts.
+// Key of kv::Family::kMeta: the secret by which the replica proves its name, over restarts.
 inline constexpr std::string_view kNameSecretKey = "!name_secret";
 
 std::vector<gateway::v1::Member> MembersOf(const gateway::v1::Assignment& assignment, gateway::v1::ServiceKind service);
-// nullopt: there are no members.
+// Returns nullopt if there are no members.
 std::optional<size_t> OwnerIndex(const std::vector<gateway::v1::Member>& members, uint32_t slot);
 
 class Replica::Core final : public WorkerHost,
@@ -46,7 +46,7 @@ class Replica::Core final : public WorkerHost,
                      rpc::Done<replica::v1::ExportRecordsResponse> done) override;
   void Stop(absl::AnyInvocable<void()> done);
 
-  // Everything at once: only where no other thread can be inside.
+  // Stops everything at once: only if no other thread can be inside.
   void StopNow();
   Loop& loop() { return loop_; }
   const gateway::v1::Member& self() const { return self_; }
@@ -75,13 +75,14 @@ class Replica::Core final : public WorkerHost,
 
   struct WorkerState {
     std::shared_ptr<Worker> worker;
-    int64_t delivered = 0;  // Sequence of the last batch that had something for it.
+    int64_t delivered = 0;  // Sequence of the last batch that had items for the worker.
     int64_t recorded = 0;
     size_t ready = 0;
     std::set<std::string> forbidden;
   };
 
-  // From the main loop to a worker's. Once the replica has stopped, the loops of its workers may be gone.
+  // Moves a callback from the main loop to a worker's. Once the replica has stopped, the loops of its workers may be
+  // gone.
   template <typename T>
   rpc::Done<T> OnLoop(Loop& loop, rpc::Done<T> done) {
     return [core = shared_from_this(), &loop, done = std::move(done)](absl::StatusOr<T> answer) mutable {
@@ -91,10 +92,10 @@ class Replica::Core final : public WorkerHost,
   }
 
   void Attach();
-  // Drops what cannot be read of the store's own records: of such a slot nobody knows whose ownership it is of, and it
-  // begins as on an empty disk.
+  // Drops unreadable ones of the store's own records. The ownership of such a slot is unknown, and the slot begins as
+  // on an empty disk.
   absl::Status LoadOwnRecords();
-  // That of the process before, on the same disk; else the one that the process was given.
+  // Loads the secret of the process before, on the same disk; else stores the one in the options.
   absl::Status LoadNameSecret();
   static gateway::v1::AttachRequest LeaveRequest();
   absl::Status AddHeld(gateway::v1::Hello& hello) const;
@@ -103,7 +104,7 @@ class Replica::Core final : public WorkerHost,
   void FinishLeave();
   void Reattach(const absl::Status& status);
   void Route(gateway::v1::Item& item, std::vector<std::vector<Worker::Delivery>>& deliveries);
-  // Nobody asks for it any more: it was on its way when the interest in it was withdrawn.
+  // Returns whether the object was sent for an interest that has been withdrawn meanwhile.
   bool IsTooLate(const std::string& watch, const kube::v1::Object& object) const;
   void ToInterested(SharedEvent event, std::vector<std::vector<Worker::Delivery>>& deliveries);
   void Deliver(size_t index, std::vector<Worker::Delivery> deliveries);
@@ -141,7 +142,7 @@ class Replica::Core final : public WorkerHost,
   int64_t acknowledged_ = 0;
   int64_t last_epoch_ = 0;
   std::string name_secret_;
-  std::string token_;  // Of the session; empty: no gateway has begun one.
+  std::string token_;  // Token of the session. Empty if no gateway has begun one.
   size_t owned_ = 0;
   SharedObjects shared_;
   std::map<InterestKey, std::set<size_t>> interests_;

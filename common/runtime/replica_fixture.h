@@ -1,6 +1,6 @@
 #pragma once
 
-// A replica against a scripted gateway, on simulated time; its controllers record what they are told.
+// A replica against a scripted gateway, on simulated time; its controllers record their calls.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ using Trace = std::vector<std::string>;
 constexpr char kKey[] = "ns/job";
 constexpr char kWatch[] = "pods/job";
 
-// What the test plays the gateway with.
+// The gateway, as the test plays it.
 class ScriptedGateway final : public rpc::GatewayPeer {
  public:
   struct SentWrite {
@@ -70,7 +70,7 @@ class ScriptedGateway final : public rpc::GatewayPeer {
     return ack;
   }
 
-  std::string token = "the token of the session";  // Of the sessions that begin from now on.
+  std::string token = "the token of the session";  // Token of the sessions that begin from now on.
   int attaches = 0;
   std::vector<AttachRequest> requests;
   std::vector<SentWrite> writes;
@@ -120,7 +120,7 @@ struct ScriptedPeers final : rpc::PeerDirectory {
   std::vector<rpc::Done<podgroup::v1::EnsurePodGroupResponse>> unanswered;
 };
 
-// A loop that says what is posted to it after it may have been destroyed.
+// A loop that counts the tasks posted to it after it may have been destroyed.
 struct EndingLoop final : SimLoop {
   using SimLoop::SimLoop;
   void Post(Task task) override {

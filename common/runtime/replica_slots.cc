@@ -1,4 +1,4 @@
-// Whose slots are whose, the records that go with them, and leaving.
+// The owners of slots, the records that go with slots, and leaving.
 #include "common/runtime/replica_core.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ void Replica::Core::Leave(absl::AnyInvocable<void()> done) {
   left_ = std::move(done);
   if (stream_ != nullptr) stream_->Send(LeaveRequest());
   loop_.RunAfter(options_.leave_timeout, [core = shared_from_this()] { core->FinishLeave(); });
-  // Without a gateway there is nobody to give anything to; another may be about to lead.
+  // Without a gateway the slots cannot go to another replica. The wait is for a gateway that may be about to lead.
   loop_.RunAfter(options_.leave_without_gateway, [core = shared_from_this()] {
     if (core->received_ == 0 || core->stream_ == nullptr) core->FinishLeave();
   });

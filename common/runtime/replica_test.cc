@@ -1,4 +1,4 @@
-// What a replica is told, what becomes of it, and what the gateway hears back.
+// The messages that a replica gets, their effects, and its messages to the gateway.
 #include "common/runtime/replica.h"
 
 #include <map>
@@ -59,7 +59,7 @@ TEST_F(ReplicaTest, ABatchOutOfTurnEndsTheStream) {
   EXPECT_EQ(gateway_.attaches, 2);
 }
 
-// Two bytes of such a number are those of another slot.
+// The two bytes of such a number in a key are those of another slot.
 TEST_F(ReplicaTest, ABatchAboutWhatIsNoSlotEndsTheStream) {
   std::vector<gateway::v1::Item> items(6);
   items[0].mutable_begin()->set_slot(kSlotCount);
@@ -119,13 +119,13 @@ TEST_F(ReplicaTest, WhatAPassageThatWasCutOffHasLeftIsNotBelieved) {
   batch.Put(kv::Family::kHistory, key + "job", "kept");
   ASSERT_TRUE(store_.Write(batch).ok());
   const auto has = [&](kv::Family family) { return store_.Get(family, key + "job").value().has_value(); };
-  gateway_.Send({Assignment(1), Begin()});  // Nobody has its records.
+  gateway_.Send({Assignment(1), Begin()});  // No replica has the slot's records.
   EXPECT_EQ(Take(), (Trace{fmt::format("open {}", slot_)}));
   EXPECT_FALSE(has(kv::Family::kRecords));
   EXPECT_TRUE(has(kv::Family::kHistory));
 }
 
-// Nobody knows whose ownership the slot's records are of.
+// The ownership of the slot's records is unknown.
 TEST_F(ReplicaTest, ASlotOrEpochThatCannotBeReadIsDroppedAndTheRestIsHeld) {
   const uint32_t other = slot_ + 1;
   std::string of_slot;
@@ -164,7 +164,7 @@ TEST_F(ReplicaTest, WhatTheStoreKnowsGetsAPassAndIsMissedWhenAbsent) {
 TEST_F(ReplicaTest, AllDecisionsOfARoundAreOneWriteBeforeAnyEffect) {
   SendReadySlot();
   const uint64_t before = store_.writes();
-  // Another key of the same slot.
+  // Finds another key of the same slot.
   std::string other;
   for (int i = 0; SlotOf(other = fmt::format("ns/{}", i)) != slot_; ++i) {
   }

@@ -1,4 +1,4 @@
-// Writes and reads on behalf of a key or of a caller: who they are sent for, and which of their ends are heard.
+// Writes and reads for a key or for a caller: the owner that they name, and which of their ends reach a callback.
 #include "common/runtime/ask_owner.h"
 #include "common/runtime/replica_fixture.h"
 
@@ -130,7 +130,7 @@ TEST_F(ReplicaTest, ASlotThatIsLostTakesItsWritesWithItAndIsReleased) {
   EXPECT_TRUE(outcomes_.empty());
 }
 
-// Somebody asked a service for it, and is told whether it was done.
+// A caller of a service waits for the write, and gets its outcome.
 TEST_F(ReplicaTest, AWriteForACallerOutlivesItsSlotAndTouchesNothingOfIt) {
   const std::pair<absl::StatusOr<WriteResponse>, WriteOutcome::Kind> answers[] = {
       {WriteResponse(), WriteOutcome::Kind::kDone},
@@ -157,16 +157,16 @@ TEST_F(ReplicaTest, AWriteForACallerOutlivesItsSlotAndTouchesNothingOfIt) {
 TEST_F(ReplicaTest, AReadForACallerOutlivesItsSlotAndOneOfAPassDoesNot) {
   gateway_.Send({Assignment(1), Begin(1), State("a", 10), End()});
   time_.RunDueTasks();
-  int told = 0;
+  int answers = 0;
   context().Get(kKey, {}, [&](const auto&) { FAIL() << "whoever has the slot now looks itself"; });
-  context().GetForCaller(kKey, {}, [&](const auto& answer) { told += answer.ok() ? 1 : 0; });
+  context().GetForCaller(kKey, {}, [&](const auto& answer) { answers += answer.ok() ? 1 : 0; });
   time_.RunDueTasks();
   gateway_.Send({Assignment(2, {Member(gateway::v1::SERVICE_KIND_JOB, "jobsvc-1")}, false)});
   time_.RunDueTasks();
   ASSERT_EQ(gateway_.gets.size(), 2U);
   for (auto& done : gateway_.gets) done(gateway::v1::GetResponse());
   time_.RunDueTasks();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(answers, 1);
 }
 
 TEST_F(ReplicaTest, WhatAnotherServiceAnswersIsOrderedAsTheAnswerToAnOwnWriteIs) {
@@ -221,7 +221,7 @@ TEST_F(ReplicaTest, NoAnswerIsBroughtToTheLoopsOfWorkersThatHaveStopped) {
   EXPECT_EQ(answers, 0);
 }
 
-// A key of another slot of the same worker.
+// Returns a key of another slot of the same worker.
 std::string AnotherKey(uint32_t slot) {
   for (int i = 0;; ++i) {
     std::string key = fmt::format("ns/another-{}", i);

@@ -1,6 +1,6 @@
 #pragma once
 
-// How handlers reach the controllers of a replica's workers: by their own type, each on its worker's loop.
+// Gives handlers access to the controllers of a replica's workers: by their own type, each on its worker's loop.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -12,25 +12,27 @@
 
 namespace basalt::runtime {
 
-// Implemented over Replica, and directly in tests. Thread-safe.
+// Implemented over Replica, and directly in tests. Thread-safe; calls may be repeated.
 template <typename Typed>
 class Workers {
  public:
   using Task = absl::AnyInvocable<void(Typed&)>;
   virtual ~Workers() = default;
   virtual size_t count() const = 0;
-  // Runs the task on the loop of the worker that has the slot, or of that worker. Dropped when it has stopped.
+  // Runs the task on the loop of the worker that has the slot. The task is dropped if the worker has stopped.
   virtual void OnWorkerOf(uint32_t slot, Task task) = 0;
+  // Runs the task on the loop of that worker, as OnWorkerOf does.
   virtual void OnWorker(size_t worker, Task task) = 0;
 };
 
-// `Owner`: what the replica's factory makes. Where it is not the controller itself, it has it as inner().
+// `Owner` is the type that the replica's factory makes. If it is not the controller itself, its inner() returns the
+// controller.
 template <typename Typed, typename Owner = Typed>
 class TypedReplica final : public Workers<Typed> {
  public:
   using typename Workers<Typed>::Task;
 
-  // The replica outlives it.
+  // The replica outlives this object.
   explicit TypedReplica(Replica& replica) : replica_(replica) {}
   size_t count() const override { return replica_.workers(); }
   void OnWorkerOf(uint32_t slot, Task task) override { replica_.OnWorkerOf(slot, Wrap(std::move(task))); }

@@ -55,7 +55,7 @@ void Worker::Fail(const absl::Status& why) {
   host_->Failed(why);
 }
 
-// ---- what the gateway says ----
+// ---- messages of the gateway ----
 
 void Worker::StartStream(uint64_t stream) {
   if (!Running()) return;
@@ -63,7 +63,7 @@ void Worker::StartStream(uint64_t stream) {
   tracker_.StartStream();
   sequence_ = 0;
   reported_ = 0;
-  // The old stream's batches are told again as far as they matter; their keys stay dirty.
+  // The new stream sends the needed contents of the old one's batches again; their keys stay dirty.
   for (auto& [id, slot] : slots_) slot.unrecorded.clear();
   unrecorded_sequences_.clear();
 }
@@ -111,7 +111,7 @@ void Worker::Handle(gateway::v1::Item& item) {
     case gateway::v1::Item::kProgress:
       for (const uint32_t slot : tracker_.Progress(item.progress())) SetReady(slot);
       break;
-    case gateway::v1::Item::kAssignment:  // These are the replica's own.
+    case gateway::v1::Item::kAssignment:  // The replica handles this and the following items itself.
     case gateway::v1::Item::kGrant:
     case gateway::v1::Item::kOrphanedRecords:
     case gateway::v1::Item::kSessionStart:
@@ -133,7 +133,7 @@ void Worker::SetAssignment(std::shared_ptr<const AssignmentView> view) {
   for (uint32_t slot = options_.index; slot < kSlotCount; slot += options_.workers) {
     if (view->owned[slot]) continue;
     if (slots_.contains(slot)) CloseSlot(slot);
-    // Each time: an earlier word may have answered an assignment that was over by then.
+    // Report the release again for every assignment: an earlier report may have referred to an older one.
     released.push_back(slot);
   }
   assignment_ = std::move(view);
@@ -141,7 +141,8 @@ void Worker::SetAssignment(std::shared_ptr<const AssignmentView> view) {
   slots_changed_ = true;
 }
 
-// Everything that was heard of a slot that goes to another owner is recorded, for it is acknowledged; nothing is done.
+// Everything that was observed of a slot that goes to another owner is recorded, since it is acknowledged. No effects
+// follow.
 void Worker::DecideBeforeRelease(uint32_t slot, kv::WriteBatch& batch) {
   const auto it = slots_.find(slot);
   if (it == slots_.end() || !it->second.ready) return;
@@ -151,7 +152,7 @@ void Worker::DecideBeforeRelease(uint32_t slot, kv::WriteBatch& batch) {
   }
 }
 
-// The store's records of the slot count only if there are none newer anywhere.
+// The store's records of the slot count only if no replica has newer ones.
 absl::Status Worker::PrepareRecords(const gateway::v1::SlotBegin& begin) {
   if (!options_.keeps_records) return absl::OkStatus();
   BASALT_ASSIGN_OR_RETURN(const storage::v1::SlotMeta meta, ReadSlotMeta(store_, begin.slot()));
@@ -160,7 +161,7 @@ absl::Status Worker::PrepareRecords(const gateway::v1::SlotBegin& begin) {
   kv::WriteBatch batch;
   bool is_stale = stored != begin.records_epoch();
   if (stored == 0) {
-    // Of no epoch is what a passage that was cut off has left: pages, of which nobody knows how many are missing.
+    // Epoch 0 marks an interrupted hand-over: some pages were stored, and we cannot know whether all were.
     BASALT_ASSIGN_OR_RETURN(is_stale, HasControlRecords(store_, begin.slot()));
   }
   if (is_stale) DropControlRecords(begin.slot(), batch);
@@ -172,7 +173,7 @@ void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
   const uint32_t slot = begin.slot();
   auto it = slots_.find(slot);
   if (it != slots_.end() && it->second.epoch != begin.epoch()) {
-    // It was another's in between.
+    // The slot had another owner in between.
     CloseSlot(slot);
     it = slots_.end();
   }
@@ -274,7 +275,7 @@ void Worker::Round() {
     if (const absl::Status status = store_.Write(batch); !status.ok()) return Fail(status);
   }
   for (const std::string& key : keys) EndUnrecorded(key);
-  // Before any write: what a write answers is not told again where the process ends between the two.
+  // Reported before any write: else the gateway could send again what a write answers, if the process ended in between.
   ReportRecorded();
   for (const std::string& key : keys) {
     controller_->Act(key);

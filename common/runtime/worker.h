@@ -1,7 +1,7 @@
 #pragma once
 
-// One worker of a replica: its controller, its slots, its queue, its writes. Everything of it runs on its loop; the
-// replica's main loop reaches it by posting, it reaches the main loop through WorkerHost.
+// One worker of a replica: its controller, its slots, its queue, its writes. Everything of it runs on its loop. The
+// replica's main loop reaches it by posting; it reaches the main loop through WorkerHost.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,20 +22,20 @@
 
 namespace basalt::runtime {
 
-// The members of another service, by their names, and what they offer.
+// The members of another service by their names, and their peers in the same order.
 struct OtherService {
   std::vector<std::string> members;
   std::vector<std::shared_ptr<rpc::ServicePeer>> peers;
 };
 
-// What a replica derives from an assignment. Immutable.
+// The facts that a replica derives from an assignment. Immutable.
 struct AssignmentView {
   gateway::v1::Assignment assignment;
   std::vector<bool> owned;  // By slot.
   std::map<gateway::v1::ServiceKind, OtherService> others;
 };
 
-// The replica, as a worker sees it. Thread-safe; answers are posted to the worker's loop.
+// The replica as a worker uses it. Thread-safe; answers are posted to the worker's loop.
 class WorkerHost {
  public:
   virtual ~WorkerHost() = default;
@@ -45,7 +45,7 @@ class WorkerHost {
                        rpc::Done<gateway::v1::GetResponse> done) = 0;
   virtual void CallPeer(Loop& loop, std::shared_ptr<rpc::ServicePeer> peer, PeerCall call) = 0;
   virtual void SetInterest(size_t worker, std::string watch, std::string ns, std::string name, bool withdraw) = 0;
-  // Everything of this stream up to `sequence` that went to the worker is recorded.
+  // The worker has recorded all of this stream up to `sequence` that went to it.
   virtual void Recorded(size_t worker, uint64_t stream, int64_t sequence) = 0;
   virtual void Released(int64_t epoch, std::vector<uint32_t> slots) = 0;
   virtual void SlotsChanged(size_t worker, size_t ready, std::set<std::string> forbidden) = 0;
@@ -78,9 +78,10 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   // ---- from the main loop, by posting ----
   void StartStream(uint64_t stream);
   void Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> deliveries);
-  // No callback of the controller after it; drops the controller.
+  // Drops the controller, and makes no call to it afterwards. May be repeated.
   void Stop();
-  // The store failed or an invariant broke, here or elsewhere: nothing is decided or sent any more.
+  // The store failed or an invariant broke, here or in another worker: nothing more is decided or sent. May be
+  // repeated.
   void Halt() { halted_ = true; }
 
   // ---- Context ----
@@ -113,17 +114,17 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
     int64_t epoch = 0;
     uint64_t generation = 0;  // New each time that the slot is opened.
     bool ready = false;
-    bool refused = false;       // The gateway says that it is not ours: passes wait a moment.
-    std::set<uint64_t> writes;  // That end with it.
-    // Keys that a batch touched and no durable write has covered since, with the first such batch.
+    bool refused = false;       // The gateway refused a write because the slot is not ours: passes pause for a moment.
+    std::set<uint64_t> writes;  // The writes that end with the slot.
+    // Keys that a batch has touched and that no durable write has covered since, with the first such batch.
     std::unordered_map<std::string, int64_t> unrecorded;
   };
 
   struct PendingWrite {
     std::string key;
     uint32_t slot = 0;
-    uint64_t generation = 0;  // The slot's.
-    bool for_caller = false;  // It outlives its slot.
+    uint64_t generation = 0;  // The slot's generation when the write began.
+    bool for_caller = false;  // The write outlives its slot.
     gateway::v1::WriteRequest request;
     WriteDone done;
     absl::Time deadline;
@@ -160,7 +161,7 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   void SetOwner(std::string_view key, uint32_t slot, int64_t epoch, gateway::v1::Owner& owner) const;
   void StartWrite(std::string_view key, gateway::v1::WriteRequest request, WriteDone done, bool for_caller);
   void SendWrite(uint64_t id);
-  // Its slot is as open as when it began.
+  // Returns whether the write's slot has stayed open since the write began.
   bool SlotLives(const PendingWrite& write) const;
   void OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteResponse> answer);
   void FinishWrite(uint64_t id, WriteOutcome outcome);
@@ -187,11 +188,11 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   uint64_t next_generation_ = 1;
 
   uint64_t stream_ = 0;
-  int64_t sequence_ = 0;  // Of the last batch that was delivered.
+  int64_t sequence_ = 0;  // Sequence of the last batch that was delivered.
   bool delivering_ = false;
-  bool slots_changed_ = false;  // Since the last report: one for each delivery, not one for each slot of a snapshot.
+  bool slots_changed_ = false;  // Slots have changed since the last report, which comes once per delivery.
   int64_t reported_ = 0;
-  std::multiset<int64_t> unrecorded_sequences_;  // Of all slots.
+  std::multiset<int64_t> unrecorded_sequences_;  // The sequences in Slot::unrecorded of all slots.
 
   std::map<uint64_t, PendingWrite> writes_;
   uint64_t next_write_ = 1;

@@ -1,4 +1,4 @@
-// Writes and reads of a worker: correctness rule 4, from the side that asks.
+// Writes and reads of a worker: correctness rule 4, on the client's side.
 #include <utility>
 
 #include "common/base/slots.h"
@@ -8,16 +8,16 @@
 namespace basalt::runtime {
 namespace {
 
-// The answer may be on its way when the server has given up already.
+// Added to a timeout: the answer may be on its way when the server has given up already.
 constexpr absl::Duration kAnswerSlack = absl::Seconds(5);
-// By then nothing of an unanswered write is still under way at the server.
+// After the deadline and this time, nothing of an unanswered write is still under way at the server.
 constexpr absl::Duration kResolveSlack = absl::Seconds(1);
 constexpr absl::Duration kNotOwnerPause = absl::Seconds(1);
 constexpr absl::Duration kGetTimeout = absl::Seconds(10);
 
 enum class SendResult { kNotSent, kNotOwner, kRefused, kUnknown };
 
-// What is larger than this is refused by the transport, however often it is sent.
+// The transport refuses a larger request, however often it is sent.
 constexpr size_t kTooLarge = 48 << 20;
 
 SendResult Classify(absl::StatusCode code, const gateway::v1::WriteRequest& request) {
@@ -25,7 +25,7 @@ SendResult Classify(absl::StatusCode code, const gateway::v1::WriteRequest& requ
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kUnauthenticated:  // The token of an earlier session: the next one has the present token.
       return SendResult::kNotSent;
-    case absl::StatusCode::kResourceExhausted:  // No room for it there, for the moment.
+    case absl::StatusCode::kResourceExhausted:  // A limit was reached there, for the moment.
       return request.ByteSizeLong() > kTooLarge ? SendResult::kRefused : SendResult::kNotSent;
     case absl::StatusCode::kFailedPrecondition:
       return SendResult::kNotOwner;
@@ -93,7 +93,7 @@ void Worker::SendWrite(uint64_t id) {
 
 void Worker::OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteResponse> answer) {
   const auto it = writes_.find(id);
-  if (it == writes_.end()) return;  // Its slot was closed.
+  if (it == writes_.end()) return;  // The write's slot was closed.
   PendingWrite& write = it->second;
   WriteOutcome outcome;
   if (answer.ok()) {
@@ -107,7 +107,7 @@ void Worker::OnWriteAnswer(uint64_t id, absl::StatusOr<gateway::v1::WriteRespons
     outcome.object = std::move(*answer->mutable_object());
     outcome.gone = answer->gone();
     if (!SlotLives(write)) {
-      // Whoever has it now is shown it.
+      // The slot's present owner gets the object from its watch.
     } else if (outcome.gone) {
       tracker_.OwnDeletion(write.slot, write.key, outcome.object);
     } else if (!tracker_.OwnState(write.slot, write.key, outcome.object)) {
@@ -164,7 +164,7 @@ void Worker::OnNotOwner(uint32_t slot_id) {
   if (slot.refused) return;
   slot.refused = true;
   queue_->Pause(slot_id);
-  // A new assignment or a new snapshot usually comes first.
+  // Usually a new assignment or a new snapshot ends the pause sooner.
   const absl::Duration pause = kNotOwnerPause * (1.0 + random_.Unit());
   loop_.RunAfter(pause, [self = shared_from_this(), slot_id, generation = slot.generation] {
     if (!self->Running()) return;

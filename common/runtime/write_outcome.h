@@ -21,12 +21,12 @@ struct WriteOutcome {
   kube::v1::Object object;
   bool gone = false;
   gateway::v1::KubeError error;
-  absl::Status status;  // kNotSent and kUnknown: why.
+  absl::Status status;  // The reason, for kNotSent and kUnknown.
 };
 using WriteDone = absl::AnyInvocable<void(WriteOutcome)>;
 
-// Whether users are to hear of the refusal. A conflict is over with the next try, and reporting overload would make the
-// overload worse.
+// Returns whether users are to be informed of the refusal. A conflict is over with the next try, and reporting overload
+// would make the overload worse.
 inline bool ShouldReportToUser(const gateway::v1::KubeError& error) {
   return error.code() != 409 && error.code() != 429 && !(error.code() == 503 && error.retry_after_ms() > 0);
 }
@@ -35,13 +35,14 @@ inline bool ShouldReportToUser(const WriteOutcome& outcome) {
   return outcome.kind == WriteOutcome::Kind::kRefused && ShouldReportToUser(outcome.error);
 }
 
-// The same of a create. `lasts`: creates are refused again and again, so that users hear of a conflict, too.
+// Returns ShouldReportToUser for a create. `lasts`: creates are refused again and again, so that a conflict is
+// reported, too.
 inline bool ShouldReportCreate(const gateway::v1::KubeError& error, bool lasts) {
   return ShouldReportToUser(error) || (lasts && error.code() == 409);
 }
 
-// Whether a create failed because an object of that name exists. Any other 409, such as the conflict of a quota that
-// others write at the same time, says nothing of the name.
+// Returns whether a create failed because an object of that name exists. Any other 409, such as the conflict of a quota
+// that others write at the same time, gives no information about the name.
 inline bool IsNameTaken(const WriteOutcome& outcome) {
   return outcome.kind == WriteOutcome::Kind::kRefused && outcome.error.reason() == "AlreadyExists";
 }

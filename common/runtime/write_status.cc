@@ -16,7 +16,7 @@ absl::Status StatusOf(const gateway::v1::KubeError& error) {
   if (error.code() == 403) code = absl::StatusCode::kPermissionDenied;
   if (error.code() == 429) code = absl::StatusCode::kResourceExhausted;
   if (error.code() == 503 && error.retry_after_ms() > 0) {
-    code = absl::StatusCode::kUnavailable;  // It says when to come again: it has not done it.
+    code = absl::StatusCode::kUnavailable;  // The API server names a time to come again: it has not done the write.
   } else if (error.code() >= 500) {
     return MakeStatus(
         absl::StatusCode::kUnknown,

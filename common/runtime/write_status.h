@@ -1,15 +1,15 @@
 #pragma once
 
-// What a client is answered whose call led to a write. Pure functions, safe from any thread.
+// The status for a client whose call led to a write. Pure functions, any thread.
 #include "absl/status/status.h"
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "common/runtime/write_outcome.h"
 
 namespace basalt::runtime {
 
-// What the API server refused, by its code; UNKNOWN where it failed and may have done it.
+// Converts an API server's refusal, by its code. UNKNOWN if the API server failed and may have done the write.
 absl::Status StatusOf(const gateway::v1::KubeError& error);
-// OK, what the API server refused, UNAVAILABLE (nothing was written), or UNKNOWN (it may have been).
+// Returns OK, the API server's refusal, UNAVAILABLE (nothing was written), or UNKNOWN (it may have been written).
 absl::Status StatusOf(const WriteOutcome& outcome);
 
 }  // namespace basalt::runtime

@@ -1,6 +1,6 @@
 #pragma once
 
-// Flags about a cluster that the gateway and jobsvc have to be given alike.
+// Declares the flags about a cluster, which must have the same values for the gateway and jobsvc.
 #include <string>
 #include <vector>
 

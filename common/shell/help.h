@@ -1,6 +1,6 @@
 #pragma once
 
-// The texts that --help and --version of a program print.
+// Sets the texts that --help and --version of a program print.
 #include <fmt/format.h>
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace basalt::shell {
 
-// --help shows the flags of the program: Abseil's default looks for them in a file named like the program. --version
-// prints "NAME RELEASE". Before the flags are parsed.
+// Lets --help list the flags of the program (Abseil's default looks for them in a file named like the program), and
+// lets --version print "NAME RELEASE". Requires: the flags are not parsed yet.
 inline void SetUpHelp(const std::string& name) {
   absl::FlagsUsageConfig config;
   config.contains_help_flags = [](absl::string_view file) { return file.find("absl/") == absl::string_view::npos; };

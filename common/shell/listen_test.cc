@@ -14,7 +14,7 @@ TEST(CheckListenTest, OnlyLoopbackIsServedUnlessTheFlagIsSet) {
   const struct {
     const char* address;
     bool loopback;
-    bool beyond;  // Served where the flag is set.
+    bool beyond;  // Whether the address is allowed if the flag is set.
   } rows[] = {
       {"127.0.0.1:0", true, true},
       {"127.0.0.1:7700", true, true},
@@ -30,7 +30,7 @@ TEST(CheckListenTest, OnlyLoopbackIsServedUnlessTheFlagIsSet) {
       {"gateway-0:7700", false, true},
       {"127.0.0.1.example:1", false, true},
       {"localhost.example:1", false, true},
-      {"127.1:1", false, true},  // Some resolvers take it for 127.0.0.1.
+      {"127.1:1", false, true},  // Some resolvers read this host as 127.0.0.1.
       {"0x7f000001:1", false, true},
       {"", false, false},
       {"127.0.0.1", false, false},
@@ -40,7 +40,7 @@ TEST(CheckListenTest, OnlyLoopbackIsServedUnlessTheFlagIsSet) {
       {"127.0.0.1:-1", false, false},
       {"::1:7700", false, false},
       {"unix:/run/gateway", false, false},
-      {"unix:7700", false, true},  // A host of that name.
+      {"unix:7700", false, true},  // "unix" is a host name here.
       {"dns:///localhost:7700", false, false},
   };
   for (const auto& row : rows) {

@@ -6,7 +6,7 @@
 
 namespace basalt::shell {
 
-// Of a --log_level flag; what is no level is info.
+// Returns the level that --log_level names. A value that is no level means info.
 inline obs::Level LevelOf(std::string_view name) {
   if (name == "debug") return obs::Level::kDebug;
   if (name == "warning") return obs::Level::kWarning;

@@ -1,4 +1,4 @@
-// Flags and main function that all services share.
+// Defines the flags and the main function that all services share.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -31,9 +31,9 @@ ABSL_FLAG(uint32_t, max_watches, basalt::watch::WatchHub::kMaxWatches,
 namespace basalt::shell {
 namespace {
 
-constexpr absl::Duration kLook = absl::Milliseconds(200);  // How soon a failure of the process is noticed.
+constexpr absl::Duration kLook = absl::Milliseconds(200);  // A failure of the process is noticed within this time.
 
-// False, and told, where it cannot be written.
+// Reports a file that cannot be written on standard error, and returns false.
 bool WritePort(const char* flag, const std::string& file, int port) {
   if (file.empty()) return true;
   const absl::Status written = WriteFileWhole(file, fmt::format("{}\n", port));

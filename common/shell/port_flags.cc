@@ -52,7 +52,7 @@ absl::StatusOr<rpc::GrpcBounds> GrpcBoundsFromFlags() {
   bounds.handshake_timeout = absl::GetFlag(FLAGS_grpc_handshake_timeout);
   bounds.shows_itself = absl::GetFlag(FLAGS_grpc_reflection);
   absl::Status status = Check(bounds.max_streams >= 1, "grpc_max_streams", "at least 1");
-  // Two messages of the largest size.
+  // The minimum of memory has space for two messages of the largest size.
   status.Update(Check(memory_mb >= 128, "grpc_max_memory_mb", "at least 128"));
   status.Update(Check(IsTimeout(bounds.idle_timeout), "grpc_idle_timeout", kTimeoutRule));
   status.Update(Check(IsTimeout(bounds.handshake_timeout), "grpc_handshake_timeout", kTimeoutRule));

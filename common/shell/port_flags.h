@@ -1,6 +1,6 @@
 #pragma once
 
-// What strangers may take of a process by its ports: flags that all programs of the suite share.
+// Reads the flags, which all programs of the suite share, that limit the resources of a process's ports.
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -10,10 +10,10 @@
 
 namespace basalt::shell {
 
-// Requires: the command line has been parsed. INVALID_ARGUMENT names the flag.
+// INVALID_ARGUMENT names the flag. All functions require that the command line has been parsed.
 absl::StatusOr<rpc::GrpcBounds> GrpcBoundsFromFlags();
 absl::StatusOr<http::PageServerBounds> PageServerBoundsFromFlags();
-// Null: /metrics is open. INVALID_ARGUMENT names the flag, the file and the rule.
+// Null if /metrics needs no token. INVALID_ARGUMENT names the flag, the file and the rule.
 absl::StatusOr<std::shared_ptr<rpc::MetricsToken>> MetricsTokenFromFlags();
 
 }  // namespace basalt::shell

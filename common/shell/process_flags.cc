@@ -32,7 +32,7 @@ ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
 namespace basalt::shell {
 namespace {
 
-// Flags of some programs alone, by the end of the name of the file that defines them.
+// The programs that have the flags of a file. Files are identified by the end of their name.
 struct Home {
   std::string_view file;
   std::vector<std::string_view> programs;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The members of a replica's own service, for those who ask them (common/rpc/members.h).
+// Lists the members of a replica's own service, for calls to them (common/rpc/members.h).
 #include <memory>
 #include <utility>
 #include <vector>

@@ -30,7 +30,7 @@ namespace {
 
 constexpr absl::Duration kDrain = absl::Seconds(2);
 constexpr int kMostWorkers = 64;
-constexpr absl::Duration kReviewTimeout = absl::Seconds(15);  // More than a gateway waits for the API server.
+constexpr absl::Duration kReviewTimeout = absl::Seconds(15);  // Exceeds a gateway's timeout for the API server.
 
 class Process final : public ServiceProcess {
  public:
@@ -47,9 +47,9 @@ class Process final : public ServiceProcess {
     server_.reset();
     certificate_watch_.reset();
     status_.reset();
-    // What is posted still runs before the loops end; then nothing refers to the replica any more.
+    // Posted tasks still run before the loops end. After that no task refers to the replica any more.
     worker_loops_.clear();
-    // What waits for a gateway ends on the main loop, and is answered on the loop of calls.
+    // Calls that wait for a gateway end on the main loop, and are answered on the loop of calls.
     if (main_loop_ != nullptr) {
       RunOn(*main_loop_, [this] { gateway_.reset(); });
       RunOn(*main_loop_, [] {});
@@ -71,7 +71,7 @@ class Process final : public ServiceProcess {
     main_loop_ = MakeThreadLoop(options_.name);
     api_loop_ = MakeThreadLoop(options_.name + "-api");
     std::vector<Loop*> workers;
-    // A worker that is alone shares the main loop: what comes for it and what it sends wakes one thread, not two.
+    // A single worker shares the main loop, so that each message from or to the gateway wakes one thread and not two.
     if (options_.workers == 1) {
       workers.push_back(main_loop_.get());
     } else {
@@ -104,7 +104,7 @@ class Process final : public ServiceProcess {
     BASALT_RETURN_IF_ERROR(StartHttpStatus());
     const std::shared_ptr<rpc::CallGuard> guard =
         rpc::MakeCallGuard(options_.credentials, metrics_.get(), options_.user_rate);
-    // Before the port is open: nobody who is denied comes in.
+    // The list of denied identities is read before the port opens, so that no denied client gets in.
     BASALT_ASSIGN_OR_RETURN(
         certificate_watch_,
         rpc::CertificateWatch::Start(
@@ -143,11 +143,11 @@ class Process final : public ServiceProcess {
   }
 
  private:
-  // Null without TLS. On the main loop, where the gateway is asked.
+  // Null without TLS. The object runs on the main loop, on which the gateway is called.
   std::shared_ptr<rpc::UserAccess> MakeUsers(const std::shared_ptr<rpc::CallGuard>& guard) {
     if (guard == nullptr) return nullptr;
     auto review = [this](gateway::v1::ReviewAccessRequest request, rpc::Done<gateway::v1::ReviewAccessResponse> done) {
-      // A call that comes late finds no gateway.
+      // The gateway is gone if the call comes during the end of the process.
       if (gateway_ == nullptr) return done(absl::UnavailableError("the process is ending"));
       gateway_->ReviewAccess(std::move(request), kReviewTimeout, std::move(done));
     };

@@ -1,7 +1,7 @@
 #pragma once
 
-// A service as a process, or several of them in one process (basalt-dev): store, loops, runtime, gRPC port and the
-// HTTP port, put together once for all three services.
+// A service as a process, or several services in one process (basalt-dev): store, loops, runtime, gRPC port and HTTP
+// port, put together once for all three services.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,58 +23,59 @@
 namespace basalt::shell {
 
 struct ServiceOptions {
-  std::string name;  // jobsvc, pgsvc or queuesvc.
+  std::string name;  // Is jobsvc, pgsvc or queuesvc.
   gateway::v1::ServiceKind kind = gateway::v1::SERVICE_KIND_UNSPECIFIED;
-  std::string replica;  // Empty: <name>-0.
+  std::string replica;  // Empty means <name>-0.
   std::string cluster = "default";
-  std::vector<std::string> gateways;  // As of --gateway: common/discovery/gateway_names.h.
+  std::vector<std::string> gateways;  // The values of --gateway (common/discovery/gateway_names.h).
   std::string listen = "127.0.0.1:0";
-  std::string advertise;  // Where peers reach it; empty: host of `listen` with the real port.
+  std::string advertise;  // The address for peers. Empty means the host of `listen` with the real port.
   rpc::GrpcBounds grpc_bounds;
-  std::shared_ptr<const rpc::Credentials> credentials = nullptr;  // Of both ports and of all channels; null: no TLS.
-  std::optional<TokenBucketOptions>
-      user_rate;                               // Of one user of Kubernetes; none: users do not call. Needs credentials.
-  TokenBucketOptions namespace_rate;           // Of users' calls to objects of one namespace.
-  std::string metrics_listen = "127.0.0.1:0";  // HTTP; empty: none.
+  // The credentials of both ports and of all channels. Null means no TLS.
+  std::shared_ptr<const rpc::Credentials> credentials = nullptr;
+  // The rate of one user of Kubernetes. Nullopt if users may not call. Requires `credentials`.
+  std::optional<TokenBucketOptions> user_rate;
+  TokenBucketOptions namespace_rate;           // The rate of users' calls to objects of one namespace.
+  std::string metrics_listen = "127.0.0.1:0";  // The address of the HTTP port. Empty means no HTTP port.
   http::PageServerBounds metrics_bounds;
-  std::shared_ptr<rpc::MetricsToken> metrics_token = nullptr;  // What /metrics asks for; null: /metrics is open.
-  std::string data_dir;                                        // The store is in a folder below it.
+  std::shared_ptr<rpc::MetricsToken> metrics_token = nullptr;  // Null if /metrics needs no token.
+  std::string data_dir;                                        // The folder that has the folder of the store.
   bool rebuild = false;
   bool sync = false;
-  int workers = 1;  // Each with a thread of its own where there are several.
+  int workers = 1;  // If there are several workers, each has its own thread.
 };
 
-// What a service adds. Everything here is called once, before the replica starts.
+// The parts that a service adds to the process. The functions are called before the replica starts.
 struct ServiceParts {
-  bool keeps_records = true;  // Of its slots: they travel with them.
-  // Metrics and health of the process, for controllers.
+  bool keeps_records = true;  // Whether the service has records of its slots, which move with the slots.
+  // Makes the controller of a worker.
   std::function<std::unique_ptr<runtime::Controller>(runtime::Context&)> make_controller;
-  // The gRPC services; their handlers run on `api_loop`, which outlives the server. `members`: the replicas of the
-  // service, and how they are called.
+  // Makes the gRPC services, whose handlers run on `api_loop`, which outlives the server. `members` are the replicas of
+  // the service, with the means to call them.
   std::function<std::vector<std::unique_ptr<rpc::GrpcService>>(runtime::Replica& replica, Loop& api_loop,
                                                                std::unique_ptr<rpc::Members> members)>
       make_services;
 };
 using MakeParts = std::function<ServiceParts(obs::Metrics& metrics, obs::Health& health)>;
 
-// Made, used and destroyed by one thread that is none of its loops.
+// One thread, which is none of the process's loops, makes, uses and destroys the object.
 class ServiceProcess {
  public:
-  // Statuses of the store (OpenRocksKv) and of the ports, with what to do about them.
+  // Returns the errors of the store (OpenRocksKv) and of the ports, with advice.
   static absl::StatusOr<std::unique_ptr<ServiceProcess>> Start(ServiceOptions options, const MakeParts& make_parts);
-  virtual ~ServiceProcess() = default;  // Health off, stop intake, drain, close.
+  virtual ~ServiceProcess() = default;  // Sets health to not serving, stops the replica, drains the calls, and closes.
 
-  // Before the end: gives what it owns to other replicas, if there are any, and waits for them for some seconds at
-  // most.
+  // Gives the slots to other replicas, if there are any, and waits for these replicas for some seconds at most. The
+  // caller destroys the object next.
   virtual void Leave() = 0;
 
   virtual int port() const = 0;
-  virtual int metrics_port() const = 0;  // 0: none.
-  // Why the process must end; OK while it may go on. Any thread.
+  virtual int metrics_port() const = 0;  // Returns 0 if there is no HTTP port.
+  // Returns why the process must end. OK while the process may go on. Any thread.
   virtual absl::Status failure() const = 0;
 };
 
-// The main function of a service: flags, logs, signals. `service_flags_done` is called when the flags are parsed.
+// The main function of a service: reads flags, sets up logs, and waits for signals.
 int RunService(int argc, char** argv, const char* name, gateway::v1::ServiceKind kind, const MakeParts& make_parts);
 
 }  // namespace basalt::shell

@@ -25,8 +25,8 @@ sigset_t EndSignals() {
   return set;
 }
 
-// The memory holds what users submit. The limit is not enough: a program that takes dumps from a pipe gets them all the
-// same, unless the process cannot be dumped.
+// The memory has data that users submit. RLIMIT_CORE is not enough: a program that gets core dumps by a pipe would
+// still get them, unless the process cannot be dumped.
 void KeepToOneself() {
   umask(S_IRWXG | S_IRWXO);
   const rlimit none = {.rlim_cur = 0, .rlim_max = 0};

@@ -7,15 +7,15 @@
 
 namespace basalt::shell {
 
-// First in every main: before any thread starts, so that all of them leave SIGTERM and SIGINT to WaitForEnd. What the
-// process writes is its user's alone from then on, and its memory is dumped nowhere.
+// Blocks SIGTERM and SIGINT for all threads but WaitForEnd. Every main calls this first, before any thread starts. From
+// then on only the user of the process may access the files that the process makes, and no core dump has its memory.
 void PrepareProcess();
 
-// Waits up to `at_most` for SIGTERM or SIGINT; true when one came.
+// Waits up to `at_most` for SIGTERM or SIGINT. Returns true if a signal came.
 bool WaitForEnd(absl::Duration at_most);
-void WaitForEnd();  // For as long as it takes.
+void WaitForEnd();  // Waits without a limit.
 
-// Whole or not at all, so that whoever waits for the file never reads half of it.
+// Writes the file whole or not at all, so that a program that waits for the file never reads half of it.
 absl::Status WriteFileWhole(const std::string& path, const std::string& text);
 
 }  // namespace basalt::shell

@@ -14,7 +14,7 @@
 namespace basalt::shell {
 namespace {
 
-// In a process of its own, as it is for good. 0: all is as it should be.
+// Runs in its own process, since PrepareProcess cannot be undone. Returns 0 if all checks pass.
 int LooksAfterPreparing(const std::string& file) {
   umask(0);
   PrepareProcess();

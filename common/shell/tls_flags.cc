@@ -45,9 +45,9 @@ namespace basalt::shell {
 
 namespace {
 
-constexpr double kBurst = 5;  // Seconds of rest that may be made up for at once.
+constexpr double kBurst = 5;  // The burst allows the calls of so many seconds at once.
 
-// A mapped certificate has no name: it stands for every replica.
+// A mapped certificate has no name, since it stands for every replica.
 absl::Status CheckSelf(const identity::Identity& self, identity::Role role, std::string& replica) {
   if (self.role != role) {
     return Invalid(fmt::format("--tls_cert_file: the certificate is that of a {}, and the process is a {}",

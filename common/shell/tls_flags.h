@@ -1,6 +1,7 @@
 #pragma once
 
-// The certificate of a process, and whose certificates it believes: flags that all programs of the suite share.
+// Reads the flags, which all programs of the suite share, for the certificate of a process and the authorities that it
+// trusts.
 #include <memory>
 #include <string>
 
@@ -14,20 +15,20 @@ class Credentials;
 
 namespace basalt::shell {
 
-// Credentials of a process of that role in `cluster`. Null: no flag asks for TLS. `replica` is --replica: an empty one
-// becomes the name in the certificate. Requires: the command line has been parsed. INVALID_ARGUMENT names all flags
-// that are wrong, or the file and the rule, or the name or role in which process and certificate differ.
+// Returns the credentials of a process of that role in `cluster`. Null if no flag requests TLS. `replica` is --replica;
+// an empty one becomes the name in the certificate. Requires: the command line has been parsed. INVALID_ARGUMENT names
+// all wrong flags, or the file and the rule, or the name or role in which process and certificate differ.
 absl::StatusOr<std::shared_ptr<const rpc::Credentials>> CredentialsFromFlags(const std::string& cluster,
                                                                              identity::Role role, std::string& replica);
 
-// Whether users of Kubernetes may call the process, and how often.
+// States whether users of Kubernetes may call the process, and how often.
 struct UserOptions {
   bool takes_users = false;
   rpc::UserLimits limits;
 };
 
-// Requires: the command line has been parsed. `credentials`: those of the process. INVALID_ARGUMENT names all flags
-// that are wrong.
+// `credentials` are those of the process. INVALID_ARGUMENT names all wrong flags. Requires: the command line has been
+// parsed.
 absl::StatusOr<UserOptions> UsersFromFlags(const std::shared_ptr<const rpc::Credentials>& credentials);
 
 }  // namespace basalt::shell

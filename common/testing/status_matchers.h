@@ -1,6 +1,6 @@
 #pragma once
 
-// EXPECT_THAT(status_or, IsOk()); EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr("job")));
+// Matchers: EXPECT_THAT(status_or, IsOk()); EXPECT_THAT(status, StatusIs(StatusCode::kNotFound, HasSubstr("job")));
 #include <gmock/gmock.h>
 
 #include <string>

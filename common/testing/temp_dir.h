@@ -1,6 +1,6 @@
 #pragma once
 
-// A folder of a test's own, removed with everything in it at the end.
+// A temporary folder for one test. The destructor removes it with its contents.
 #include <cstdlib>
 #include <filesystem>
 #include <string>

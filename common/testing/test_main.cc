@@ -8,7 +8,7 @@
 
 namespace {
 
-// Says once more at the end what failed: of a long output, often only the end is kept.
+// Repeats the failures at the end, since often only the end of a long output is kept.
 class FailuresLast : public ::testing::EmptyTestEventListener {
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (!result.failed() || failures_.size() == kMost) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A rate for each of many keys, of which only those that were used lately are kept. Not thread-safe; the caller has the
-// clock.
+// Limits the rate of each of many keys, and remembers only the keys that were used lately. Not thread-safe; the caller
+// supplies the time.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -14,10 +14,10 @@ namespace basalt {
 
 class KeyedRate {
  public:
-  // Where more than `most` keys are in use, the one is forgotten whose bucket would be full first.
+  // If more than `most` keys are in use, forgets the key whose bucket would be full first.
   explicit KeyedRate(TokenBucketOptions rate, size_t most = 10'000) : rate_(rate), buckets_(most) {}
 
-  // Whether one more is allowed for the key, which then counts.
+  // Returns whether the rate allows one more event of the key, and counts that event.
   bool Allow(const std::string& key, absl::Time now) {
     if (rate_.per_second <= 0) return true;
     const TokenBucket* const bucket = buckets_.Find(key, now);

@@ -9,8 +9,8 @@
 
 namespace basalt {
 
-// Simulated time: stands still until it is advanced, then runs every due task in the order (time, registration), in
-// the caller's thread. The whole simulation is tasks in one of these. Not thread-safe.
+// Simulated time stands still until it is advanced. Then it runs every due task in the order (time, registration), in
+// the caller's thread. A whole simulation consists of tasks of one SimTime. Not thread-safe.
 class SimTime : public TimeSystem {
  public:
   explicit SimTime(absl::Time start = absl::FromUnixSeconds(1'750'000'000)) : now_(start) {}
@@ -19,13 +19,13 @@ class SimTime : public TimeSystem {
   TimerId RunAt(absl::Time when, Task task) override;
   void Cancel(TimerId id) override;
 
-  // Runs the next task, moving time to it. False when there is none.
+  // Moves time to the next task and runs it. Returns false if there is no task.
   bool Step();
-  // Runs everything due up to now + `duration` and ends there.
+  // Runs every task due up to now + `duration`, and moves time to there.
   void Advance(absl::Duration duration);
-  // Runs everything that is due now, without moving time.
+  // Runs every task that is due now, without moving time.
   void RunDueTasks() { Advance(absl::ZeroDuration()); }
-  // Advances step by step until `condition` holds; false when `limit` of simulated time has passed without.
+  // Advances step by step until `condition` holds. Returns false if `limit` of simulated time has passed before.
   template <typename Condition>
   bool AdvanceUntil(Condition condition, absl::Duration limit) {
     const absl::Time end = now_ + limit;

@@ -11,14 +11,16 @@ using Task = absl::AnyInvocable<void()>;
 using TimerId = uint64_t;
 inline constexpr TimerId kNoTimer = 0;
 
-// Clock and timers together: faking one without the other leaves sleeps in tests.
+// A clock and its timers, in one interface: a fake of one without the other would leave sleeps in tests.
 class TimeSystem {
  public:
   virtual ~TimeSystem() = default;
   virtual absl::Time Now() const = 0;
-  // Runs `task` once at or after `when`; where, the implementation says (a Loop: on the loop). Never zero.
+  // Runs `task` once at or after `when`, on a thread that the implementation states (a Loop runs it on the loop). Never
+  // returns kNoTimer.
   virtual TimerId RunAt(absl::Time when, Task task) = 0;
-  // After it returns on the timer's own loop the task will not run. An id that ran or is unknown is ignored.
+  // Once Cancel has returned on the timer's own loop, the task will not run. A timer that has run, or an unknown id, is
+  // ignored.
   virtual void Cancel(TimerId id) = 0;
 
   TimerId RunAfter(absl::Duration delay, Task task) { return RunAt(Now() + delay, std::move(task)); }

@@ -1,6 +1,7 @@
 #pragma once
 
-// So many in a second, and so many at once after a rest. A value; the caller has the clock.
+// Limits a rate: so many events in a second, and so many at once after a rest. A value type; the caller supplies the
+// time.
 #include <algorithm>
 
 #include "absl/time/time.h"
@@ -8,8 +9,8 @@
 namespace basalt {
 
 struct TokenBucketOptions {
-  double per_second = 0;  // 0 = no limit.
-  double burst = 0;       // At least 1 counts; 0 = twice `per_second`.
+  double per_second = 0;  // 0 means no limit.
+  double burst = 0;       // 0 means twice `per_second`. A burst below 1 counts as 1.
 };
 
 class TokenBucket {
@@ -21,14 +22,14 @@ class TokenBucket {
 
   bool Allows(absl::Time now) {
     Fill(now);
-    // A timer may come a rounding too early.
+    // A timer may fire too early by a rounding error.
     return per_second_ <= 0 || tokens_ >= 1.0 - 1e-6;
   }
   void Take(absl::Time now) {
     Fill(now);
     if (per_second_ > 0) tokens_ -= 1.0;
   }
-  // When the next one is allowed, as of the last call.
+  // Returns the time from which the next event is allowed, as of the last call of Allows or Take.
   absl::Time Next() const {
     return tokens_ >= 1.0 || per_second_ <= 0 ? filled_ : filled_ + absl::Seconds((1.0 - tokens_) / per_second_);
   }

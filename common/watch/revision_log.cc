@@ -8,12 +8,13 @@ namespace basalt::watch {
 
 namespace {
 
-// More changes than a slot sees in one epoch.
+// A slot has fewer than 2^24 changes in one epoch.
 constexpr int kEpochShift = 24;
 
 }  // namespace
 
-// Revisions of an earlier owner, or process, that these records know nothing of are not given again.
+// Revisions begin above those of earlier epochs, so that no revision is used again which an earlier owner or process
+// used and which is missing in these records.
 RevisionLog::RevisionLog(State state, std::vector<Deletion> deletions, int64_t epoch)
     : state_(state),
       deletions_(std::make_move_iterator(deletions.begin()), std::make_move_iterator(deletions.end())),

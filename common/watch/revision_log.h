@@ -1,8 +1,8 @@
 #pragma once
 
-// In which order a slot's objects were published to watching clients: every change that these see has a revision, which
-// the service records in the batch of the pass that made the change (correctness 5). Deletions are remembered within a
-// bound. Confined to the loop of the slot's controller.
+// The order in which the changes of a slot's objects were published to watching clients. Every published change has a
+// revision, which the service records in the batch of the pass that made the change (correctness 5). A limited number
+// of deletions is remembered. Confined to the loop of the slot's controller.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,11 +17,11 @@ namespace basalt::watch {
 
 class RevisionLog {
  public:
-  // What the service stores of the slot, beside the newest revision of each key.
+  // The part that the service stores for the slot, beside the newest revision of each key.
   struct State {
     uint64_t incarnation = 0;
-    int64_t revision = 0;   // Of the newest change.
-    int64_t forgotten = 0;  // Deletions up to this revision are not remembered.
+    int64_t revision = 0;   // The revision of the newest change.
+    int64_t forgotten = 0;  // Deletions up to this revision are forgotten.
     friend bool operator==(const State&, const State&) = default;
   };
   struct Deletion {
@@ -29,34 +29,34 @@ class RevisionLog {
     std::string key;
     std::string uid;
   };
-  // A deletion is recorded, and for want of room one of another key is forgotten.
+  // The result of Delete. Beyond the limit, the oldest deletion, of another key, is forgotten.
   struct Deleted {
     int64_t revision = 0;
     std::optional<std::string> forgotten_key;
   };
   static constexpr size_t kMaxDeletions = 256;
 
-  // As it was stored; deletions in any order. `epoch`: the slot's.
+  // Continues from the stored state and deletions, which may have any order. `epoch` is that of the slot.
   RevisionLog(State state, std::vector<Deletion> deletions, int64_t epoch);
-  // Records of the slot were lost: watching clients get everything anew.
+  // Begins a new incarnation after records of the slot were lost: watching clients get everything anew.
   void BeginAnew();
 
-  // The revision of the key's new state.
+  // Returns the revision of the key's new state.
   int64_t Publish(const std::string& key, Random& random);
   Deleted Delete(const std::string& key, const std::string& uid, Random& random);
 
   const State& state() const { return state_; }
   WatchPosition position() const { return {state_.incarnation, state_.revision}; }
-  // Whether everything that was changed after `since` is known.
+  // Returns whether all changes after `since` are known.
   bool Knows(const WatchPosition& since) const;
-  const std::deque<Deletion>& deletions() const { return deletions_; }  // Oldest first.
+  const std::deque<Deletion>& deletions() const { return deletions_; }  // The oldest deletion is first.
 
  private:
   int64_t Advance(const std::string& key, Random& random);
 
   State state_;
   std::deque<Deletion> deletions_;
-  int64_t least_;  // No revision is below.
+  int64_t least_;  // The least revision that a new change may get.
 };
 
 }  // namespace basalt::watch

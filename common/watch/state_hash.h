@@ -1,6 +1,6 @@
 #pragma once
 
-// A hash of what people see of an object: the same in every process, as it is stored. Pure.
+// A hash of the published state of an object. It is the same in every process, since it is stored. Pure.
 #include <cstdint>
 #include <string_view>
 

@@ -15,10 +15,11 @@ namespace basalt::watch {
 // A state of one object, or its deletion, as watching clients get it. Immutable, and shared by all of them.
 struct Published {
   uint32_t slot = 0;
-  WatchPosition position;  // Where the slot is once this is taken in.
+  WatchPosition position;  // The position of the slot after this change.
   std::string key;
   bool deleted = false;
-  std::shared_ptr<const google::protobuf::Message> message;  // The service's own; of a deletion, what names the object.
+  // The message of the service. For a deletion, the message only names the object.
+  std::shared_ptr<const google::protobuf::Message> message;
 };
 
 // The next event of a subscription.
@@ -26,15 +27,15 @@ struct WatchEvent {
   enum class Type {
     kState,
     kDeleted,
-    kSynced,    // Of every slot that was asked for and did not move, everything that existed has been sent.
-    kReset,     // What was sent of these slots before is not known here: a snapshot follows.
-    kProgress,  // Newer positions, nothing else.
-    kMoved,     // This replica does not have these slots, or not yet; nothing more comes of them.
+    kSynced,    // All objects of the requested slots that did not move have been sent.
+    kReset,     // This replica does not know the positions in these slots: a snapshot follows.
+    kProgress,  // The event has only newer positions.
+    kMoved,     // This replica does not have these slots, or not yet. No more events of them follow.
   };
   Type type;
-  std::shared_ptr<const Published> published;                 // Of kState and kDeleted.
-  std::vector<std::pair<uint32_t, WatchPosition>> positions;  // Of kSynced and kProgress, by slot.
-  std::vector<uint32_t> slots;                                // Of kReset and kMoved.
+  std::shared_ptr<const Published> published;                 // Is set for kState and kDeleted.
+  std::vector<std::pair<uint32_t, WatchPosition>> positions;  // Is set for kSynced and kProgress, by slot.
+  std::vector<uint32_t> slots;                                // Is set for kReset and kMoved.
 };
 
 }  // namespace basalt::watch

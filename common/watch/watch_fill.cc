@@ -1,4 +1,4 @@
-// How what is behind comes to a subscriber: in pages, from the owners of the slots.
+// Brings a subscriber the changes of slots that are behind: in pages, from the owners of the slots.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,7 +11,7 @@ namespace basalt::watch {
 std::vector<std::vector<uint32_t>> WatchHub::StartFill(const SubscriptionPtr& subscription, size_t workers) {
   MutexLock lock(mutex_);
   Subscription& s = *subscription;
-  // Half a page is left to be taken while the next one is made.
+  // The subscriber can take the rest, half a page at most, while the owners make the next page.
   if (s.behind_.empty() || s.filling_ > 0 || s.items_.size() > kPage / 2) return {};
   std::vector<std::vector<uint32_t>> slots(workers);
   for (const uint32_t slot : s.behind_) {

@@ -1,4 +1,4 @@
-// What bounds the memory of watchers: pages, messages that they share, and how many of them there may be.
+// Tests the limits of the watchers' memory: pages, shared messages, and the number of watchers.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -51,9 +51,9 @@ TEST_F(WatchFillTest, ASlotComesInPagesAndChangesMeanwhileAreNotLost) {
   Fill(subscription);
   EXPECT_EQ(hub_.waiting(), WatchHub::kPage);
   EXPECT_EQ(MetaOf(*Take(subscription)).name(), "0");
-  PublishDeleted("n/0", 2);                             // It was sent,
-  PublishDeleted("n/1", 2);                             // waits,
-  PublishDeleted("n/" + std::to_string(count - 1), 2);  // and is on no page yet.
+  PublishDeleted("n/0", 2);                             // The state of n/0 was sent.
+  PublishDeleted("n/1", 2);                             // The state of n/1 waits.
+  PublishDeleted("n/" + std::to_string(count - 1), 2);  // The state of the last object is on no page yet.
   Publish("n/2", 2);
   Publish("n/new", 2);
   EXPECT_EQ(hub_.waiting(), WatchHub::kPage - 1) << "changes of a slot that is behind wait at its owner";
@@ -67,7 +67,7 @@ TEST_F(WatchFillTest, ASlotComesInPagesAndChangesMeanwhileAreNotLost) {
 
 class OldDeletionsTest : public WatchHubTest {
  protected:
-  // Deletions that the service remembers lie between objects, and past the first page.
+  // The service remembers deletions between the objects, also past the first page.
   OldDeletionsTest() {
     PublishDeleted("n/old");
     for (size_t i = 0; i <= WatchHub::kPage; ++i) Publish("n/" + std::to_string(i));
@@ -101,9 +101,9 @@ TEST_F(OldDeletionsTest, DoNotHideThoseThatCameSince) {
   const auto subscription = Subscribe();
   Fill(subscription);
   EXPECT_EQ(MetaOf(*hub_.Take(subscription)).name(), "0");
-  PublishDeleted("n/0", 2);     // It was sent,
-  PublishDeleted("n/1", 2);     // waits,
-  PublishDeleted("n/last", 2);  // and is on no page yet.
+  PublishDeleted("n/0", 2);     // The state of n/0 was sent.
+  PublishDeleted("n/1", 2);     // The state of n/1 waits.
+  PublishDeleted("n/last", 2);  // The state of n/last is on no page yet.
   const std::string events = Drain(subscription);
   EXPECT_TRUE(events.ends_with("STATE n/128@1, DELETED n/0@2, DELETED n/1@2, DELETED n/last@2, SYNCED")) << events;
   EXPECT_EQ(events.find("DELETED n/old"), std::string::npos) << events;

@@ -22,7 +22,7 @@ void WatchHub::Drop(Subscription& s, std::map<uint64_t, Subscription::Item>::ite
   s.items_.erase(item);
 }
 
-// Behind everything that waits: what was waiting of the object is not needed any more.
+// Adds the change behind all events that wait, and drops the waiting event of the same object.
 void WatchHub::Add(Subscription& s, std::shared_ptr<const Published> published, bool snapshot) {
   if (const auto known = s.by_key_.find(published->key); known != s.by_key_.end()) {
     const auto item = s.items_.find(known->second);
@@ -53,7 +53,7 @@ void WatchHub::DropAll(Subscription& s, uint32_t slot) {
   }
 }
 
-// Events of the slot that waited come again with its page.
+// Drops the waiting events of the slot, which come again with its page.
 void WatchHub::FallBehind(Subscription& s, uint32_t slot, Subscription::Slot& state) {
   DropAll(s, slot);
   state.state = SlotState::kBehind;
@@ -97,7 +97,7 @@ std::shared_ptr<const Published> WatchHub::Share(Published change, const std::fu
   return published;
 }
 
-void WatchHub::Tell(const Published& change, const std::function<Message()>& make) {
+void WatchHub::Distribute(const Published& change, const std::function<Message()>& make) {
   MutexLock lock(mutex_);
   std::shared_ptr<const Published> published;
   for (const auto& subscription : subscriptions_) {
@@ -123,12 +123,12 @@ void WatchHub::Tell(const Published& change, const std::function<Message()>& mak
 
 void WatchHub::Publish(uint32_t slot, WatchPosition position, const std::string& key,
                        const std::function<Message()>& make) {
-  Tell({slot, position, key, /*deleted=*/false, nullptr}, make);
+  Distribute({slot, position, key, /*deleted=*/false, nullptr}, make);
 }
 
 void WatchHub::PublishDeleted(uint32_t slot, WatchPosition position, const std::string& key,
                               const std::function<Message()>& make) {
-  Tell({slot, position, key, /*deleted=*/true, nullptr}, make);
+  Distribute({slot, position, key, /*deleted=*/true, nullptr}, make);
 }
 
 void WatchHub::DropUnpublished(uint32_t slot, const std::string& key) {
@@ -171,13 +171,13 @@ void WatchHub::WantProgress(const SubscriptionPtr& subscription) {
   if (!subscription->lags_.load(std::memory_order_relaxed)) return;
   MutexLock lock(mutex_);
   Subscription& s = *subscription;
-  const auto can_be_told = [&s](uint32_t slot) { return s.slots_.at(slot).waiting == 0; };
-  if (!s.sent_synced_ || std::none_of(s.lagging_.begin(), s.lagging_.end(), can_be_told)) return;
+  const auto has_progress = [&s](uint32_t slot) { return s.slots_.at(slot).waiting == 0; };
+  if (!s.sent_synced_ || std::none_of(s.lagging_.begin(), s.lagging_.end(), has_progress)) return;
   s.progress_due_ = true;
   Notify(s);
 }
 
-// Where nothing waits, everything up to the newest change is known, or not wanted.
+// If no event of a slot waits, the subscriber knows all changes up to the newest one, or does not want them.
 void WatchHub::AddPositions(Subscription& s, WatchEvent& event) {
   std::vector<uint32_t> slots(s.lagging_.begin(), s.lagging_.end());
   if (!s.sent_synced_) {

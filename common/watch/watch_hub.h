@@ -1,19 +1,19 @@
 #pragma once
 
-// Newest states of a service's objects for those who watch them at this replica: a subscriber that is slow gets fewer
-// states, never older ones, and costs bounded memory. Thread-safe.
+// Sends the newest states of a service's objects to the subscribers that watch them at this replica. A slow subscriber
+// gets fewer states, but never older ones, and uses limited memory. Thread-safe.
 //
-// Of each slot a subscriber gets the changes in the order of revisions: whoever has taken an event with a position in,
-// knows everything up to it. So a watch can go on from any event, here or at the next owner of the slot.
+// A subscriber gets the changes of each slot in the order of revisions: after an event with a position, it knows all
+// changes up to this position. So a watch can go on from any event, here or at the next owner of the slot.
 //
-// That bounds the memory of a subscriber, too. A slot is live for it, and a change waits as soon as it is published; or
-// it is behind, and its owner is asked for a page of what came after the last event, again and again as there is room.
-// A change that finds no room puts its slot behind. So no more than a page waits, and all who watch one state hold the
-// same message.
+// The order limits the memory of a subscriber, too. While a slot is live for a subscriber, each change waits from its
+// publication on. While the slot is behind, its owner is called for a page of the changes after the last event, again
+// and again as the subscriber takes events. A change that exceeds the limit puts its slot behind. So at most a page
+// waits, and all subscribers share the message of a state.
 //
-// Who begins a slot with nothing, at first or after a reset, is not told of what had been deleted by then, on whichever
-// page it would be: its snapshot had none of these objects. Who goes on from a position is told of all deletions since,
-// also of objects that it was never told of.
+// A subscriber that begins a slot with nothing, at first or after a reset, gets no deletions from before that time, on
+// any page: its snapshot does not have these objects. A subscriber that goes on from a position gets all deletions
+// since then, also of objects whose state it never got.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -39,11 +39,11 @@ namespace basalt::watch {
 
 class WatchHub {
  public:
-  // Null: the object is gone by now, and nothing is told of that state; the change of its end follows.
+  // Null if the object is gone by now. The state is not sent then; the change of the object's end follows.
   using Message = std::shared_ptr<const google::protobuf::Message>;
 
-  static constexpr size_t kPage = 128;          // Events that wait for one subscriber, at most.
-  static constexpr size_t kMaxWatches = 1'000;  // Unless it is said.
+  static constexpr size_t kPage = 128;          // Limits the events that wait for one subscriber.
+  static constexpr size_t kMaxWatches = 1'000;  // The default limit of subscriptions.
 
   // The states and deletions of a slot after a position.
   struct Snapshot {
@@ -51,10 +51,10 @@ class WatchHub {
       WatchPosition position;
       std::string key;
       bool deleted = false;
-      std::function<Message()> make;  // Called within Fill if nobody else has the message; must not call back.
+      std::function<Message()> make;  // Fill calls it if no subscriber has the message. Must not call back.
     };
-    std::vector<Item> items;   // Oldest first.
-    bool unpublished = false;  // Objects are there that will be published by their first pass.
+    std::vector<Item> items;   // The oldest item is first.
+    bool unpublished = false;  // Whether the slot has objects that their first pass will publish.
   };
 
   class Subscription {
@@ -68,22 +68,22 @@ class WatchHub {
    private:
     friend class WatchHub;
     struct Item {
-      bool snapshot = false;  // kSynced waits for it.
+      bool snapshot = false;  // Whether kSynced waits for the item.
       std::shared_ptr<const Published> published;
     };
     struct Slot {
       enum class State {
-        kBehind,       // Its owner is to be asked.
-        kUnpublished,  // What is published waits; its owner is to be asked again once another object is.
+        kBehind,       // The owner of the slot has to be called for a page.
+        kUnpublished,  // All published changes wait. The owner has to be called again once another object is published.
         kLive
       };
       State state = State::kBehind;
-      WatchPosition sent;    // Of the last event that was taken.
-      WatchPosition added;   // Of the last event that waits or was taken, until it is live.
-      WatchPosition newest;  // Of the last change, wanted or not, once it is live.
-      int64_t base = 0;      // The revision of the slot when it was begun with nothing; 0: it went on from a position.
+      WatchPosition sent;    // The position of the last event that was taken.
+      WatchPosition added;   // The position of the last event that waits or was taken. Is used until the slot is live.
+      WatchPosition newest;  // The position of the last change, wanted or not. Is used once the slot is live.
+      int64_t base = 0;      // The slot's revision when the subscriber began with nothing. 0 if it began at a position.
       size_t waiting = 0;
-      // Whether there is a newer position than the last event's.
+      // Returns whether the slot has a newer position than the last event.
       bool lags() const { return state == State::kLive && newest.revision != 0 && sent != newest; }
       bool Needs(const Snapshot::Item& item) const { return !item.deleted || item.position.revision > base; }
     };
@@ -91,19 +91,19 @@ class WatchHub {
 
     const std::string ns_;
     const std::string name_;
-    std::function<void()> notify_;  // There is something to Take; called once until it was taken.
+    std::function<void()> notify_;  // Is called when there is an event to Take, and not again until Take finds none.
     bool notified_ = false;
-    std::map<uint32_t, Slot> slots_;  // Those whose changes are sent.
-    std::deque<uint32_t> behind_;     // Of these, in the order in which their owners are asked.
-    std::set<uint32_t> lagging_;      // Of these.
-    std::atomic<bool> lags_ = false;  // Whether there are any, for who does not hold the hub's mutex.
-    size_t not_live_ = 0;             // Of these.
-    size_t filling_ = 0;              // Owners that are being asked.
-    size_t snapshot_items_ = 0;       // Not taken yet.
+    std::map<uint32_t, Slot> slots_;  // The slots whose changes are sent.
+    std::deque<uint32_t> behind_;     // The slots that are behind, in the order in which their owners are called.
+    std::set<uint32_t> lagging_;      // The slots that lag.
+    std::atomic<bool> lags_ = false;  // Whether a slot lags, for readers that do not hold the hub's mutex.
+    size_t not_live_ = 0;             // The number of slots that are not live.
+    size_t filling_ = 0;              // The number of workers that make pages at present.
+    size_t snapshot_items_ = 0;       // The number of snapshot items that are not taken yet.
     bool sent_synced_ = false;
     bool progress_due_ = false;
     uint64_t next_item_ = 1;
-    std::map<uint64_t, Item> items_;  // In the order of change; the newest of each key only.
+    std::map<uint64_t, Item> items_;  // Has the newest change of each key, in the order of the changes.
     std::unordered_map<std::string, uint64_t> by_key_;
     std::vector<uint32_t> resets_;
     std::vector<uint32_t> moved_;
@@ -112,43 +112,46 @@ class WatchHub {
 
   explicit WatchHub(size_t max_watches = kMaxWatches) : max_watches_(max_watches) {}
 
-  // An object has changed. `make` is called only if somebody watches; it must not call back. By the slot's owner.
+  // Publishes a change of an object. `make` is called only if a subscriber wants the change, and must not call back.
+  // The slot's owner calls this.
   void Publish(uint32_t slot, WatchPosition position, const std::string& key, const std::function<Message()>& make)
       BASALT_EXCLUDES(mutex_);
   void PublishDeleted(uint32_t slot, WatchPosition position, const std::string& key,
                       const std::function<Message()>& make) BASALT_EXCLUDES(mutex_);
-  // An object has gone before it was published.
+  // Drops an object that has gone before it was published.
   void DropUnpublished(uint32_t slot, const std::string& key) BASALT_EXCLUDES(mutex_);
-  // The slot is this replica's no more.
+  // Ends the slot for all subscribers, since this replica does not have the slot any more.
   void Close(uint32_t slot) BASALT_EXCLUDES(mutex_);
 
-  // `slots`: what is to be sent, and what the subscriber knows of each; a position without a revision: nothing.
-  // RESOURCE_EXHAUSTED: there are as many subscriptions as there may be.
+  // `slots` are the slots to send, each with the position that the subscriber has. A position without a revision means
+  // that the subscriber begins with nothing. RESOURCE_EXHAUSTED if the limit of subscriptions is reached.
   absl::StatusOr<SubscriptionPtr> Subscribe(std::string ns, std::string name,
                                             const std::map<uint32_t, WatchPosition>& slots,
                                             std::function<void()> notify) BASALT_EXCLUDES(mutex_);
-  // The slots that are behind, by worker (slot modulo `workers`); none while there is no room or a worker is being
-  // asked. Each worker that has some calls Since and Fill, or Refuse, for each of them, then FillDone. To be called
-  // after Subscribe and each Take.
+  // Returns the slots that are behind, by worker (slot modulo `workers`). Empty while more than half a page waits or a
+  // worker makes a page. Each worker with slots calls Since and Fill, or Refuse, for each slot, then FillDone. The
+  // caller calls StartFill after Subscribe and after each Take.
   std::vector<std::vector<uint32_t>> StartFill(const SubscriptionPtr& subscription, size_t workers)
       BASALT_EXCLUDES(mutex_);
-  // On the loop that publishes for the slot, as Fill: after which position it is to be filled. None: not now.
+  // Returns the position after which the slot has to be filled. Nullopt if the slot needs no page now. Runs on the loop
+  // that publishes for the slot, as Fill does.
   std::optional<WatchPosition> Since(const SubscriptionPtr& subscription, uint32_t slot) const BASALT_EXCLUDES(mutex_);
-  // Adds as much as there is room for; once that is all, changes follow. kSynced waits for all slots. `newest`: the
-  // slot's position. `reset`: the position is not known here, the snapshot is of everything.
+  // Adds items up to the limit of a page. Once all items are added, the slot is live and changes follow. kSynced waits
+  // for all slots. `newest` is the slot's position. `reset` is true if the subscriber's position is not known here;
+  // then the snapshot has all objects.
   void Fill(const SubscriptionPtr& subscription, uint32_t slot, WatchPosition newest, bool reset,
             const Snapshot& snapshot) BASALT_EXCLUDES(mutex_);
-  // The slot is not here, or not yet.
+  // Ends the slot for the subscriber, since this replica does not have the slot, or not yet.
   void Refuse(const SubscriptionPtr& subscription, uint32_t slot) BASALT_EXCLUDES(mutex_);
   void FillDone(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
-  // If something has changed that the subscriber does not want, kProgress will say how far it is. Where nothing has,
-  // the call costs next to nothing, and waits for nobody.
+  // Requests a kProgress with the newest positions, if there were changes that the subscriber does not want. Without
+  // such changes the call costs next to nothing, and takes no lock.
   void WantProgress(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
-  // Nothing is waiting: `notify` will be called when there is.
+  // Returns the next event. Nullopt if no event waits; `notify` will be called when one does.
   std::optional<WatchEvent> Take(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
   void Unsubscribe(const SubscriptionPtr& subscription) BASALT_EXCLUDES(mutex_);
   size_t watches() const BASALT_EXCLUDES(mutex_);
-  // Events that wait to be taken, of all subscriptions.
+  // Returns the number of events that wait, over all subscriptions.
   size_t waiting() const BASALT_EXCLUDES(mutex_);
 
  private:
@@ -161,19 +164,20 @@ class WatchHub {
   static void FallBehind(Subscription& subscription, uint32_t slot, Subscription::Slot& state);
   static void AskAgain(Subscription& subscription, uint32_t slot, Subscription::Slot& state);
   static void Move(Subscription& subscription, uint32_t slot);
-  // After each change of its positions or its state.
+  // Updates `lagging_`. Is called after each change of the slot's positions or state.
   static void FollowLag(Subscription& subscription, uint32_t slot, const Subscription::Slot& state);
   static void AddPositions(Subscription& subscription, WatchEvent& event);
-  void Tell(const Published& change, const std::function<Message()>& make) BASALT_EXCLUDES(mutex_);
+  void Distribute(const Published& change, const std::function<Message()>& make) BASALT_EXCLUDES(mutex_);
   std::shared_ptr<const Published> Share(Published change, const std::function<Message()>& make)
       BASALT_REQUIRES(mutex_);
 
   const size_t max_watches_;
   mutable Mutex mutex_;
   std::set<SubscriptionPtr> subscriptions_ BASALT_GUARDED_BY(mutex_);
-  // The newest that was made of each key, for as long as somebody has it.
+  // The newest change of each key, while a subscriber has it.
   std::unordered_map<std::string, std::weak_ptr<const Published>> shared_ BASALT_GUARDED_BY(mutex_);
-  size_t sweep_at_ BASALT_GUARDED_BY(mutex_) = kPage;  // How many of them there are when those that ended are dropped.
+  // The size of `shared_` at which its expired entries are dropped.
+  size_t sweep_at_ BASALT_GUARDED_BY(mutex_) = kPage;
 };
 
 }  // namespace basalt::watch

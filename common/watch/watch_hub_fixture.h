@@ -1,6 +1,6 @@
 #pragma once
 
-// A hub, and a service with one worker that tells it of its objects, which the test changes.
+// A fixture with a hub, and a service with one worker, which publishes the objects that the test changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using kube::v1::ObjectMeta;
 
 inline constexpr uint64_t kIncarnation = 7;
 
-// The objects of a service, as it would publish them.
+// Returns the message of an object that a service would publish.
 inline WatchHub::Message MakeMessage(const std::string& key, int64_t version = 1) {
   auto meta = std::make_shared<ObjectMeta>();
   const size_t slash = key.find('/');
@@ -38,7 +38,7 @@ inline const ObjectMeta& MetaOf(const WatchEvent& event) {
 
 inline constexpr std::string_view kNames[] = {"STATE", "DELETED", "SYNCED", "RESET", "PROGRESS", "MOVED"};
 
-// A service with one worker: the objects of its slots, and their subscribers.
+// A service with one worker: the objects of its slots, and their hub.
 class WatchHubTest : public ::testing::Test {
  protected:
   using SubscriptionPtr = WatchHub::SubscriptionPtr;
@@ -50,12 +50,12 @@ class WatchHubTest : public ::testing::Test {
   struct Slot {
     std::map<std::string, Object> objects;
     int64_t newest = 0;
-    int64_t forgotten = 0;  // Positions before it are not known.
+    int64_t forgotten = 0;  // Positions below this revision are not known.
     bool here = true;
     bool unpublished = false;
   };
 
-  // Of slot 0, as are all objects here unless it is said.
+  // Publishes an object, of slot 0 by default.
   void Publish(const std::string& key, int64_t version = 1, uint32_t slot = 0) {
     Put(slot, key, {++revision_, version, /*deleted=*/false});
     hub_.Publish(slot, {kIncarnation, revision_}, key, [=, this] { return Make(key, version); });
@@ -68,14 +68,14 @@ class WatchHubTest : public ::testing::Test {
     service_[slot].objects[key] = object;
     service_[slot].newest = object.revision;
   }
-  // That knows nothing.
+  // Returns a subscription that begins with nothing.
   SubscriptionPtr Subscribe(const std::string& ns = "", const std::string& name = "",
                             const std::vector<uint32_t>& slots = {0}) {
     std::map<uint32_t, WatchPosition> from;
     for (const uint32_t slot : slots) from[slot] = {};
     return *hub_.Subscribe(ns, name, from, [this] { ++notified_; });
   }
-  // One that has its snapshot, which is empty.
+  // Returns a subscription that has its snapshot, which is empty.
   SubscriptionPtr Synced(const std::string& ns = "", const std::string& name = "") {
     auto subscription = Subscribe(ns, name);
     EXPECT_EQ(Drain(subscription), "SYNCED");
@@ -119,7 +119,7 @@ class WatchHubTest : public ::testing::Test {
     Fill(subscription);
     return hub_.Take(subscription);
   }
-  // Everything that waits, as "STATE ns/name@version"; joined by ", ".
+  // Takes all events that wait, and returns them as "STATE ns/name@version", joined by ", ".
   std::string Drain(const SubscriptionPtr& subscription) {
     std::string text;
     while (const auto event = Take(subscription)) {
@@ -136,7 +136,7 @@ class WatchHubTest : public ::testing::Test {
     return text;
   }
 
-  // The newest version of each name that comes, and how often it did.
+  // Takes all states that wait. Returns the newest version of each name, and the number of its states.
   std::map<std::string, std::pair<int64_t, int>> Read(const SubscriptionPtr& subscription) {
     std::map<std::string, std::pair<int64_t, int>> seen;
     while (const auto event = Take(subscription)) {
@@ -148,13 +148,13 @@ class WatchHubTest : public ::testing::Test {
     return seen;
   }
 
-  int made_ = 0;  // Messages,
-  int live_ = 0;  // and those that somebody has.
+  int made_ = 0;  // The number of messages that were made.
+  int live_ = 0;  // The number of messages that still exist.
   std::map<uint32_t, Slot> service_;
   WatchHub hub_;
   int notified_ = 0;
   int64_t revision_ = 0;
-  int64_t position_ = 0;  // Of the last change that was published.
+  int64_t position_ = 0;  // The revision of the last event that Drain took.
 };
 
 }  // namespace basalt::watch

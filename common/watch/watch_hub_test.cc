@@ -27,9 +27,9 @@ TEST_F(WatchHubTest, ASlowSubscriberGetsTheNewestStateOfEachObjectAndIsToldOnce)
 
 TEST_F(WatchHubTest, WhoHasTakenAPositionInKnowsAllBeforeIt) {
   const auto subscription = Synced();
-  Publish("n/a", 1);  // Revision 1.
+  Publish("n/a", 1);  // This change has revision 1.
   Publish("n/b", 2);
-  Publish("n/a", 3);  // The newest of a is behind b now.
+  Publish("n/a", 3);  // The newest state of n/a waits behind that of n/b now.
   auto event = hub_.Take(subscription);
   ASSERT_TRUE(event.has_value());
   EXPECT_EQ(MetaOf(*event).name(), "b");
@@ -76,7 +76,7 @@ TEST_F(WatchHubTest, WhatIsNotWantedIsProgressAllTheSame) {
   EXPECT_EQ(Drain(subscription), "") << "once";
 }
 
-// The hub's mutex is held while a message is made: whoever asks for it then never comes back.
+// The hub holds its mutex while a message is made, so a call that needs the mutex would never return there.
 TEST_F(WatchHubTest, AWatcherForWhomNothingHasChangedWaitsForNobody) {
   const auto idle = Synced();
   const auto other = Subscribe("", "", {1});
@@ -222,7 +222,7 @@ TEST_F(WatchHubTest, PublishersAndSubscribersOnManyThreadsSeeTheNewestState) {
       bool last = false;
       while (true) {
         while (const auto event = hub_.Take(subscription)) {
-          if (event->published == nullptr) continue;  // SYNCED.
+          if (event->published == nullptr) continue;  // This event is SYNCED.
           const ObjectMeta& meta = MetaOf(*event);
           int64_t& version = mine[meta.name()];
           EXPECT_GT(meta.resource_version(), version) << "never older";

@@ -4,8 +4,8 @@
 
 namespace basalt::watch {
 
-// How far the changes of a slot have been sent (correctness 5). Revisions count from 1; a slot that has had no change
-// has no incarnation.
+// The position up to which the changes of a slot have been sent (correctness 5). Revisions count from 1. A slot without
+// changes has no incarnation.
 struct WatchPosition {
   uint64_t incarnation = 0;
   int64_t revision = 0;

@@ -10,7 +10,7 @@ namespace basalt::watch {
 
 namespace {
 
-// No slot has an incarnation of 0.
+// No replica knows this position, since no slot with changes has an incarnation of 0.
 constexpr WatchPosition kUnknown{0, 1};
 
 std::optional<std::vector<WatchPosition>> Read(std::string_view text) {

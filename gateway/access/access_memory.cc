@@ -17,7 +17,7 @@ void AccessMemory::Recent::Put(std::string key, std::string_view value, absl::Ti
   entries_.insert_or_assign(std::move(key), Entry{std::string(value), now});
   while (order_.front().first + age_ <= now || order_.size() > kMost) {
     const auto oldest = entries_.find(order_.front().second);
-    // One of the same key may have been put since.
+    // A newer value of the same key may have been put since.
     if (oldest != entries_.end() && oldest->second.at == order_.front().first) entries_.erase(oldest);
     order_.pop_front();
   }

@@ -1,10 +1,13 @@
 #pragma once
 
-// What the gateway remembers beside its cache in order to say what a replica may do: jobs that went a moment ago, whose
-// objects are still put in order; which objects that no watch shows were found to be a job's, so that they are not read
-// before each write; and objects that were routed to another key a moment ago, of which a replica may not have heard.
-// All are bounded, the oldest goes first: of what is forgotten, a job gets nothing done any more, an object is read
-// again, and a write about it counts as one about somebody else's object. Confined to one loop.
+// Facts that the gateway remembers beside its cache, in order to decide what a replica may do.
+// Jobs that went a moment ago: their replicas still put the jobs' objects in order. A job that was forgotten gets no
+// request permitted any more.
+// The owning job of objects that no watch shows: these are not read before each write. An object that was forgotten is
+// read again.
+// Objects that were routed to another key a moment ago: the replica may not have heard of the move. After that is
+// forgotten, a write about the object counts as one about another's object.
+// Each memory is bounded and forgets its oldest entries first. Confined to one loop.
 #include <deque>
 #include <string>
 #include <string_view>
@@ -19,13 +22,13 @@ class AccessMemory {
  public:
   static constexpr absl::Duration kGoneFor = absl::Minutes(5);
   static constexpr absl::Duration kMovedFor = absl::Seconds(30);
-  static constexpr size_t kMost = 50'000;  // Of each.
+  static constexpr size_t kMost = 50'000;  // The limit of each memory.
 
   void JobGone(std::string_view key, std::string_view uid, absl::Time now);
-  // The UID of the last job of that key which went less than kGoneFor ago; empty: there is none.
+  // The UID of the last job of that key which went less than kGoneFor ago. Empty if there is none.
   std::string GoneUid(std::string_view key, absl::Time now) const;
 
-  // The object of that UID names the job's as its owner.
+  // The object of that UID names the job as its owner.
   void ObjectSeen(std::string_view uid, std::string_view job_uid);
   bool IsOwned(std::string_view uid, std::string_view job_uid) const;
 
@@ -35,12 +38,12 @@ class AccessMemory {
   bool WasOf(std::string_view uid, std::string_view key, absl::Time now) const;
 
  private:
-  // Values that count for a time from when they were put.
+  // Values that count for a time after they were put.
   class Recent {
    public:
     explicit Recent(absl::Duration age) : age_(age) {}
     void Put(std::string key, std::string_view value, absl::Time now);
-    // Null: none, or too old.
+    // Null if there is no value, or if it is too old.
     const std::string* Find(const std::string& key, absl::Time now) const;
 
    private:
@@ -53,9 +56,9 @@ class AccessMemory {
     std::deque<std::pair<absl::Time, std::string>> order_;
   };
 
-  Recent gone_{kGoneFor};                                 // Key to UID.
-  Recent moved_{kMovedFor};                               // UID and key; without a value.
-  absl::flat_hash_map<std::string, std::string> owners_;  // Object to job.
+  Recent gone_{kGoneFor};                                 // The UID, by key.
+  Recent moved_{kMovedFor};                               // By UID and key; the values are empty.
+  absl::flat_hash_map<std::string, std::string> owners_;  // The UID of the job, by the UID of the object.
   std::deque<std::string> owners_order_;
 };
 

@@ -14,7 +14,7 @@ TEST(AccessMemoryTest, AJobThatIsGoneIsRememberedForMinutes) {
   EXPECT_EQ(memory.GoneUid("ns/j", kStart + absl::Minutes(4)), "first");
   EXPECT_EQ(memory.GoneUid("ns/other", kStart), "");
   memory.JobGone("ns/j", "second", kStart + absl::Minutes(4));
-  memory.JobGone("ns/k", "third", kStart + absl::Minutes(6));  // The first one's time is over.
+  memory.JobGone("ns/k", "third", kStart + absl::Minutes(6));  // The time of the first job is over.
   EXPECT_EQ(memory.GoneUid("ns/j", kStart + absl::Minutes(6)), "second");
   EXPECT_EQ(memory.GoneUid("ns/j", kStart + absl::Minutes(9)), "");
 }

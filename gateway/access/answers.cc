@@ -81,7 +81,7 @@ void ReduceError(const v1::Resource& resource, v1::KubeError& error) {
 }
 
 absl::Status ReduceStatus(const v1::Resource& resource, absl::Status status) {
-  // Of these two the gateway itself says what is wrong with the request.
+  // For these two codes, the gateway itself states what is wrong with the request.
   if (status.ok() || absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status) || !IsSecret(resource)) {
     return status;
   }

@@ -62,7 +62,7 @@ Permission CheckRouted(const Ask& ask, std::string_view watch_prefix, bool named
     case Routed::kHere:
       return {};
     case Routed::kElsewhere:
-      // What holds a name that the job needs may be looked at.
+      // An object that holds a name which the job needs may be read.
       return ask.verb == kGet && named ? Permission() : Elsewhere(ask);
     case Routed::kNowhere:
       return named ? Permission() : NotKnown(ask);

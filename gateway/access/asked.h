@@ -1,6 +1,7 @@
 #pragma once
 
-// One request as the rules of gateway/access look at it, and what several rules ask of it. For this folder alone. Pure.
+// One request as the rules of gateway/access view it, and checks that several rules share. For gateway/access only.
+// Pure.
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,21 +14,27 @@ namespace basalt::gateway {
 
 inline constexpr uint8_t kGet = 1, kCreate = 2, kPatch = 4, kDelete = 8, kDeleteCollection = 16;
 
-// How it is known that an object is the key's.
+// How the gateway knows that an object belongs to the key.
 enum class AccessRule : uint8_t {
-  kIsKey,          // It is what the key names.
-  kJobsPod,        // Routed to the job and its own; not known to the cache: "<job>-…". A collection: by two labels.
-  kJobsCommand,    // Routed to the job. What is created names it in its body.
-  kJobsClaim,      // The job's spec names it, or "<job>-pvc-…".
-  kNamedAfterJob,  // "<job><suffix>": what plugins make.
-  kJobsEvent,      // "<job>.…", the name cut short where it is very long.
-  kGroupsPod,      // Routed to the group.
-  kPodsEvent,      // "<pod>.…", of a pod that is routed to the group; cut short in the same way. Or "<Karta>.…".
-  kPodsOwner,      // A pod that is routed to the group has it as its owner.
-  kInNamespace,    // The key is its namespace.
-  kQueuesCommand,  // Routed to the queue. What is created names it in its body.
-  kQueuesEvent,    // "<queue>.…", in the namespace of Events about objects of none; cut short in the same way.
-  kIsGroup,        // The key names it; or is its namespace, and it is no job's: in the rich profile.
+  kIsKey,  // The key names the object.
+  // The cache routes the pod to the job, which controls it. A pod that the cache does not know is named "<job>-…". A
+  // collection is selected by two labels: the job's name and its UID.
+  kJobsPod,
+  kJobsCommand,    // The cache routes the Command to the job. A Command to be created names the job in its body.
+  kJobsClaim,      // The job's spec names the claim, or the claim is named "<job>-pvc-…".
+  kNamedAfterJob,  // The object is named "<job><suffix>" and made by a plugin.
+  kJobsEvent,      // The Event is named "<job>.…"; the job's name is cut short if it is very long.
+  kGroupsPod,      // The cache routes the pod to the group.
+  // The Event is named "<pod>.…" (cut short in the same way), and the pod is routed to the group. Or it is named
+  // "<Karta>.…".
+  kPodsEvent,
+  kPodsOwner,      // A pod that is routed to the group names the object as its owner.
+  kInNamespace,    // The key is the object's namespace.
+  kQueuesCommand,  // The cache routes the Command to the queue. A Command to be created names the queue in its body.
+  // The Event is named "<queue>.…" (cut short in the same way), in the namespace of Events about cluster-wide objects.
+  kQueuesEvent,
+  // The key names the group. In the rich profile, the key may be the namespace of a group that belongs to no job.
+  kIsGroup,
 };
 
 struct AccessRow {
@@ -35,11 +42,11 @@ struct AccessRow {
   kube::Kind kind;
   uint8_t verbs;
   AccessRule rule;
-  std::span<const std::string_view> suffixes = {};  // Of kNamedAfterJob.
-  bool has_status = false;                          // kPatch of the status, too.
+  std::span<const std::string_view> suffixes = {};  // The suffixes for kNamedAfterJob.
+  bool has_status = false;                          // Permits kPatch of the status, too.
 };
 
-// What a read and a write have alike.
+// The parts that a read and a write have in common.
 struct Ask {
   const v1::Owner& owner;
   const v1::Resource& resource;
@@ -48,32 +55,34 @@ struct Ask {
   std::string_view verb_name;
   std::string_view ns;
   std::string_view name;
-  std::string_view uid;  // Empty: by the name.
+  std::string_view uid;  // Empty if the request names the object by its name only.
   std::string_view label_selector;
 };
 
 Permission Refuse(RefusalReason why, absl::StatusCode code, std::string_view message);
 Permission NotOfThatKey(const Ask& ask);
-// The same, of an object that is routed to another key.
+// Like NotOfThatKey, for an object that is routed to another key.
 Permission Elsewhere(const Ask& ask);
 Permission NotKnown(const Ask& ask);
-// "pods/status", "jobs.batch.volcano.sh".
+// Returns the kind for messages: "pods/status", "jobs.batch.volcano.sh".
 std::string What(const Ask& ask);
 
 enum class Routed { kHere, kElsewhere, kNowhere };
 
-// Whether an object of such watches is routed to the key.
+// Finds out whether an object of the watches with that prefix is routed to the key.
 Routed RoutedTo(const Ask& ask, std::string_view watch_prefix, std::string_view uid, const Cache& cache);
-// By the UID where one is given: the server compares it, too. Else by the name.
+// Looks up the object by the UID of the request if there is one, since the API server compares the UID, too. Otherwise
+// looks it up by name.
 Permission CheckRouted(const Ask& ask, std::string_view watch_prefix, bool named, const Cache& cache);
 
-// Whom an Event is about, as far as its own name says.
+// Returns the name of the object that an Event is about, as far as the Event's name contains it.
 std::string_view SubjectOf(std::string_view event);
-// Whether the Event is named after what has that name, which is cut off where it is very long.
+// Whether the Event is named after the object `name`, whose name is cut off if it is very long.
 bool IsEventAbout(std::string_view name, std::string_view event);
 
-// The name of a job or a pod is cut off behind so much in that of its Event (common/kube/event.h), at the earliest:
-// behind 236 characters, less the dashes in front of the cut, of which a label of 63 has 61 at most.
+// An Event's name contains at least this many characters of the name of its job or pod (common/kube/event.h). The name
+// is cut off behind 236 characters, less the dashes in front of the cut; a label of 63 characters has at most 61
+// dashes.
 inline constexpr size_t kUncutName = 175;
 
 }  // namespace basalt::gateway

@@ -17,7 +17,7 @@ constexpr std::string_view kJobGroupPrefix = "batch.volcano.sh/";
 
 struct Job {
   std::string_view name;
-  std::string_view uid;  // Empty: any.
+  std::string_view uid;  // Empty if any UID matches.
 };
 
 bool IsJob(const json::value& reference, const Job& job) {
@@ -40,7 +40,7 @@ bool HasLabel(const json::value& body, std::string_view key, std::string_view va
   return labels != nullptr && FindString(*labels, key) == value;
 }
 
-// An Event is named after whom it is about.
+// An Event's name begins with the name of the object that it is about.
 bool IsAbout(const json::value& body, std::string_view kind, std::string_view ns, std::string_view event) {
   const json::value* about = Find(body, "involvedObject");
   if (about == nullptr || FindString(*about, "kind") != kind || FindString(*about, "namespace") != ns) return false;
@@ -60,8 +60,8 @@ absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value
         absl::StatusCode::kPermissionDenied,
         fmt::format("create.body: {} '{}' for '{}' {}", plural, CutUtf8(request.name(), 253), CutUtf8(key, 320), what));
   };
-  // Where a job has been made anew under its name, its replica may not have heard of that yet: it asks again once it
-  // has.
+  // A job may have been created anew under its name before its replica has heard of the new one: the replica sends the
+  // request again once it has.
   const auto need_job = [&](bool is_of_any, bool is_of_this, std::string_view what) {
     if (!is_of_any || is_of_this) return need(is_of_this, what);
     return MakeStatus(absl::StatusCode::kUnavailable,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether what is created says itself that it belongs to the key for which it is created: nobody is to put an object
-// into the hands of another slot's owner. Pure.
+// Checks that the body of an object to be created names the key for which the object is created: no replica may put an
+// object into the hands of another slot's owner. Pure.
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -10,9 +10,10 @@
 
 namespace basalt::gateway {
 
-// `body`: of request.create(). PERMISSION_DENIED names what it lacks. OK for services and kinds of which the name says
-// all (permissions.h), and for what the gateway itself creates, which has no owner.
-// `job_uid`: of the job that an object of a job has to name; empty: it is not compared.
+// `body` is the content of request.create(). PERMISSION_DENIED names the part that the body lacks. OK for services and
+// kinds of which the name suffices (permissions.h), and for objects that the gateway itself creates, which have no
+// owner.
+// `job_uid` is the UID of the job that an object of a job has to name. Empty if the UID is not compared.
 absl::Status CheckCreatedBody(const v1::WriteRequest& request, const json::value& body, std::string_view job_uid = {});
 
 }  // namespace basalt::gateway

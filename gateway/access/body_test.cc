@@ -28,7 +28,7 @@ TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
     std::string plural;
     std::string name;
     std::string body;
-    std::string refused;  // Empty: it may be created.
+    std::string refused;  // Empty if the object may be created.
     std::string job_uid = "";
   } rows[] = {
       {kJob, "pods", "j-t-0", "{\"metadata\":{" + label + "," + Owned("j") + "}}", ""},
@@ -64,7 +64,7 @@ TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
       {kGroup, "events", "k.1", R"({"involvedObject":{"kind":"Karta","name":"other"}})", "nor about a Karta"},
       {kGroup, "events", "p.1", R"({"involvedObject":{"kind":"Node","namespace":"ns","name":"p"}})",
        "not about its pod"},
-      {kGroup, "podgroups", "j", "{}", ""},  // The name says all.
+      {kGroup, "podgroups", "j", "{}", ""},  // The name suffices.
       {kQueue, "queues", "j", "{}", ""},
       {kQueue, "commands", "c",
        R"({"target":{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","name":"ns/j"}})", ""},
@@ -78,7 +78,7 @@ TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
       {kQueue, "events", "q.1", R"({"involvedObject":{"kind":"Queue","namespace":"ns","name":"q"}})",
        "not about that queue"},
       {kQueue, "events", "q.1", R"({"involvedObject":{"kind":"Node","name":"q"}})", "not about that queue"},
-      {kNobody, "configmaps", "basalt", "{}", ""},  // The gateway itself.
+      {kNobody, "configmaps", "basalt", "{}", ""},  // The gateway itself has no owner.
   };
   for (const auto& row : rows) {
     v1::WriteRequest request;

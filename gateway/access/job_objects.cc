@@ -14,10 +14,10 @@
 namespace basalt::gateway {
 namespace {
 
-// The jobs for which something may be done under the key.
+// The jobs for which requests under the key are permitted.
 struct Jobs {
-  std::string uid;       // In the cache; empty: there is none.
-  std::string gone_uid;  // Gone a moment ago.
+  std::string uid;       // The job that is in the cache; empty if there is none.
+  std::string gone_uid;  // The job that went a moment ago; empty if there is none.
   bool Has(std::string_view it) const { return !it.empty() && (it == uid || it == gone_uid); }
   bool empty() const { return uid.empty() && gone_uid.empty(); }
 };
@@ -45,7 +45,7 @@ bool BeginsWith(std::string_view name, std::string_view first, std::string_view 
 }
 
 Permission CheckClaim(const Ask& ask, const Cache& cache) {
-  // A new one takes nothing from anybody, and its body names the job.
+  // A new claim takes nothing from anybody, and its body names the job.
   if (ask.verb == kCreate) return {};
   const std::string_view job_name = kube::SplitKey(ask.owner.key()).name;
   if (BeginsWith(ask.name, job_name, "-pvc-")) return {};
@@ -76,7 +76,7 @@ Permission CheckCollection(const Ask& ask, const Jobs& jobs) {
   return has_name && has_uid ? Permission() : NotOfThatKey(ask);
 }
 
-// Of the pods that watches show: who controls it.
+// Returns the UID of the pod's controller. Empty if no pod watch shows the pod.
 std::string ControllerOf(std::string_view uid, const Cache& cache) {
   const std::vector<WatchInfo>& watches = cache.watches();
   for (size_t i = 0; i < watches.size() && !uid.empty(); ++i) {
@@ -109,7 +109,7 @@ bool HasNameOf(const Ask& ask, std::string_view job, const AccessRow& row) {
   });
 }
 
-// No watch shows these.
+// No watch shows objects of these kinds.
 Permission CheckNamedAfterJob(const Ask& ask, const Jobs& jobs, const AccessMemory& memory) {
   if (ask.verb == kCreate || ask.verb == kGet) return {};
   return memory.IsOwned(ask.uid, jobs.uid) || memory.IsOwned(ask.uid, jobs.gone_uid) ? Permission() : Unseen();
@@ -118,7 +118,7 @@ Permission CheckNamedAfterJob(const Ask& ask, const Jobs& jobs, const AccessMemo
 }  // namespace
 
 Permission CheckOfJob(const Ask& ask, const AccessRow& row, const Known& known) {
-  // What asks for something that is not there is taken away as well.
+  // A Command whose job does not exist may be deleted, too.
   if (row.rule == AccessRule::kJobsCommand && ask.verb != kCreate) {
     return CheckRouted(ask, kube::kWatchCommands, /*named=*/false, known.cache);
   }

@@ -25,9 +25,9 @@ constexpr v1::Patch::Type kMerge = v1::Patch::TYPE_MERGE;
 constexpr v1::Patch::Type kJson = v1::Patch::TYPE_JSON;
 constexpr v1::Patch::Type kApply = v1::Patch::TYPE_APPLY;
 
-// With all that lies below it.
+// A field that may be patched, with all that lies below it.
 struct Field {
-  std::string_view parent;  // "metadata.annotations"; empty: the object itself.
+  std::string_view parent;  // "metadata.annotations", for example. Empty if the field is a member of the object itself.
   std::string_view name;
 };
 
@@ -35,7 +35,7 @@ constexpr std::string_view kAnnotations = "metadata.annotations";
 constexpr std::string_view kLabels = "metadata.labels";
 
 constexpr Field kForwardedJob[] = {{kAnnotations, kube::kJobForwardingKey}};
-// Of a JSON patch: "*" is the place of a task.
+// In the path of a JSON patch, "*" stands for the index of a task.
 constexpr Field kScaledJob[] = {
     {"spec", "minAvailable"}, {"spec.tasks.*", "replicas"}, {"spec.tasks.*", "minAvailable"}};
 constexpr Field kStatus[] = {{"", "status"}};
@@ -62,7 +62,7 @@ constexpr Field kKaiPodGroup[] = {{"metadata", "annotations"},
 constexpr Field kGroupedPod[] = {
     {kAnnotations, kube::kGroupNameKey}, {kAnnotations, kube::kKaiGroupNameKey}, {kLabels, kube::kKaiSubGroupNameKey}};
 constexpr Field kQueueParent[] = {{"spec", "parent"}, {kAnnotations, kube::kClosedByParentKey}};
-// An applied object names itself.
+// A patch of type apply names the object itself.
 constexpr Field kQueueStatus[] = {{"", "apiVersion"},    {"", "kind"},          {"metadata", "name"},
                                   {"status", "state"},   {"status", "pending"}, {"status", "inqueue"},
                                   {"status", "running"}, {"status", "unknown"}, {"status", "completed"}};
@@ -109,7 +109,7 @@ absl::Status Refused(const PatchRow& row, const v1::WriteRequest& request, std::
                                 CutUtf8(request.name(), 253), why, v1::ServiceKind_Name(row.service), allowed));
 }
 
-// Of the members of `object`, which is what `path` leads to.
+// Checks the members of `object`, the value at `path`.
 absl::Status CheckMembers(const PatchRow& row, const v1::WriteRequest& request, std::string_view path,
                           const json::object& object) {
   for (const auto& [key, value] : object) {
@@ -127,7 +127,7 @@ absl::Status CheckMembers(const PatchRow& row, const v1::WriteRequest& request, 
   return absl::OkStatus();
 }
 
-// "/spec/tasks/3/replicas" as "spec.tasks.*.replicas". Nothing in these paths has a name with an escape in it.
+// Returns "spec.tasks.*.replicas" for "/spec/tasks/3/replicas". The paths of the table contain no name with an escape.
 std::string FieldOf(std::string_view pointer) {
   std::string field;
   while (!pointer.empty()) {
@@ -142,8 +142,8 @@ std::string FieldOf(std::string_view pointer) {
   return field;
 }
 
-// The version of the spec that was looked at, and numbers in it: `copy`, `move` and a `test` of anything else would
-// show what is there.
+// Permits a test of the spec's version, and numbers for listed fields. `copy`, `move` and a `test` of anything else
+// would reveal the content of the object.
 absl::Status CheckOperation(const PatchRow& row, const v1::WriteRequest& request, const json::value& operation) {
   const std::string_view op = FindString(operation, "op");
   const std::string_view pointer = FindString(operation, "path");

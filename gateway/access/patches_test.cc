@@ -25,7 +25,7 @@ struct Row {
   std::string subresource;
   v1::Patch::Type type;
   std::string body;
-  std::string refused = "";  // Empty: it may be patched.
+  std::string refused = "";  // Empty if the patch is permitted.
 };
 
 void Expect(const Row& row) {
@@ -44,7 +44,7 @@ void Expect(const Row& row) {
 
 TEST(CheckPatchTest, EachServicePatchesWhatItWritesAndNothingElse) {
   const Row rows[] = {
-      // What jobsvc sends.
+      // These are patches that jobsvc sends.
       {kJob, kube::kJobs, "", kMerge, R"({"metadata":{"annotations":{"volcano.sh/job-forwarding":"true"}}})"},
       {kJob, kube::kJobs, "status", kMerge,
        R"({"status":{"state":{"phase":"Running"},"controlledResources":{"a":null}}})"},
@@ -55,7 +55,7 @@ TEST(CheckPatchTest, EachServicePatchesWhatItWritesAndNothingElse) {
       {kJob, kube::kJobs, "", kJson,
        R"([{"op":"test","path":"/metadata/generation","value":3},{"op":"add","path":"/spec/tasks/12/replicas","value":4},)"
        R"({"op":"add","path":"/spec/tasks/0/minAvailable","value":1},{"op":"add","path":"/spec/minAvailable","value":1}])"},
-      // What pgsvc sends.
+      // These are patches that pgsvc sends.
       {kGroup, kube::kPodGroups, "", kMerge,
        R"({"metadata":{"annotations":{"a":null},"labels":{"b":"c"},"ownerReferences":[]},"spec":{"minMember":2}})"},
       {kGroup, kube::kKaiPodGroups, "", kMerge, R"({"spec":{"subGroups":[],"queue":"q","minMember":1}})"},
@@ -63,15 +63,15 @@ TEST(CheckPatchTest, EachServicePatchesWhatItWritesAndNothingElse) {
        R"({"metadata":{"annotations":{"pod-group-name":"g"},"labels":{"kai.scheduler/subgroup-name":null}}})"},
       {kGroup, kube::kPods, "", kMerge, R"({"metadata":{"annotations":{"scheduling.k8s.io/group-name":"g"}}})"},
       {kGroup, kube::kEvents, "", kMerge, R"({"count":2})"},
-      // What queuesvc sends.
+      // These are patches that queuesvc sends.
       {kQueue, kube::kQueues, "", kMerge, R"({"spec":{"parent":"root"}})"},
       {kQueue, kube::kQueues, "", kMerge, R"({"metadata":{"annotations":{"volcano.sh/closed-by-parent":"true"}}})"},
       {kQueue, kube::kQueues, "status", kApply,
        R"({"apiVersion":"a","kind":"Queue","metadata":{"name":"n"},"status":{"state":"Open","running":1}})"},
       {kQueue, kube::kEvents, "", kMerge, R"({"count":2})"},
-      // What the gateway itself patches.
+      // The gateway itself patches this.
       {v1::SERVICE_KIND_UNSPECIFIED, kube::kConfigMaps, "", kMerge, R"({"data":{}})"},
-      // Other parts of the same objects.
+      // These rows name other parts of the same objects.
       {kJob, kube::kPods, "", kMerge, R"({"spec":{"containers":[]}})",
        "patch.body: spec of pods 'n' is not to be patched"},
       {kJob, kube::kPods, "", kMerge, R"({"metadata":{"annotations":{"scheduling.k8s.io/group-name":"g"}}})",
@@ -98,7 +98,7 @@ TEST(CheckPatchTest, EachServicePatchesWhatItWritesAndNothingElse) {
       {kJob, kube::kJobs, "status", kMerge, R"({"metadata":{"labels":{}}})", "metadata of jobs"},
       {kQueue, kube::kQueues, "", kMerge, R"({"spec":{"parent":"root","weight":7}})", "spec.weight"},
       {kQueue, kube::kQueues, "status", kApply, R"({"status":{"allocated":{}}})", "status.allocated"},
-      // What shows or moves other parts.
+      // These operations reveal or move other parts.
       {kJob, kube::kJobs, "", kJson, R"([{"op":"copy","from":"/spec","path":"/metadata/annotations/x"}])", "'copy' of"},
       {kJob, kube::kJobs, "", kJson, R"([{"op":"test","path":"/spec/queue","value":"q"}])", "'test' of /spec/queue"},
       {kJob, kube::kJobs, "", kJson, R"([{"op":"add","path":"/spec/tasks/0/replicas","value":{"a":1}}])",
@@ -109,7 +109,7 @@ TEST(CheckPatchTest, EachServicePatchesWhatItWritesAndNothingElse) {
        "is not to be done"},
       {kJob, kube::kJobs, "", kJson, R"([{"op":"add","path":"xspec/minAvailable","value":1}])", "is not to be done"},
       {kJob, kube::kJobs, "", kJson, R"([7])", "is not to be done"},
-      // Other kinds of patches, and of objects.
+      // These rows have other types of patches, or other kinds of objects.
       {kJob, kube::kSecrets, "", kJson, "[]", "patch.type: SERVICE_KIND_JOB does not patch secrets by TYPE_JSON"},
       {kJob, kube::kPods, "", v1::Patch::TYPE_STRATEGIC, "{}", "does not patch pods by TYPE_STRATEGIC"},
       {kJob, kube::kPods, "status", kMerge, "{}", "does not patch pods/status"},

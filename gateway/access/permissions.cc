@@ -30,7 +30,8 @@ constexpr std::string_view kJobsConfigMap[] = {"-svc"};
 constexpr std::string_view kJobsSecret[] = {"-ssh"};
 constexpr std::string_view kJobsPolicy[] = {""};
 
-// From what the services ask for: services/jobsvc/control and api, services/pgsvc/control, services/queuesvc/control.
+// The rows follow the requests of services/jobsvc/control and api, services/pgsvc/control and
+// services/queuesvc/control.
 constexpr AccessRow kRows[] = {
     {kJob, kube::kJobs, kGet | kCreate | kPatch | kDelete, AccessRule::kIsKey, {}, true},
     {kJob, kube::kPods, kGet | kCreate | kPatch | kDelete | kDeleteCollection, AccessRule::kJobsPod},
@@ -54,7 +55,7 @@ constexpr AccessRow kRows[] = {
     {kQueue, kube::kEvents, kGet | kCreate | kPatch, AccessRule::kQueuesEvent},
 };
 
-// Of pods that are known, as of no other object, it is kept who owns them.
+// The cache keeps owner references of pods only, so the owner is searched among those of the key's pods.
 Permission CheckOwnerOfPods(const Ask& ask, std::string_view kind, const Cache& cache) {
   const std::string group = fmt::format("{}/", ask.resource.group());
   for (const ObjectId id : cache.Members(kGroup, ask.owner.slot())) {
@@ -67,7 +68,7 @@ Permission CheckOwnerOfPods(const Ask& ask, std::string_view kind, const Cache& 
   return NotKnown(ask);
 }
 
-// A pod whose name is cut off in that of its Event cannot be looked up by it.
+// A pod whose name is cut off in the name of its Event cannot be looked up by that name.
 Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
   const std::string_view name = SubjectOf(ask.name);
   const Routed routed = RoutedTo(ask, "pods/", cache.UidOf("pods/", ask.ns, name), cache);
@@ -81,7 +82,7 @@ Permission CheckEventOfPod(const Ask& ask, const Cache& cache) {
   return routed == Routed::kNowhere ? NotKnown(ask) : Elsewhere(ask);
 }
 
-// Kartas are of no namespace, and whoever groups pods of one by the rules of all kinds may tell of them.
+// Kartas have no namespace. Every key that groups pods by the rules of all kinds may have Events about them.
 bool IsEventOfKarta(const Ask& ask, const Cache& cache) {
   return kube::ProfileOf(ask.owner.key()) != kube::GroupProfile::kCompat && ask.ns == kube::kClusterEventsNamespace &&
          !cache.UidOf(kube::kWatchKartas, /*ns=*/"", SubjectOf(ask.name)).empty();
@@ -136,9 +137,9 @@ Permission CheckObject(const Ask& ask, const AccessRow& row, const Known& known)
   return NotOfThatKey(ask);
 }
 
-// Pods and groups change their keys while they live: by their owners, their annotations, their jobs.
+// Pods and groups change their keys while they live: by their owners, their annotations or their jobs.
 bool MayHaveMoved(const Ask& ask, const AccessRow& row, const Permission& refused, const Known& known) {
-  if (refused.is_elsewhere && row.service == kGroup && known.now < known.told_since + AccessMemory::kMovedFor)
+  if (refused.is_elsewhere && row.service == kGroup && known.now < known.stream_began + AccessMemory::kMovedFor)
     return true;
   const std::string uid = row.rule == AccessRule::kPodsEvent ? known.cache.UidOf("pods/", ask.ns, SubjectOf(ask.name))
                                                              : std::string(ask.uid);
@@ -151,7 +152,7 @@ Permission HasMoved(const Ask& ask) {
                             CutUtf8(kube::ObjectKey(ask.ns, ask.name), 320), CutUtf8(ask.owner.key(), 320)));
 }
 
-// Queues are of no namespace: their Commands and Events may be in any.
+// Queues have no namespace: their Commands and Events may be in any.
 std::string WhyNotThere(const Ask& ask, const kube::NamespaceRules& rules) {
   if (ask.owner.member().service() == kQueue) return {};
   const std::string_view key = ask.owner.key();
@@ -280,7 +281,8 @@ std::vector<Grant> Grants() {
 
 Permission CheckInterest(v1::ServiceKind service, std::string_view watch) {
   if (service == kJob && watch == kube::kPersistentVolumeClaims.plural) return {};
-  // What a pod says of its owners may be anything: a kind that cannot be told of is answered, and ends no stream.
+  // A pod may name anything as its owner. A kind that cannot be observed gets an answer later; it must not end the
+  // stream.
   if (service == kGroup && IsOwnerWatch(watch)) return {};
   return Refuse(
       RefusalReason::kKind, absl::StatusCode::kPermissionDenied,

@@ -1,16 +1,16 @@
 #pragma once
 
-// What each service may ask the gateway for: kinds and verbs, and of those only objects of the key that a request names
-// (Owner.key), by the routing keys of design rule 2 (correctness). Pure; one look-up for each request, whatever the
-// size of the cluster, but for the owner of a plain pod, and for the Event of one whose name is very long: these are
-// looked for among the pods of one slot.
+// Decides what each service may request of the gateway: kinds and verbs, and only objects of the key that the request
+// names (Owner.key), by the routing keys of design rule 2 (correctness). Pure. A decision takes one look-up, whatever
+// the size of the cluster. Two cases search the pods of one slot: the owner of a plain pod, and the Event of a pod
+// whose name is very long.
 //
-// What a request cannot show by itself, the cache does: whose the object of that UID is. Nothing is done for a job that
-// the cache does not have, nor had a moment ago. Of what the cache does not know (made a moment ago, gone, or of a kind
-// that is not watched) the name alone shows nothing: where the service's names begin with the job's, the object is to
-// be read and compared before it is written (Permission::is_unseen); else the request is to be made again once more is
-// known. What is created is looked at in body.h, what is patched in patches.h, and
-// answers are reduced in answers.h.
+// The cache proves whose object a UID is, where the request itself cannot. Nothing is permitted for a job that neither
+// is in the cache nor was there a moment ago. An object may be unknown to the cache: created a moment ago, gone, or of
+// a kind that is not watched. Its name alone proves nothing. Where the service's names begin with the job's, the object
+// must be read and compared before it is written (Permission::is_unseen). Otherwise the replica must send the request
+// again once more is known. body.h checks objects to be created, patches.h checks patches, and answers.h reduces
+// answers.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,62 +25,64 @@
 
 namespace basalt::gateway {
 
-// Each is one value of a metric's label.
+// Each reason is one value of a metric's label. The status code is PERMISSION_DENIED unless the comment names another
+// one.
 enum class RefusalReason {
   kNone,
-  kKey,        // The key is not of the slot that the request names.
+  kKey,        // The key does not belong to the slot that the request names.
   kNamespace,  // The suite does nothing in the namespace of the key.
-  kKind,       // The service needs no such kind, or not that verb of it.
+  kKind,       // The service does not need that kind, or not that verb of it.
   kObject,     // The object belongs to another key.
-  kMoved,      // The same, but the replica may not have heard that it moved there. ABORTED.
-  kUnknown,    // Nothing is known yet of the object. UNAVAILABLE; every other one is PERMISSION_DENIED.
+  kMoved,      // As kObject, but the replica may not have heard that the object moved to the other key. ABORTED.
+  kUnknown,    // Nothing is known of the object yet. UNAVAILABLE.
 };
 
-// "key", "kind", …
+// Returns "key", "kind" and so on.
 std::string_view NameOf(RefusalReason refusal);
 
 struct Permission {
   RefusalReason refusal = RefusalReason::kNone;
   absl::Status status;
-  // A write is permitted if the object that has the name by now is the job's: CheckFound.
+  // The write is permitted only if the object that has the name by now is the job's: see CheckFound.
   bool is_unseen = false;
-  // The refusal is about an object that is there and is routed to another key.
+  // The refusal is about an object that exists and is routed to another key.
   bool is_elsewhere = false;
-  // Of the job that what is created has to name as its owner; empty: of none.
+  // The UID of the job that the object to be created has to name as its owner. Empty if it need not name one.
   std::string job_uid = {};
 };
 
-// Lives for one call.
+// The facts by which a request is checked. Lives for one call.
 struct Known {
   const Cache& cache;
   const AccessMemory& memory;
   const kube::NamespaceRules& namespaces;
   absl::Time now;
-  // When the stream of the sender began. Only what moves later is sure to be remembered, and told: until the sender has
-  // been told the new state, it asks by what another gateway, or an earlier stream, has told it.
-  absl::Time told_since;
+  // When the sender's stream began. The gateway is sure to have remembered and sent only moves after that moment. Until
+  // the sender has received the new state, it relies on a state that another gateway, or an earlier stream, sent.
+  absl::Time stream_began;
 };
 
-// Requires: the owner's service is one, and its slot below kSlotCount. Messages name kinds and names, never contents.
+// Requires: the owner names a service, and its slot is below kSlotCount. Messages contain kinds and names of objects,
+// never their contents.
 Permission CheckWrite(const v1::WriteRequest& request, const Known& known);
 Permission CheckGet(const v1::GetRequest& request, const Known& known);
 
-// Of what was read: the UID of the job of that key that owns it; empty: none does.
+// Returns the UID of the job of the owner's key that owns the object `found`. Empty if no such job owns it.
 std::string OwningJob(const v1::Owner& owner, const kube::v1::Object& found, const Known& known);
-// Whether the write that was unseen may be carried out on what was read.
+// Decides whether a write with is_unseen may be carried out on the object `found`, which was read for it.
 Permission CheckFound(const v1::WriteRequest& request, const kube::v1::Object& found, const Known& known);
-// One verb of one kind that the table lets some service do. For the test that compares it with the roles of
+// One verb of one kind that the table permits to some service. A test compares the grants with the roles of
 // deploy/rbac.
 struct Grant {
   kube::Kind kind;
-  std::string resource;  // With its sub-resource.
+  std::string resource;  // The plural, with the subresource if there is one.
   std::string verb;
 };
 std::vector<Grant> Grants();
 
-// Whether the service may ask for objects of that watch by interest, of whatever name: a claim belongs to nobody's
-// slot, nor does an owner of pods. Of a claim the metadata is told; of an owner what rules of grouping read, which is
-// nothing of a Secret.
+// Decides whether the service may request objects of that watch by interest, whatever their names: a claim belongs to
+// no slot, nor does an owner of pods. The replica receives the metadata of a claim. It receives the fields of an owner
+// that rules of grouping read, and nothing of a Secret.
 Permission CheckInterest(v1::ServiceKind service, std::string_view watch);
 
 }  // namespace basalt::gateway

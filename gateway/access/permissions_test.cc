@@ -32,7 +32,7 @@ v1::Owner OwnerOf(v1::ServiceKind service, const std::string& key) {
   return owner;
 }
 
-// "plural", "plural.group" or "plural.group/status".
+// Parses "plural", "plural.group" or "plural.group/status".
 v1::Resource ResourceOf(const std::string& text) {
   v1::Resource resource;
   const std::string whole = text.substr(0, text.find('/'));
@@ -46,14 +46,14 @@ v1::Resource ResourceOf(const std::string& text) {
   return resource;
 }
 
-// A world of two jobs, `j` and `j-2`, each with a pod, a pod group and a command, and of two plain pods of a
+// A cluster with two jobs, `j` and `j-2`, each with a pod, a pod group and a command, and with two plain pods of a
 // ReplicaSet.
 class PermissionsTest : public ::testing::Test {
  protected:
   struct Row {
     v1::ServiceKind service;
     std::string key;
-    std::string verb;  // "get", "create", "patch UID", "delete UID", "collection SELECTOR".
+    std::string verb;  // "get", "create", "patch UID", "delete UID" or "collection SELECTOR".
     std::string resource;
     std::string ns;
     std::string name;
@@ -140,13 +140,13 @@ class PermissionsTest : public ::testing::Test {
     EXPECT_EQ(permission.is_unseen, row.is_unseen) << what;
     EXPECT_EQ(permission.job_uid, row.job_uid) << what;
   }
-  Known known() const { return {cache, memory, namespaces, now, told_since}; }
+  Known known() const { return {cache, memory, namespaces, now, stream_began}; }
 
   const bool is_rich;
   AccessMemory memory;
   kube::NamespaceRules namespaces;
   const absl::Time now = absl::FromUnixSeconds(1'750'000'000);
-  absl::Time told_since = now - absl::Minutes(1);
+  absl::Time stream_began = now - absl::Minutes(1);
   const std::string long_pod = std::string(250, 'w');
   Deaf deaf;
   Cache cache{{std::string(kube::kWatchJobs), std::string(kube::kWatchPodGroups), "pods/job", "pods/scheduler=volcano",
@@ -166,7 +166,7 @@ class RichPermissionsTest : public PermissionsTest {
   }
 };
 
-// The replica may not have heard yet: that is no attempt at somebody else's object.
+// The replica may not have heard of the move yet, so the request is no attempt at another's object.
 TEST_F(PermissionsTest, WhatWasOfTheKeyAMomentAgoIsRefusedAsMoved) {
   Row patch{kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject};
   Row event{kGroup, "ns/g", "create", "events", "ns", "web-0.17a", RefusalReason::kObject};
@@ -181,13 +181,13 @@ TEST_F(PermissionsTest, WhatWasOfTheKeyAMomentAgoIsRefusedAsMoved) {
 }
 
 TEST_F(PermissionsTest, WhatMayHaveMovedBeforeTheStreamBeganIsRefusedAsMoved) {
-  told_since = now - absl::Seconds(29);
+  stream_began = now - absl::Seconds(29);
   Expect({kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kMoved});
   Expect({kGroup, "ns/g", "create", "events", "ns", "web-0.17a", RefusalReason::kMoved});
   Expect({kGroup, "elsewhere/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject});
   Expect({kGroup, "ns/g", "patch unseen", "pods", "ns", "web-9", RefusalReason::kUnknown});
   Expect({kJob, "ns/j", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject});
-  told_since = now - absl::Seconds(30);
+  stream_began = now - absl::Seconds(30);
   Expect({kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject});
 }
 
@@ -198,7 +198,8 @@ TEST_F(RichPermissionsTest, GroupsOfANamespaceAreItsKeysUnlessTheyAreAJobs) {
       {kGroup, "ns/", "patch uid-pg-web", groups, "ns", "pg-web", RefusalReason::kNone},
       {kGroup, "ns/", "delete uid-pg-web", groups, "ns", "pg-web", RefusalReason::kNone},
       {kGroup, "ns/", "get", groups, "ns", "pg-web", RefusalReason::kNone},
-      {kGroup, "ns/", "get", groups, "ns", "j-uid", RefusalReason::kNone},  // What holds the name may be looked at.
+      // The object that holds the name may be read.
+      {kGroup, "ns/", "get", groups, "ns", "j-uid", RefusalReason::kNone},
       {kGroup, "ns/", "patch uid-rich-0", "pods", "ns", "rich-0", RefusalReason::kNone},
       {kGroup, "ns/", "create", "events", "ns", "rich-0.17a", RefusalReason::kNone},
       {kGroup, "ns/j-uid", "patch uid-j-uid", groups, "ns", "j-uid", RefusalReason::kNone},
@@ -216,7 +217,7 @@ TEST_F(RichPermissionsTest, GroupsOfANamespaceAreItsKeysUnlessTheyAreAJobs) {
 TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingElse) {
   ASSERT_FALSE(group_key.empty());
   const Row rows[] = {
-      // What jobsvc does.
+      // These are requests of jobsvc.
       {kJob, "ns/j", "get", "jobs.batch.volcano.sh", "ns", "j", RefusalReason::kNone},
       {kJob, "ns/new", "create", "jobs.batch.volcano.sh", "ns", "new", RefusalReason::kNone},
       {kJob, "ns/j", "patch uid-j", "jobs.batch.volcano.sh/status", "ns", "j", RefusalReason::kNone},
@@ -226,7 +227,8 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "get", "pods", "ns", "j-task-0", RefusalReason::kNone},
       {kJob, "ns/j", "delete uid-j-task-0", "pods", "ns", "j-task-0", RefusalReason::kNone},
       {kJob, "ns/j", "patch uid-j-task-0", "pods", "ns", "j-task-0", RefusalReason::kNone},
-      {kJob, "ns/j", "delete unseen", "pods", "ns", "j-task-1", RefusalReason::kNone, kUnseen},  // Made a moment ago.
+      // The pod was created a moment ago.
+      {kJob, "ns/j", "delete unseen", "pods", "ns", "j-task-1", RefusalReason::kNone, kUnseen},
       {kJob, "ns/j", "collection volcano.sh/job-name=j,basalt.dev/job-uid=uid-j,basalt.dev/job-version in (1)", "pods",
        "ns", "", RefusalReason::kNone},
       {kJob, "ns/j", "create", "commands.bus.volcano.sh", "ns", "order-2", RefusalReason::kNone, false, "uid-j"},
@@ -242,9 +244,9 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "create", "services", "ns", "j-head-svc", RefusalReason::kNone, false, "uid-j"},
       {kJob, "ns/j", "get", "secrets", "ns", "j-ssh", RefusalReason::kNone},
       {kJob, "ns/j", "delete u", "networkpolicies.networking.k8s.io", "ns", "j", RefusalReason::kNone, kUnseen},
-      // What the name of something that holds the job's may show.
+      // An object that holds a name of the job may be read.
       {kJob, "ns/j", "get", "pods", "ns", "j-2-task-0", RefusalReason::kNone},
-      // Writes of pgsvc for pods of KAI's schedulers: the routing key is the namespace.
+      // These are writes of pgsvc for pods of KAI's schedulers: the routing key is the namespace.
       {kGroup, "ns", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
       {kGroup, "ns", "patch u", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
       {kGroup, "ns", "get", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kNone},
@@ -263,7 +265,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kGroup, "ns", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject},
       {kGroup, "elsewhere", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject},
       {kJob, "ns", "create", "podgroups.scheduling.run.ai", "ns", "pg-a", RefusalReason::kKind},
-      // The other job's.
+      // These are objects of the other job.
       {kJob, "ns/j", "patch uid-j-2", "jobs.batch.volcano.sh", "ns", "j-2", RefusalReason::kObject},
       {kJob, "ns/j", "delete uid-j-2-task-0", "pods", "ns", "j-2-task-0", RefusalReason::kObject},
       {kJob, "ns/j", "delete uid-other", "commands.bus.volcano.sh", "ns", "other", RefusalReason::kObject},
@@ -272,7 +274,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "collection volcano.sh/job-name=j", "pods", "ns", "", RefusalReason::kObject},
       {kJob, "ns/j", "collection volcano.sh/job-name=j,basalt.dev/job-uid=uid-j-2", "pods", "ns", "",
        RefusalReason::kObject},
-      // The job's by its label alone.
+      // The pod belongs to the job by its label only.
       {kJob, "ns/j", "delete uid-j-stray", "pods", "ns", "j-stray", RefusalReason::kObject},
       {kJob, "ns/j", "patch uid-j-stray", "pods", "ns", "j-stray", RefusalReason::kObject},
       {kJob, "ns/j", "get", "pods", "ns", "j-stray", RefusalReason::kNone},
@@ -283,18 +285,18 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "create", "services", "ns", "j-svc", RefusalReason::kObject},
       {kJob, "ns/j", "create", "services", "ns", "j-2", RefusalReason::kObject},
       {kJob, "ns/j", "get", "persistentvolumeclaims", "ns", "payroll", RefusalReason::kObject},
-      // Of other namespaces.
+      // These objects are in other namespaces.
       {kJob, "ns/j", "get", "secrets", "kube-system", "j-ssh", RefusalReason::kObject},
       {kJob, "ns/j", "create", "pods", "elsewhere", "j-task-1", RefusalReason::kObject},
       {kJob, "ns/j", "get", "jobs.batch.volcano.sh", "elsewhere", "j", RefusalReason::kObject},
       {kJob, "ns/j", "create", "pods", "", "j-task-1", RefusalReason::kObject},
-      // Whatever the name is.
+      // Nothing shows that these objects belong to the job.
       {kJob, "ns/j", "get", "secrets", "ns", "token", RefusalReason::kObject},
       {kJob, "ns/j", "create", "pods", "ns", "evil", RefusalReason::kObject},
       {kJob, "ns/j", "create", "pods", "ns", "j-", RefusalReason::kObject},
       {kJob, "ns/j", "delete unseen", "commands.bus.volcano.sh", "ns", "unseen", RefusalReason::kUnknown},
       {kJob, "ns/gone", "get", "persistentvolumeclaims", "ns", "shared-data", RefusalReason::kUnknown},
-      // Kinds and verbs that nobody needs.
+      // No service needs these kinds and verbs.
       {kJob, "ns/j", "get", "nodes", "", "n", RefusalReason::kKind},
       {kJob, "ns/j", "create", "rolebindings.rbac.authorization.k8s.io", "ns", "j", RefusalReason::kKind},
       {kJob, "ns/j", "patch u", "pods/status", "ns", "j-task-0", RefusalReason::kKind},
@@ -303,7 +305,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kJob, "ns/j", "collection a=b", "secrets", "ns", "", RefusalReason::kKind},
       {kJob, "ns/j", "", "pods", "ns", "j-task-0", RefusalReason::kKind},
       {kJob, "ns/j", "delete uid-j-uid", "podgroups.scheduling.volcano.sh", "ns", "j-uid", RefusalReason::kKind},
-      // What pgsvc does, and does not.
+      // These are requests of pgsvc, permitted and refused.
       {kGroup, "ns/g", "create", "podgroups.scheduling.volcano.sh", "ns", "g", RefusalReason::kNone},
       {kGroup, "ns/g", "patch u", "podgroups.scheduling.volcano.sh", "ns", "h", RefusalReason::kObject},
       {kGroup, "ns/j-uid", "delete uid-j-uid", "podgroups.scheduling.volcano.sh", "ns", "j-uid", RefusalReason::kNone},
@@ -312,7 +314,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kGroup, "GROUP", "create", "events", "ns", "web-0.17a", RefusalReason::kNone},
       {kGroup, "GROUP", "get", "events", "ns", "web-0.17a", RefusalReason::kNone},
       {kGroup, "GROUP", "patch uid-event", "events", "ns", "web-0.17a", RefusalReason::kNone},
-      // The name of the pod is cut off in that of its Event.
+      // The name of the pod is cut off in the name of its Event.
       {kGroup, "GROUP", "create", "events", "ns", long_pod.substr(0, 236) + ".17a", RefusalReason::kNone},
       {kGroup, "GROUP", "patch uid-event", "events", "ns", long_pod.substr(0, 236) + ".17a", RefusalReason::kNone},
       {kGroup, "GROUP", "get", "replicasets.apps", "ns", "web", RefusalReason::kNone},
@@ -325,7 +327,7 @@ TEST_F(PermissionsTest, EachServiceMayDoWhatItNeedsToObjectsOfItsKeyAndNothingEl
       {kGroup, "GROUP", "delete uid-event", "events", "ns", "web-0.17a", RefusalReason::kKind},
       {kGroup, "ns/g", "get", "secrets", "ns", "g", RefusalReason::kKind},
       {kGroup, "ns/g", "create", "pods", "ns", "g-0", RefusalReason::kKind},
-      // What queuesvc does, and does not.
+      // These are requests of queuesvc, permitted and refused.
       {kQueue, "red", "patch u", "queues.scheduling.volcano.sh/status", "", "red", RefusalReason::kNone},
       {kQueue, "red", "create", "queues.scheduling.volcano.sh", "", "red", RefusalReason::kNone},
       {kQueue, "red", "patch u", "queues.scheduling.volcano.sh/status", "", "blue", RefusalReason::kObject},
@@ -359,7 +361,7 @@ TEST_F(PermissionsTest, NothingIsDoneForAJobThatIsNotKnown) {
         {kJob, "ns/nojob", "get", "configmaps", "ns", "nojob-svc", expected},
         {kJob, "ns/nojob", "get", "pods", "ns", "nojob-t-0", expected},
         {kJob, "ns/nojob", "create", "events", "ns", "nojob.17a", expected},
-        // Nothing is made for one that is gone.
+        // Nothing is created for a job that is gone.
         {kJob, "ns/nojob", "create", "pods", "ns", "nojob-t-0", RefusalReason::kUnknown},
         {kJob, "ns/nojob", "create", "secrets", "ns", "nojob-ssh", RefusalReason::kUnknown},
         {kJob, "ns/nojob", "create", "persistentvolumeclaims", "ns", "nojob-pvc-a", RefusalReason::kUnknown},

@@ -20,7 +20,7 @@ Problem ProblemOf(const absl::Status& status) {
     default:
       break;
   }
-  // Not by words: a TLS library's stand in resets, too.
+  // The text does not decide: a TLS library's message also stands in connection resets.
   switch (http::FailureOf(status)) {
     case http::Failure::kOwnCertificate:
     case http::Failure::kCredentials:

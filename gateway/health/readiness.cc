@@ -128,8 +128,8 @@ void Readiness::OnRequest(std::string_view verb, const std::string& resource, co
     obs::LogError("a right is missing",
                   {{"verb", std::string(verb)}, {"resource", resource}, {"why", problem.why}, {"cure", problem.cure}});
   }
-  // Jobs of one namespace wait, or users of Kubernetes do, and nobody else: the right is told of, and keeps the gateway
-  // from nothing.
+  // Only jobs of one namespace, or only users of Kubernetes, wait: the missing right is reported but does not make the
+  // gateway unready.
   if (IsBoundByNamespace(resource) || IsOfUsers(resource)) {
     Set(target, {.ready = true, .state = problem.state, .why = problem.why, .cure = problem.cure});
   } else {

@@ -1,12 +1,13 @@
 #pragma once
 
 // The gateway's named targets of readiness, each also as the metric gateway_target{target,state}:
-//   "API server"                 it answers us, and accepts who we are
+//   "API server"                 the server answers, and accepts who the gateway is
 //   "watch jobs.batch.volcano.sh" and so on: set by each watch
 //   "right to create pods" and so on: only while that right is missing
 //   "lease"                      where several gateways may run: set by the lead (gateway/lead)
-// A server that cannot be reached for a moment is no news: only after `patience` the target is not ready. What somebody
-// must do something about is told at once. Confined to one loop; the watches and the writer end before it.
+// A server that cannot be reached for a moment is not reported: the target becomes not ready only after `patience`. A
+// problem that needs a person is reported at once. Confined to one loop. The watches and the writer must end before
+// this object.
 #include <map>
 #include <memory>
 #include <string>
@@ -25,7 +26,7 @@ namespace basalt::gateway {
 
 struct ReadinessOptions {
   absl::Duration patience = absl::Seconds(10);
-  // A right that was missing, and that nobody has needed for so long, is not asked for any more.
+  // A missing right that nobody has needed for this long is no longer reported.
   absl::Duration forget_right = absl::Minutes(5);
 };
 
@@ -39,16 +40,16 @@ class Readiness {
   void Set(const std::string& target, obs::Health::Condition condition);
   void SetProblem(const std::string& target, const Problem& problem);
 
-  // The server took a request of ours for what it is, whatever it said to it.
+  // The server accepted who the gateway is, whatever it answered to the request.
   void OnAnswer();
   // Requires: problem.OfConnection().
   void OnProblem(const Problem& problem);
 
-  // What became of a request about the Lease; that a right is missing for it is said by "lease".
+  // Takes the answer to a request about the Lease. The target "lease" reports a right that is missing for the Lease.
   void OnLeaseRequest(const KubeAnswer& answer);
 
-  // What became of a request. `error`: null where it was carried out. `verb` as RBAC names it; `resource`: plural, with
-  // sub-resource and group.
+  // Takes the outcome of a request. `error` is null if the request was carried out. `verb` is as RBAC names it.
+  // `resource` is the plural, with subresource and group.
   void OnRequest(std::string_view verb, const std::string& resource, const v1::KubeError* error);
 
   const ReadinessOptions& options() const { return options_; }
@@ -61,15 +62,15 @@ class Readiness {
   obs::Metrics& metrics_;
   obs::Health& health_;
   const ReadinessOptions options_;
-  Problem problem_;  // Of the connection; no state = none.
-  Problem hidden_;   // One that comes of that, or has taken its place: after `patience` it is told instead.
+  Problem problem_;  // The problem of the connection. Its state is empty if there is none.
+  Problem hidden_;   // A problem that follows from problem_ or has replaced it. Reported in its place after `patience`.
   bool answered_ = false;
   TimerId patience_timer_ = kNoTimer;
-  std::map<std::string, TimerId, std::less<>> missing_rights_;  // By target: when it is forgotten.
-  std::map<std::string, std::string> states_;                   // By target, as shown.
+  std::map<std::string, TimerId, std::less<>> missing_rights_;  // Timers that forget a missing right, by target.
+  std::map<std::string, std::string> states_;                   // The states in the metric, by target.
 };
 
-// "pods", "jobs/status.batch.volcano.sh".
+// Returns "pods" or "jobs/status.batch.volcano.sh", for example.
 std::string ResourceName(const v1::Resource& resource, std::string_view subresource);
 
 }  // namespace basalt::gateway

@@ -47,7 +47,7 @@ TEST_F(ReadinessTest, BeforeItsFirstAnswerAServerIsNotReadyAndSaysWhy) {
   EXPECT_TRUE(health_.IsReady());
 }
 
-// Where nobody writes, since the lead was lost for the same reason, or another gateway leads.
+// Nothing may write: the lead was lost for the same reason, or another gateway leads.
 TEST_F(ReadinessTest, WhatTheLeaseIsAnsweredCountsForTheServer) {
   using enum KubeAnswer::Outcome;
   const auto answered = [&](KubeAnswer::Outcome outcome, int code) {
@@ -97,7 +97,7 @@ TEST_F(ReadinessTest, WhatSomebodyMustDoIsToldAtOnce) {
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("unauthorized")));
 }
 
-// The server cuts the connection on which it answered 401: the requests beside that one end without an answer.
+// The server cuts the connection on which it answered 401, so the other requests on it end without an answer.
 TEST_F(ReadinessTest, AConnectionThatIsCutDoesNotHideWhatSomebodyMustDo) {
   const v1::KubeError refused = Refusal(401, "Unauthorized");
   readiness_.OnRequest("create", "pods", &refused);

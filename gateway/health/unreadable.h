@@ -1,12 +1,12 @@
 #pragma once
 
-// Objects that the API server took and that we cannot read in part: what is unreadable counts as absent and nothing
-// waits for it, and the object says so itself. Counted as gateway_undecodable_total{watch,field}, logged, and told as
-// an Event of the object; of a Job jobsvc tells it, with its own words.
+// Reports objects that the API server accepted and that the gateway cannot read in part. An unreadable field counts as
+// absent, and nothing waits for it. The object is counted as basalt_gateway_undecodable_total{watch,field} and logged,
+// and an Event of the object reports the field. jobsvc writes the Events of Jobs, with its own texts.
 //
-// One Event for each object and text, under a name that follows from them, so that a restart repeats none. What cannot
-// be written now, since another gateway leads or the server is away, waits until it can. Best effort: at most a bounded
-// number is remembered. Confined to one loop.
+// There is one Event for each object and text, under a name that follows from them, so that a restart repeats none. An
+// Event that cannot be written now, since another gateway leads or the server is away, waits until it can. Best effort:
+// only a bounded number of Events is remembered. Confined to one loop.
 #include <functional>
 #include <map>
 #include <set>
@@ -20,7 +20,7 @@ namespace basalt::gateway {
 
 class Unreadable {
  public:
-  // Both outlive it.
+  // Both references must outlive this object.
   Unreadable(KubeAccess& kube, obs::Metrics& metrics) : kube_(kube), metrics_(metrics) {}
 
   void Note(const std::string& watch, const Decoded& decoded) {
@@ -30,7 +30,7 @@ class Unreadable {
       Forget(decoded);
     }
   }
-  // Writes are possible: tells what waits.
+  // Writes the Events that wait. To be called when writes are possible again.
   void LogWaiting();
 
  private:
@@ -40,11 +40,11 @@ class Unreadable {
 
   KubeAccess& kube_;
   obs::Metrics& metrics_;
-  std::set<std::string> reported_;                                // Names of Events.
-  std::map<std::string, v1::WriteRequest, std::less<>> waiting_;  // By the object's UID: what is wrong with it now.
+  std::set<std::string> reported_;                                // The names of the Events that were reported.
+  std::map<std::string, v1::WriteRequest, std::less<>> waiting_;  // The Events that wait, by the object's UID.
 };
 
-// "spec.tasks[3].replicas: expected …; …" -> "spec.tasks": of which there are few, whatever users write.
+// Returns "spec.tasks" for "spec.tasks[3].replicas: expected …; …". There are few such fields, whatever users write.
 std::string FieldOf(std::string_view error);
 
 }  // namespace basalt::gateway

@@ -23,7 +23,7 @@ void ApiClock::Observe(int status, std::string_view date) {
   if (status < 200 || status >= 300) return;
   const std::optional<absl::Time> parsed = http::ParseDate(date);
   if (!parsed.has_value()) return;
-  // The header was cut to whole seconds: the server's clock stood anywhere within the second that follows it.
+  // The header was cut to whole seconds: the server's clock was anywhere within the second after it.
   const int64_t low = absl::ToUnixMillis(*parsed) - LocalMs();
   const int64_t high = low + 1000;
   if (IsNear(offset_ms_, low, high)) {
@@ -49,7 +49,7 @@ void ApiClock::Observe(int status, std::string_view date) {
 }
 
 void ApiClock::Follow(int64_t offset_ms) {
-  if (!known_) last_ms_ = INT64_MIN;  // What the local clock said is not the server's time.
+  if (!known_) last_ms_ = INT64_MIN;  // The times so far came from the local clock, not from the server's.
   known_ = true;
   offset_ms_ = offset_ms;
 }

@@ -15,7 +15,7 @@ constexpr int64_t kNov6 = 784111777000;  // 1994-11-06T08:49:37Z
 
 std::string DateOf(int64_t ms) { return http::FormatDate(absl::FromUnixMillis(ms)); }
 
-// An API server whose clock is off from ours.
+// An API server whose clock differs from ours.
 class ApiClockTest : public ::testing::Test {
  protected:
   int64_t ServerMs() const { return absl::ToUnixMillis(time_.Now()) + off_ms_; }
@@ -52,7 +52,7 @@ TEST_F(ApiClockTest, StaysWithinASecondOfTheServerWhateverTheLocalSkew) {
     SimTime time(absl::FromUnixMillis(kNov6 + 250 + skew_ms));
     ApiClock clock(time);
     int64_t last = 0;
-    // Answers at odd moments; the header is the server's time cut to seconds.
+    // Answers arrive at odd moments; the header is the server's time cut to seconds.
     for (int i = 0; i < 50; ++i) {
       const int64_t server_ms = absl::ToUnixMillis(time.Now()) - skew_ms;
       clock.Observe(200, DateOf(server_ms));
@@ -90,7 +90,7 @@ TEST_F(ApiClockTest, OneGoodAnswerWithAWrongDateMovesNothing) {
     Answer();
     EXPECT_TRUE(IsRight());
   }
-  // Several that do not agree with each other are no better.
+  // Several dates that do not agree with each other count no more than one.
   for (const int hours : {3, -4, 5, 6, -2, 3}) {
     off_ms_ = hours * kHour;
     Answer();

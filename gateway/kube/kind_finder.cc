@@ -13,18 +13,19 @@
 namespace basalt::gateway {
 namespace {
 
-// Against an answer without end: the core group's document, a large one, has some 15 KB.
+// A bound against an answer without end: the core group's document, a large one, has some 15 KB.
 constexpr size_t kMostOfDiscovery = 4 << 20;
-// Of a group that are asked about in one look, the preferred one first; Kubernetes' own have had up to five.
+// How many versions of a group one look asks about, the preferred one first. Kubernetes' own groups have had up to
+// five.
 constexpr size_t kMostVersions = 32;
 
-// The list of that name in a document; null where there is none.
+// Returns the list of that name in a document; null if there is none.
 const json::array* ListIn(const absl::StatusOr<json::value>& document, std::string_view name) {
   const json::value* const list = document.ok() && document->is_object() ? Find(*document, name) : nullptr;
   return list != nullptr && list->is_array() ? &list->get_array() : nullptr;
 }
 
-// Where no verbs are named, any may be there.
+// A resource that names no verbs may have any of them.
 bool HasVerb(const json::value& resource, std::string_view verb) {
   const json::value* const verbs = Find(resource, "verbs");
   if (verbs == nullptr || !verbs->is_array()) return true;

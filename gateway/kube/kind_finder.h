@@ -1,9 +1,9 @@
 #pragma once
 
-// In which version the API server serves a kind. Its discovery documents say it: the group's names the versions, each
-// version's the kinds; every account may read them (Kubernetes' role system:discovery). A kind that is not served is
-// looked for again now and then, and a failure meets a back-off: one small request at a time, however many objects of
-// the kind are waited for. Confined to one loop.
+// Finds the version in which the API server serves a kind. The server's discovery documents contain it: the group's
+// document names the versions, and each version's document names the kinds. Every account may read them (Kubernetes'
+// role system:discovery). The finder looks again now and then for a kind that is not served, and backs off after a
+// failure: it sends one small request at a time, however many objects of the kind are waited for. Confined to one loop.
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,21 +20,21 @@
 
 namespace basalt::gateway {
 
-// The versions in an APIGroup, the one that the server prefers first; none where it is no such document.
+// Returns the versions in an APIGroup, the server's preferred one first. Empty if the response is no such document.
 std::vector<std::string> VersionsIn(const http::Response& response);
 
-// What an APIResourceList says of the kind, without a plural where it has none of it; nothing where it is no such
-// document.
+// Returns the entry of an APIResourceList for the kind, without a plural if the list lacks the kind. Nullopt if the
+// response is no such document.
 std::optional<ServedKind> KindIn(const http::Response& response, const WantedKind& wanted);
 
 class KindFinder final : public KindSearch {
  public:
-  // Of all of them; the references outlive it.
+  // Shared by all finders, which the references must outlive.
   struct Shared {
     Loop& loop;
     http::Client& client;
     Random& random;
-    absl::Duration slow_retry;  // Between two looks at what is not served; ± half.
+    absl::Duration slow_retry;  // The time between two looks for a kind that is not served; ± half.
   };
 
   // See KubeAccess::FindKind.
@@ -59,8 +59,8 @@ class KindFinder final : public KindSearch {
   const KindFound found_;
   bool reported_absent_;
   BackOff back_off_{{.first = absl::Milliseconds(100), .most = absl::Seconds(30)}};
-  std::vector<std::string> versions_;  // Of the look under way, in the order in which they are asked about.
-  size_t next_ = 0;                    // Of these.
+  std::vector<std::string> versions_;  // The versions of the look under way, in the order of their requests.
+  size_t next_ = 0;                    // The index of the next one of versions_.
   std::unique_ptr<http::Call> call_;
   TimerId timer_ = kNoTimer;
 };

@@ -1,4 +1,4 @@
-// Which kinds the API server serves, asked of a scripted one.
+// Tests which kinds the API server serves, with a scripted server.
 #include "gateway/kube/kind_finder.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ class KindFinderTest : public ::testing::Test {
                                           WantedKind{.group = group, .plural = plural}, absent,
                                           [this](const ServedKind& served) { found.push_back(served.version); });
   }
-  // Answers the request under way, which is for that document.
+  // Answers the request under way, which must be for that document.
   void Answer(const std::string& target, int status, std::string_view body, http::Headers headers = {}) {
     ASSERT_EQ(client.open(), 1u) << target;
     ASSERT_EQ(client.last().request().target, target);
@@ -89,7 +89,7 @@ TEST_F(KindFinderTest, WhatIsNotServedIsToldOnceAndLookedForNowAndThen) {
   EXPECT_EQ(found, Strings{""});
   EXPECT_LE(client.started(), 241u);
   EXPECT_GE(client.started(), 80u);
-  // The group is there before the kind is.
+  // The group appears before the kind does.
   Answer("/apis/example.com", 200, Group({"v1"}));
   Answer("/apis/example.com/v1", 200, Kinds({"others"}));
   ASSERT_TRUE(time.AdvanceUntil([&] { return client.open() == 1; }, absl::Seconds(46)));

@@ -1,7 +1,7 @@
 #pragma once
 
-// One read or write of a single object whose outcome is to be known: was it carried out, surely not, or nobody knows.
-// Confined to the client's loop.
+// One read or write of a single object whose outcome must be known: it was carried out, was surely not, or nobody
+// knows. Confined to the client's loop.
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,28 +16,29 @@ namespace basalt::gateway {
 
 struct KubeAnswer {
   enum class Outcome {
-    kDone,     // 2xx; `body`.
-    kRefused,  // Surely not carried out; `error` says why.
-    kUnsent,   // Surely not carried out: no connection, or told to come again.
-    kUnknown,  // It may have been, or may still be.
+    kDone,     // The answer is a 2xx, with `body`.
+    kRefused,  // The call was surely not carried out; `error` states why.
+    // The call was surely not carried out: there was no connection, or the server wants the client to come again.
+    kUnsent,
+    kUnknown,  // The call may have been carried out, or may still be.
   };
   Outcome outcome = Outcome::kUnknown;
   std::string body;
-  v1::KubeError error;        // Code 0 where the server said nothing.
-  std::string why;            // Of everything but kDone, for people.
-  absl::Duration come_again;  // How long the server wants us to wait; mostly zero.
+  v1::KubeError error;        // The code is 0 if the server did not answer.
+  std::string why;            // The reason for every outcome but kDone, for people.
+  absl::Duration come_again;  // How long the server wants the client to wait; mostly zero.
 };
 
 struct KubeCall {
   std::string method = "GET";
-  std::string target;  // Without a query.
+  std::string target;  // Has no query.
   std::string body;
   std::string user_agent;
-  // Of a write the server is told the same, less a moment: it gives up before we do.
+  // The server of a write receives this timeout less a moment, so that it gives up before the client does.
   absl::Duration timeout;
 };
 
-// Destroying the returned call cancels it: `done` is then not called, and what became of a write is unknown.
+// Destroying the returned call cancels it: `done` is then not called, and the outcome of a write is unknown.
 std::unique_ptr<http::Call> StartKubeCall(http::Client& client, KubeCall call, std::function<void(KubeAnswer)> done);
 
 }  // namespace basalt::gateway

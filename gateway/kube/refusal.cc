@@ -16,7 +16,7 @@
 namespace basalt::gateway {
 namespace {
 
-// What is believed of a Retry-After header.
+// The longest Retry-After that the gateway believes.
 constexpr int64_t kMostSeconds = 600;
 
 // A JSON patch whose test of identity failed comes back as a 422 without a field.
@@ -26,7 +26,8 @@ bool IsFailedIdentityTest(const v1::KubeError& error) {
           error.message().find("/metadata/resourceVersion") != std::string::npos);
 }
 
-// "/apis/<group>/<version>[/namespaces/<namespace>]/<plural>…". Empty where the target is of another form.
+// Describes the definition that is missing for "/apis/<group>/<version>[/namespaces/<namespace>]/<plural>…". Empty if
+// the target has another form.
 std::string MissingDefinition(std::string_view target) {
   const std::vector<std::string> parts = absl::StrSplit(ToAbsl(target.substr(0, target.find('?'))), '/');
   if (parts.size() < 5 || parts[1] != "apis") return {};
@@ -60,16 +61,17 @@ v1::KubeError ReadRefusal(const http::Response& response, std::string_view targe
 }
 
 bool IsMissingRight(const v1::KubeError& error) {
-  // RBAC's own sentence: `pods is forbidden: User "x" cannot create resource "pods" in API group "" …`.
+  // RBAC's own sentence is `pods is forbidden: User "x" cannot create resource "pods" in API group "" …`.
   const std::string_view said = error.message();
   return error.code() == 403 && said.find("User \"") != said.npos && said.find("\" cannot ") != said.npos &&
          said.find(" resource \"") != said.npos;
 }
 
 bool IsImpersonationRefused(const v1::KubeError& error) {
-  // `users "ann" is forbidden: User "x" cannot impersonate resource "users" …`; constrained impersonation (Kubernetes
-  // 1.36) has verbs such as impersonate:user-info and impersonate-on:user-info:create. What stands before "User" are
-  // the API server's own words; what a policy or a name says comes later, or in quotes, with \" for a quote.
+  // The message is `users "ann" is forbidden: User "x" cannot impersonate resource "users" …`; constrained
+  // impersonation (Kubernetes 1.36) has verbs such as impersonate:user-info and impersonate-on:user-info:create. The
+  // API server itself writes the text before "User". Texts of a policy and names come later, or in quotes, with \" for
+  // a quote.
   constexpr std::string_view kBefore = " is forbidden: ";
   constexpr std::string_view kUser = "User \"";
   std::string_view said = error.message();

@@ -1,6 +1,7 @@
 #pragma once
 
-// For tests of this folder: an http::Client whose answers the test gives by hand, piece by piece, and such answers.
+// For tests of this folder: an http::Client whose answers the test gives by hand, piece by piece, and texts of such
+// answers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@
 
 namespace basalt::gateway {
 
-// ---- what an API server says of pods in the namespace n ----
+// ---- an API server's texts about pods in the namespace n ----
 
 inline std::string Item(std::string_view name, int version) {
   return fmt::format(R"({{"metadata":{{"name":"{}","namespace":"n","uid":"u-{}","resourceVersion":"{}"}}}})", name,
@@ -40,7 +41,7 @@ inline std::string Refusal(int code, std::string_view reason) {
 
 class ScriptedClient : public http::Client {
  public:
-  // One request and what became of it.
+  // One request and its answer.
   class Exchange {
    public:
     Exchange(http::Request request, http::ResponseObserver& observer)
@@ -50,7 +51,7 @@ class ScriptedClient : public http::Client {
     std::string Query(std::string_view name) const {
       return std::string(http::ParseTarget(request_.target).Query(name));
     }
-    // False once it has ended or was cancelled.
+    // False once the exchange has ended or was cancelled.
     bool open() const { return observer_ != nullptr; }
 
     void Head(int status, http::Headers headers = {}) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the assignment is kept between leaders (correctness 5): written by compare-and-swap before it is used.
-// Callbacks come on the gateway's loop, never before the call returns, and not after the store is destroyed.
+// Keeps the assignment between leaders (correctness 5): it is written by compare-and-swap before it is used. Callbacks
+// come on the gateway's loop, never before the call returns, and not after the store is destroyed.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,15 +16,16 @@ namespace basalt::gateway {
 class AssignmentStore {
  public:
   virtual ~AssignmentStore() = default;
-  // What is there: nullopt where there is nothing yet. DATA_LOSS: it cannot be read (and is not overwritten).
+  // Reads the record; nullopt if there is none yet. DATA_LOSS if the record cannot be read (and is not overwritten).
   virtual void Load(std::function<void(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>>)> done) = 0;
-  // Replaces what this process has loaded or saved last. Requires: a Load or Save that succeeded; none under way.
-  // ABORTED: somebody else has written it since: this gateway must not go on as leader. UNAVAILABLE and UNKNOWN: again;
-  // one that had been carried out already is then found and taken for done.
+  // Replaces the record that this process has loaded or saved last. Requires: a Load or Save has succeeded, and none is
+  // under way. ABORTED: another process has written the record since, so this gateway must not go on as leader.
+  // UNAVAILABLE and UNKNOWN: try again; a save that had already been carried out is then found and counts as done.
   virtual void Save(storage::v1::AssignmentRecord record, std::function<void(absl::Status)> done) = 0;
 };
 
-// Of a gateway that is alone: it keeps what it has saved itself, and its replicas tell the next one.
+// For a gateway that is alone: the store keeps the record in memory only, and the next gateway learns from the
+// replicas.
 class MemoryAssignmentStore final : public AssignmentStore {
  public:
   explicit MemoryAssignmentStore(Loop& loop) : loop_(loop) {}

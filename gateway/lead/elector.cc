@@ -12,11 +12,11 @@
 namespace basalt::gateway {
 namespace {
 
-// Parts of the lease's duration.
-constexpr double kLead = 2.0 / 3;     // So long after asking for its last renewal a leader leads.
-constexpr double kWait = 1.0 / 4;     // What a write may take, so what the next leader waits.
-constexpr double kRenew = 2.0 / 15;   // Between two renewals, unless the options say otherwise.
-constexpr double kRelease = 1.0 / 3;  // What giving it back may take.
+// These are parts of the lease's duration.
+constexpr double kLead = 2.0 / 3;     // How long after the request for its last renewal a leader leads.
+constexpr double kWait = 1.0 / 4;     // How long a write may take, and so how long the next leader waits.
+constexpr double kRenew = 2.0 / 15;   // The time between two renewals unless the options name another one.
+constexpr double kRelease = 1.0 / 3;  // The time limit for giving the Lease back.
 
 constexpr char kRights[] =
     "grant get, create and update on leases.coordination.k8s.io in namespace {} to the gateway's account; see "
@@ -62,7 +62,7 @@ void Elector::StepDown(std::string_view why) {
     if (!*alive || !leads_) return;
     must_look_ = true;
     Lose(why);
-    // Whoever it was may be about to write.
+    // The other leader may be about to write.
     pending_wait_ = longest_;
   });
 }
@@ -89,7 +89,7 @@ void Elector::Send(KubeCall call, void (Elector::*then)(KubeAnswer)) {
   call.user_agent = options_.user_agent;
   call.timeout = options_.duration * kRequestPart;
   call_ = StartKubeCall(client_, std::move(call), [this, then](KubeAnswer answer) {
-    // Kept until the end: it is what is calling.
+    // The call runs this callback, so it must live until the end.
     const std::unique_ptr<http::Call> ended = std::move(call_);
     listener_.OnAnswer(answer);
     (this->*then)(std::move(answer));
@@ -114,7 +114,7 @@ void Elector::OnAbsent() {
   looked_ = true;
   attempt_.reset();
   if (!leads_) NotifyFollower("", "");
-  // Whoever was seen to hold it may lead on for a while.
+  // A holder that was observed may lead on for a while.
   Claim(Verb::kCreate, seen_ ? longest_ : absl::ZeroDuration(), /*was_absent=*/!seen_);
 }
 
@@ -130,7 +130,8 @@ void Elector::OnSeen(Lease lease) {
   }
   if (attempt_ && ours && attempt_->renewed == seen_->renewed) return Succeeded(*attempt_, *seen_);
   attempt_.reset();
-  // Where it does not lead: it did until it could not renew, or an attempt came about that it had given up.
+  // If this process does not lead, then it led until it could not renew, or a given-up attempt was carried out after
+  // all.
   if (ours) return Claim(Verb::kRenew, std::max(seen_->wait, was_ours ? absl::ZeroDuration() : longest_));
   pending_wait_ = absl::ZeroDuration();
   pending_absent_ = false;
@@ -145,15 +146,15 @@ void Elector::OnSeen(Lease lease) {
 }
 
 void Elector::FollowSameName(const Lease& lease) {
-  // What was there before this process is the one before it, however often it is seen until the Lease is ours; what
-  // comes after it has replaced it.
+  // An identity that was there at the first look is the process before this one, however often it is observed until the
+  // Lease is ours. Any other one has replaced this process.
   if (lease.identity != before_) return Replaced(lease);
   Claim(Verb::kTake, std::max(seen_->wait, longest_ * kWait));
 }
 
 void Elector::FollowOther(const Lease& lease) {
   const absl::Duration patience = lease.duration > absl::ZeroDuration() ? lease.duration : options_.duration;
-  // What it had to wait for is over by then.
+  // The holder's own wait is over by then.
   const absl::Duration left = seen_since_ + patience - loop_.Now();
   if (left <= absl::ZeroDuration()) return Claim(Verb::kTake, longest_ * kWait);
   Schedule(std::min(left, Period()));
@@ -163,7 +164,7 @@ void Elector::Keep(Lease lease) {
   answered_ = loop_.Now();
   back_off_.Reset();
   if (!seen_ || seen_->mark != lease.mark) seen_since_ = loop_.Now();
-  // Of another's holder it only says how long it is waited for.
+  // The duration of a holder that is no gateway of ours counts only for how long that holder is waited for.
   if (lease.holder()) longest_ = std::max(longest_, lease.duration);
   seen_ = std::move(lease);
 }
@@ -172,7 +173,7 @@ void Elector::Keep(Lease lease) {
 
 void Elector::Claim(Verb verb, absl::Duration wait, bool was_absent) {
   LeaseClaim claim{identity_, options_.address, options_.duration, loop_.Now(), owed_};
-  // Nobody knows yet whether somebody has led where there is no Lease.
+  // Without a Lease, nobody knows yet whether a gateway has led.
   if (!leads_) claim.wait = std::max({wait, pending_wait_, was_absent ? options_.duration : absl::ZeroDuration()});
   attempt_ = {verb, claim.now, RenewTime(claim.now), wait, was_absent};
   KubeCall call{.method = "PUT", .target = Path(/*collection=*/false)};
@@ -213,7 +214,7 @@ void Elector::OnClaimed(KubeAnswer answer) {
   if (answer.outcome == kUnsent) return Retry(answer, "update");
   must_look_ = true;
   const int code = answer.error.code();
-  // Somebody was faster, or it is gone: what is there now?
+  // Another process was faster, or the Lease is gone: read the Lease again.
   if (code == 409 || (code == 404 && attempt.verb != Verb::kCreate)) return Schedule(Period() * 0.01);
   Retry(answer, attempt.verb == Verb::kCreate ? "create" : "update");
 }
@@ -223,16 +224,16 @@ void Elector::Succeeded(Attempt attempt, Lease lease) {
   must_look_ = false;
   Keep(std::move(lease));
   const absl::Time now = loop_.Now();
-  // Where the clock has been set back meanwhile, less is known, but not more than this.
+  // If the clock has been set back meanwhile, the request was sent no later than `now`.
   const absl::Time asked = std::min(attempt.asked, now);
   const absl::Time until = asked + options_.duration * kLead;
-  // The timer may be late.
+  // The expiry timer may be late.
   if (leads_ && until_ <= now) Lose("it was not renewed in time");
   if (!leads_) {
     pending_wait_ = std::max(pending_wait_, attempt.wait);
     pending_absent_ = pending_absent_ || attempt.was_absent;
   }
-  // Too late to be of use. It is ours, so that the next look renews it.
+  // The answer came too late to be of use. The Lease is ours, so the next look renews it.
   if (until <= now) return Schedule(back_off_.Next(random_));
   until_ = until;
   if (leads_) {
@@ -302,7 +303,7 @@ void Elector::StartRelease() {
   leads_ = false;
   leads_gauge_.Set(0);
   loop_.Cancel(std::exchange(expiry_timer_, kNoTimer));
-  // What was under way may still come about.
+  // The request under way may still be carried out.
   if (call_ != nullptr) must_look_ = true;
   call_.reset();
   if (stopped_ || !(attempt_ || (seen_ && seen_->identity == identity_))) return EndRelease();
@@ -317,7 +318,7 @@ void Elector::EndRelease() {
   stopped_ = true;
   loop_.Cancel(std::exchange(step_timer_, kNoTimer));
   loop_.Cancel(std::exchange(release_timer_, kNoTimer));
-  // Not now: it may be what is calling.
+  // The call may be the one that runs this function, so it is destroyed later.
   loop_.Post([this, alive = alive_] {
     if (!*alive) return;
     call_.reset();
@@ -349,7 +350,7 @@ void Elector::Retry(const KubeAnswer& answer, std::string_view verb) {
                          .why = why,
                          .cure = "see what the API server says to it; it is tried again by itself"});
   }
-  // For a moment that is no news.
+  // A short failure is not reported.
   if (loop_.Now() - answered_ < options_.duration) {
     if (state_ == "starting") SetCondition({.ready = false, .state = state_, .why = why, .cure = ""});
     return;
@@ -369,7 +370,7 @@ void Elector::RetryMalformed(const absl::Status& why) {
                                     options_.lease_namespace, options_.lease_name)});
 }
 
-// ---- telling ----
+// ---- notifications ----
 
 void Elector::NotifyLeader() {
   const std::optional<Holder> holder = seen_ ? seen_->holder() : std::nullopt;

@@ -1,20 +1,20 @@
 #pragma once
 
-// Who leads: a Lease in Kubernetes, held by one gateway at a time.
+// Elects the leading gateway by a Lease in Kubernetes, which one gateway holds at a time.
 //
-// Nobody's clock is compared with another's. A standby takes the Lease when it finds it free, or unchanged for the
-// whole duration by its own clock; a leader that was not able to renew leads no longer than two thirds of the duration
-// after it asked for its last renewal, by its own clock. Every write is a compare-and-swap on uid and resourceVersion;
-// one whose outcome is unknown is settled by reading.
+// The clocks of two processes are never compared. A standby takes the Lease if it finds the Lease free, or unchanged
+// for the whole duration by its own clock. A leader that could not renew the Lease leads no longer than two thirds of
+// the duration after it requested its last renewal, by its own clock. Every write is a compare-and-swap on uid and
+// resourceVersion. A write whose outcome is unknown is resolved by reading.
 //
-// A process of the same replica name takes the Lease at once: the one before it is dead. One that is there already and
-// finds another incarnation under its own name is that one, and ends (OnFatal).
+// A process takes the Lease at once if an earlier process of the same replica name holds it: that process is dead. A
+// running process that finds another incarnation under its own name is the earlier one, and ends (OnFatal).
 //
-// A Lease that is gone is made anew. Nobody but its last holder may write soon after (Taken.wait), since that one leads
-// on until its next renewal; it makes it anew itself, if it comes first, and goes on.
+// A Lease that is gone is created anew. Only its last holder may write soon after (Taken.wait), since the last holder
+// leads on until its next renewal. If the last holder is the first to create it, the holder goes on leading.
 //
-// Confined to `loop`, which the client is of. No call of the listener comes before the method that caused it returns,
-// nor after the elector is destroyed. References outlive it.
+// Confined to `loop`, which is also the client's. No call of the listener comes before the method that caused it
+// returns, nor after the elector is destroyed. References must outlive the elector.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -35,41 +35,43 @@
 
 namespace basalt::gateway {
 
-// Parts of the lease's duration.
-inline constexpr double kRequestPart = 1.0 / 5;  // What one request of ours may take.
+// These are parts of the lease's duration.
+inline constexpr double kRequestPart = 1.0 / 5;  // The time limit of one request.
 inline constexpr double kFirstRetryPart = 1.0 / 150;
 
 struct ElectorOptions {
   std::string lease_namespace = "default";
   std::string lease_name = "basalt-gateway";
   Holder self;
-  std::string address;  // Where the gRPC server of this process listens.
+  std::string address;  // The address at which the gRPC server of this process listens.
   std::string user_agent = "basalt-gateway";
   absl::Duration duration = absl::Seconds(15);
-  absl::Duration renew_period;  // ± a tenth; zero: two fifteenths of the duration.
+  absl::Duration renew_period;  // Varies by ± a tenth. Zero means two fifteenths of the duration.
 };
 
 class ElectorListener {
  public:
   struct Taken {
     absl::Time at;
-    // Before at + wait no write may begin: a leader before this one may still have some under way.
+    // No write may begin before at + wait: writes of an earlier leader may still be under way.
     absl::Duration wait;
-    // There was no Lease, and this process has never seen one. Where something else shows that somebody has led, it is
-    // to wait for the whole duration.
+    // There was no Lease, and this process has never observed one. If something else shows that a gateway has led, this
+    // one must wait for the whole duration.
     bool was_absent = false;
   };
 
   virtual ~ElectorListener() = default;
-  // OnRenewed follows, at once and with each renewal: no write may begin at `until` or later.
+  // This process leads from now on. OnRenewed follows at once.
   virtual void OnTaken(const Taken& taken) = 0;
+  // Called with each renewal. No write may begin at `until` or later.
   virtual void OnRenewed(absl::Time until) = 0;
-  // Once after the start, after each loss of the lead, and when another is seen to lead. Empty: nobody that is ours.
+  // Called once after the start, after each loss of the lead, and when another gateway is observed to lead. `leader` is
+  // empty if no gateway of ours is known to lead.
   virtual void OnFollow(const std::string& leader, const std::string& address) = 0;
   virtual void OnCondition(const obs::Health::Condition& condition) = 0;
-  // What became of each request.
+  // Receives the answer to each request.
   virtual void OnAnswer(const KubeAnswer& /*answer*/) {}
-  // This process has been replaced. It does not lead; nothing follows.
+  // Another process has replaced this one, which does not lead. No call follows.
   virtual void OnFatal(const absl::Status& why) = 0;
 };
 
@@ -82,13 +84,13 @@ class Elector {
   Elector& operator=(const Elector&) = delete;
 
   void Start();
-  // The wait is over: whoever takes the Lease from this process does not owe it any more.
+  // The wait of Taken is over: a gateway that takes the Lease from this process does not owe it any more.
   void Waited() { owed_ = absl::ZeroDuration(); }
-  // Somebody else acts as leader, too: this process leads no more and looks again. Where the Lease is its own still,
-  // it waits for the whole duration before it writes.
+  // Another process acts as leader, too: this process stops leading and reads the Lease again. If the Lease is still
+  // its own, it waits for the whole duration before it writes.
   void StepDown(std::string_view why);
-  // Gives the Lease back, so that a standby takes it at once and writes at once: only when nothing of this process is
-  // under way any more. Ends everything. `done` runs on the loop, after at most a third of the duration.
+  // Gives the Lease back, so that a standby takes it and writes at once. To be called only when nothing of this process
+  // is under way any more. Ends everything. `done` runs on the loop, after at most a third of the duration.
   void Release(std::function<void()> done);
 
   bool leads() const { return leads_; }
@@ -99,7 +101,7 @@ class Elector {
     Verb verb;
     absl::Time asked;
     std::string renewed;
-    // As in Taken, where it is what makes this process lead.
+    // As in Taken, if this attempt makes the process lead.
     absl::Duration wait;
     bool was_absent = false;
   };
@@ -145,24 +147,27 @@ class Elector {
   bool stopped_ = false;
   bool releasing_ = false;
   bool leads_ = false;
-  absl::Time until_ = absl::InfinitePast();  // While it leads.
-  absl::Duration owed_;                      // Before the first write of this lead; zero once it was waited for.
+  absl::Time until_ = absl::InfinitePast();  // The end of the lead while this process leads.
+  absl::Duration owed_;                      // The wait before the first write of this lead. Zero once it is over.
 
-  bool looked_ = false;        // Whether there is one is known since the start.
-  std::string before_;         // Of our name, whose Lease it was when this process began; empty: nobody.
-  bool must_look_ = true;      // Before the next write.
-  std::optional<Lease> seen_;  // The newest; what the next write compares with. None where there has never been one.
-  absl::Time seen_since_;      // When its mark was first seen, by our own clock.
-  absl::Duration longest_;     // Of the durations of all holders that were seen, and of ours.
+  bool looked_ = false;  // True once a read since the start has shown whether there is a Lease.
+  // The identity with our replica name that held the Lease when this process began. Empty if there was none.
+  std::string before_;
+  bool must_look_ = true;  // The Lease must be read before the next write.
+  // The newest observed Lease, which the next write replaces. Nullopt if none was ever observed.
+  std::optional<Lease> seen_;
+  absl::Time seen_since_;   // When the mark of seen_ was first observed, by our own clock.
+  absl::Duration longest_;  // The longest of our duration and those of all holders that were observed.
 
-  std::optional<Attempt> attempt_;  // Under way, or of unknown outcome.
-  // What is owed before the first write since it is ours, though this process does not lead yet.
+  std::optional<Attempt> attempt_;  // The write that is under way or whose outcome is unknown.
+  // The wait before the first write, while the Lease is ours but this process does not lead yet.
   absl::Duration pending_wait_;
+  // Taken.was_absent, for the same time.
   bool pending_absent_ = false;
 
-  std::optional<std::string> followed_;  // As told.
-  std::string state_;                    // Of the condition.
-  absl::Time answered_;                  // Or when it was started.
+  std::optional<std::string> followed_;  // The leader and the address of the last OnFollow.
+  std::string state_;                    // The state of the last condition.
+  absl::Time answered_;                  // When the Lease was last read or written, or when the elector was started.
   BackOff back_off_;
   std::unique_ptr<http::Call> call_;
   TimerId step_timer_ = kNoTimer;

@@ -21,7 +21,7 @@ std::string Base64(std::string_view bytes) { return absl::Base64Escape(ToAbsl(by
 
 absl::Status Lost(std::string_view what) { return MakeStatus(absl::StatusCode::kDataLoss, what); }
 
-// The bytes in the object; DATA_LOSS where there are none.
+// Returns the bytes in the object. DATA_LOSS if there are none.
 absl::StatusOr<std::string> BytesOf(const json::value& object) {
   const json::value* found = FindPath(object, {"binaryData", kBytes});
   std::string bytes;
@@ -70,7 +70,7 @@ void KubeAssignmentStore::Send(KubeCall call, std::function<void(KubeAnswer)> th
   call.user_agent = options_.user_agent;
   call.timeout = options_.timeout;
   call_ = StartKubeCall(client_, std::move(call), [this, then = std::move(then)](KubeAnswer answer) {
-    // Kept until the end: it is what is calling.
+    // The call runs this callback, so it must live until the end.
     const std::unique_ptr<http::Call> ended = std::move(call_);
     then(std::move(answer));
   });
@@ -151,7 +151,8 @@ void KubeAssignmentStore::OnWritten(KubeAnswer answer) {
     case 409:
       return ConfirmSave(MakeStatus(absl::StatusCode::kAborted, why));
     case 404:
-      // Somebody has deleted it, perhaps with its namespace. What is made anew is compared with nothing being there.
+      // Somebody has deleted the ConfigMap, perhaps with its namespace. The next save creates it and fails if one is
+      // there.
       base_.reset();
       return EndSave(MakeStatus(absl::StatusCode::kUnavailable, why));
     case 403:
@@ -170,7 +171,7 @@ void KubeAssignmentStore::OnConfirmed(KubeAnswer answer, const absl::Status& oth
   using enum KubeAnswer::Outcome;
   const absl::Status unknown = MakeStatus(absl::StatusCode::kUnknown, ToStd(otherwise.message()));
   if (answer.outcome == kRefused && answer.error.code() == 404) {
-    // Nothing is there, though something was in the way.
+    // No ConfigMap is there, although one caused the refusal.
     if (absl::IsAborted(otherwise)) base_.reset();
     return EndSave(unknown);
   }
@@ -179,14 +180,14 @@ void KubeAssignmentStore::OnConfirmed(KubeAnswer answer, const absl::Status& oth
   if (answer.outcome != kDone || !object.ok()) return EndSave(unknown);
   const bool ours = WriterOf(*object) == options_.writer;
   const absl::StatusOr<std::string> bytes = BytesOf(*object);
-  // Perhaps with another label.
+  // Only other parts may have changed, a label for example.
   const bool unchanged =
       base_ && bytes.ok() && WriterOf(*base_) == WriterOf(*object) && BytesOf(*base_).value_or("") == *bytes;
   AssignmentRecord record;
   if (!unchanged && !(ours && bytes.ok() && record.ParseFromString(*bytes))) {
     return EndSave(MakeStatus(absl::StatusCode::kAborted, ToStd(otherwise.message())));
   }
-  // The newest write is the one that this goes on from, or ours: this one, or one that was given up.
+  // The newest write is the one that base_ holds, or one of ours: this save or one that was given up.
   base_ = *std::move(object);
   EndSave(ours && *bytes == bytes_ ? absl::OkStatus() : unknown);
 }

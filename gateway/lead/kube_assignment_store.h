@@ -1,13 +1,13 @@
 #pragma once
 
-// The assignment in a ConfigMap beside the Lease: binaryData.assignment is the storage::v1::AssignmentRecord, data says
-// to people what is in it and who wrote it. Every write is a compare-and-swap; one whose outcome is unknown is settled
-// by reading: data.writer tells a gateway its own.
+// The assignment in a ConfigMap beside the Lease: binaryData.assignment is the storage::v1::AssignmentRecord, and data
+// describes it and its writer for people. Every write is a compare-and-swap. A write whose outcome is unknown is
+// resolved by reading: a gateway recognises its own write by data.writer.
 //
-// Beyond what AssignmentStore says: PERMISSION_DENIED where a right is missing, INTERNAL where the server refuses it
-// for another reason (a quota, an admission webhook): both to be tried again.
+// There are two statuses beyond those of AssignmentStore: PERMISSION_DENIED if a right is missing, INTERNAL if the
+// server refuses the write for another reason (a quota, an admission webhook). Both calls are to be tried again.
 //
-// Confined to the loop of the client, which outlives it.
+// Confined to the loop of the client, which must outlive the store.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,7 +26,7 @@ struct KubeAssignmentStoreOptions {
   std::string config_name = "basalt-gateway-assignment";
   std::string writer;  // Unique to this process.
   std::string user_agent = "basalt-gateway";
-  absl::Duration timeout = absl::Seconds(3);  // Of one request.
+  absl::Duration timeout = absl::Seconds(3);  // The time limit of one request.
 };
 
 class KubeAssignmentStore : public AssignmentStore {
@@ -36,7 +36,7 @@ class KubeAssignmentStore : public AssignmentStore {
 
   void Load(std::function<void(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>>)> done) override;
   void Save(storage::v1::AssignmentRecord record, std::function<void(absl::Status)> done) override;
-  // Forgets whoever waits: they hear nothing more. What was under way may still come about.
+  // Drops the pending callback, which is not called any more. A request under way may still be carried out.
   void Cancel();
 
  private:
@@ -45,7 +45,7 @@ class KubeAssignmentStore : public AssignmentStore {
   void OnLoaded(KubeAnswer answer, const Loaded& done);
   void Write();
   void OnWritten(KubeAnswer answer);
-  // Reads what is there after a refusal for its version, or after no answer.
+  // Reads the ConfigMap after a write was refused for its version or had no answer.
   void ConfirmSave(absl::Status otherwise);
   void OnConfirmed(KubeAnswer answer, const absl::Status& otherwise);
   void EndSave(absl::Status status);
@@ -56,8 +56,8 @@ class KubeAssignmentStore : public AssignmentStore {
   http::Client& client_;
   const KubeAssignmentStoreOptions options_;
 
-  std::optional<json::value> base_;  // The object that the next write replaces; none: it makes one.
-  std::string bytes_;                // Of the save under way.
+  std::optional<json::value> base_;  // The object that the next write replaces. Nullopt if the next write creates one.
+  std::string bytes_;                // The serialized record of the save under way.
   json::value next_;
   std::function<void(absl::Status)> saved_;
   std::unique_ptr<http::Call> call_;

@@ -11,13 +11,13 @@
 namespace basalt::gateway {
 namespace {
 
-constexpr double kLastRetry = 1.0 / 3;  // Of the lease's duration.
+constexpr double kLastRetry = 1.0 / 3;  // As a part of the lease's duration.
 
 std::string ConfigName(const LeadOptions& options) { return options.lease_name + "-assignment"; }
 
 }  // namespace
 
-// The kept assignment as the listener uses it: what it hears, the lead hears first.
+// The kept assignment as the listener uses it: the lead learns of each status before the listener does.
 class Lead::Store : public AssignmentStore {
  public:
   explicit Store(Lead& lead) : lead_(lead) {}
@@ -85,7 +85,8 @@ void Lead::Release(std::function<void()> done) {
   loop_.Cancel(std::exchange(load_timer_, kNoTimer));
   kept_.Cancel();
   AllowWrites();
-  // Whether it has waited for the leader before it counts until the end.
+  // wait_timer_ goes on: until the Lease is given back, the wait for the former leader may end, and then is not owed
+  // any more.
   auto release = [this, done = std::move(done)]() mutable {
     if (elector_ == nullptr) return loop_.Post(std::move(done));
     elector_->Release(std::move(done));
@@ -152,7 +153,7 @@ void Lead::OnLoaded(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>>
     return;
   }
   SetProblem(absl::OkStatus());
-  // There was no Lease, but somebody has led: he may not have noticed yet that it is gone.
+  // There was no Lease, but a gateway has led, and may not have noticed yet that the Lease is gone.
   const absl::Duration unseen = taken_->was_absent && *loaded ? options_.lease_duration : absl::ZeroDuration();
   from_ = taken_->at + std::max(taken_->wait, unseen);
   leads_ = true;
@@ -170,7 +171,7 @@ void Lead::OnSaved(const absl::Status& status) {
     obs::LogError("somebody else has saved an assignment", {{"why", std::string(ToStd(status.message()))}});
     return elector_->StepDown("somebody else has saved an assignment");
   }
-  // That nobody knows yet is no problem.
+  // UNKNOWN: the next attempt will find out whether the record was saved. Until then there is nothing to report.
   if (!absl::IsUnknown(status)) SetProblem(status);
 }
 
@@ -206,7 +207,7 @@ void Lead::SetProblem(const absl::Status& status) {
                   .cure = "see what the API server says to it; it is tried again by itself"};
       break;
     default:
-      break;  // The server's, not the assignment's: its own target says so.
+      break;  // The problem is the server's, not the assignment's, and has a target of its own.
   }
   ShowCondition();
 }

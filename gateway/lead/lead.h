@@ -1,10 +1,10 @@
 #pragma once
 
-// The lead of the gateways in one process: the Lease (elector.h), the assignment that goes with it
+// Combines the parts of leading in one gateway process: the Lease (elector.h), the assignment that goes with it
 // (kube_assignment_store.h), and when writes may begin.
 //
-// Confined to `loop`; references outlive it. No call of the listener or a hook comes before the method that caused it
-// returns, nor after this is destroyed.
+// Confined to `loop`. References must outlive this object. No call of the listener or a hook comes before the method
+// that caused it returns, nor after this object is destroyed.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,38 +28,40 @@ namespace basalt::gateway {
 
 struct LeadOptions {
   std::string lease_namespace = "default";
-  std::string lease_name = "basalt-gateway";  // The assignment is in the ConfigMap of that name with "-assignment".
+  std::string lease_name = "basalt-gateway";  // The ConfigMap of that name with "-assignment" holds the assignment.
   absl::Duration lease_duration = absl::Seconds(15);
-  absl::Duration renew_period;  // Zero: two fifteenths of the duration.
+  absl::Duration renew_period;  // Zero means two fifteenths of the duration.
   std::string replica = "gateway-0";
   std::string incarnation;  // New for every start of the process.
   std::string version;
 
-  // What a write may take at most beyond the end of the lead: so long a new leader waits for those of the former one.
+  // How long a write may last beyond the end of the lead. A new leader waits so long for the writes of the former one.
   absl::Duration MaxWrite() const { return lease_duration / 4; }
 };
 
 class LeadListener {
  public:
   virtual ~LeadListener() = default;
-  // It leads, from what the leader before it has saved; a record without an epoch where there was none. Then, or later,
-  // OnFollow.
+  // This process leads, from the record that the leader before it saved. The record has no epoch if there was none.
+  // OnFollow ends the lead.
   virtual void OnLead(const storage::v1::AssignmentRecord& saved) = 0;
-  // It does not lead. Empty: nobody is known to. Once after the start, whenever the lead is lost, and when another is
-  // seen to lead.
+  // This process does not lead. `leader` is empty if no leader is known. Called once after the start, whenever the lead
+  // is lost, and when another gateway is observed to lead.
   virtual void OnFollow(std::string leader, std::string leader_address) = 0;
 };
 
 struct LeadHooks {
   // No write may begin before `from`, nor at `until` or later. `until` grows with each renewal.
   std::function<void(absl::Time from, absl::Time until)> allow_writes;
-  // Calls back once no write of a replica is under way any more, nor may be at the server, where none may begin. Empty:
-  // none is. The save of the assignment is not waited for: compare-and-swap guards it.
+  // Called when no write may begin any more. Calls back once no write of a replica is under way or may still be at the
+  // server. Empty if there are no such writes. The save of the assignment is not waited for: compare-and-swap guards
+  // it.
   std::function<void(std::function<void()>)> when_quiet;
   std::function<void(const obs::Health::Condition&)> set_condition;
-  // What became of each request about the Lease: a gateway that does not lead asks nothing else. Empty: nobody cares.
+  // Receives the answer to each request about the Lease, the only requests of a gateway that does not lead. May be
+  // empty.
   std::function<void(const KubeAnswer&)> on_answer;
-  // Another process has taken this one's place: it must end.
+  // Another process has taken the place of this one, which must end.
   std::function<void(const absl::Status&)> on_fatal;
 };
 
@@ -68,12 +70,12 @@ class Lead : private ElectorListener {
   Lead(Loop& loop, http::Client& client, Random& random, obs::Metrics& metrics, LeadOptions options, LeadHooks hooks);
   ~Lead() override;
 
-  // `address`: where the gRPC server of this process is reached. The listener outlives this.
+  // `address` is where the gRPC server of this process is reached. The listener must outlive this object.
   void Start(LeadListener& listener, std::string address);
-  // To be used between OnLead and OnFollow. Statuses are those of AssignmentStore; what is ABORTED also ends the lead
-  // for the moment.
+  // To be used between OnLead and OnFollow. Statuses are those of AssignmentStore; ABORTED also ends the lead for the
+  // moment.
   AssignmentStore& assignments();
-  // Lets no write begin any more and, once it is quiet (LeadHooks), gives the lead back. The listener hears nothing
+  // Permits no further writes and, once all is quiet (LeadHooks), gives the lead back. The listener is not called any
   // more.
   void Release(std::function<void()> done);
 
@@ -96,7 +98,7 @@ class Lead : private ElectorListener {
   void OnLoaded(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>> loaded);
   void OnSaved(const absl::Status& status);
   void AllowWrites();
-  // What is wrong with the assignment; OK = nothing.
+  // Reports the problem of the assignment; OK means that there is none.
   void SetProblem(const absl::Status& status);
   void ShowCondition();
 
@@ -113,15 +115,15 @@ class Lead : private ElectorListener {
   LeadListener* listener_ = nullptr;
 
   bool releasing_ = false;
-  std::optional<Taken> taken_;  // While the Lease is ours.
-  bool leads_ = false;          // And the listener knows.
+  std::optional<Taken> taken_;  // Set while the Lease is ours.
+  bool leads_ = false;          // The Lease is ours, and the listener knows.
   absl::Time from_ = absl::InfiniteFuture();
   absl::Time until_ = absl::InfinitePast();
   obs::Health::Condition lease_;
   std::optional<obs::Health::Condition> problem_;
   BackOff back_off_;
   TimerId load_timer_ = kNoTimer;
-  TimerId wait_timer_ = kNoTimer;  // Until writes may begin.
+  TimerId wait_timer_ = kNoTimer;  // Runs until writes may begin.
 };
 
 }  // namespace basalt::gateway

@@ -16,7 +16,7 @@ absl::Status Malformed(std::string_view what) {
   return Invalid(fmt::format("the lease cannot be understood: {}", what));
 }
 
-// A text member; absent and null are the empty text.
+// Returns a text member; the empty text if it is absent or null.
 absl::StatusOr<std::string> Text(const json::value& object, std::string_view name) {
   const json::value* found = Find(object, name);
   if (found == nullptr || found->is_null()) return std::string();
@@ -38,7 +38,7 @@ void SetWait(json::object& annotations, absl::Duration wait) {
   if (wait > absl::ZeroDuration()) annotations[kWaitAnnotation] = kube::FormatGoDuration(wait);
 }
 
-// A copy with the claim's holder in it.
+// Returns a copy with the claim's holder in it.
 json::value Claimed(const json::value& object, const LeaseClaim& claim) {
   json::value next = object;
   json::object& root = next.as_object();
@@ -86,7 +86,7 @@ absl::StatusOr<Lease> ParseLease(std::string_view body) {
   }
   if (const json::value* annotations = Find(*metadata, "annotations"); annotations != nullptr) {
     lease.address = FindString(*annotations, kAddressAnnotation);
-    // What cannot be read was written by a person; nobody owes more than the whole.
+    // An unreadable text was written by a person. Nobody owes more than the whole duration.
     const std::string_view wait = FindString(*annotations, kWaitAnnotation);
     if (!wait.empty())
       lease.wait =

@@ -1,11 +1,12 @@
 #pragma once
 
-// The Lease by which gateways settle who leads, as text and as values. Pure.
+// The Lease by which gateways elect their leader, as text and as values. Pure.
 //
-// The holder's name is "basalt-gateway/<replica>/<incarnation>": a name for the place and one for the process in it.
-// Whoever holds it also says in the annotation basalt.io/address where its gRPC server listens, and in basalt.io/wait
-// how long it has to wait before it writes, as long as it has not: whoever takes the Lease from it owes that, too.
-// Whatever else stands in the object (labels, owners, fields of newer servers) is kept on every write.
+// The holder's name is "basalt-gateway/<replica>/<incarnation>": the replica names the place, the incarnation the
+// process in it. The holder also writes two annotations. basalt.io/address is where its gRPC server listens.
+// basalt.io/wait is how long the holder must wait before it writes, as long as it has not waited: a process that takes
+// the Lease from it owes that wait, too. Every write keeps the rest of the object (labels, owners, fields of newer
+// servers).
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,44 +29,44 @@ struct Holder {
 };
 
 std::string IdentityOf(const Holder& holder);
-// Nullopt: it is not one of ours.
+// Returns nullopt if the identity is not one of ours.
 std::optional<Holder> ParseIdentity(std::string_view identity);
 
 struct Lease {
-  std::string identity;     // Empty = released.
-  std::string address;      // As annotated; empty where there is none.
+  std::string identity;     // Empty if the Lease is released.
+  std::string address;      // As annotated; empty if there is no annotation.
   absl::Duration wait;      // As annotated.
-  absl::Duration duration;  // Zero where the lease names none.
-  std::string renewed;      // renewTime as it stands there.
+  absl::Duration duration;  // Zero if the Lease names none.
+  std::string renewed;      // The text of renewTime.
   int64_t transitions = 0;
-  // Two observations with the same mark: nobody has renewed between them.
+  // If two observations have the same mark, nobody has renewed the Lease between them.
   std::string mark;
-  json::value object;  // As it was read, with its resourceVersion.
+  json::value object;  // The object as it was read, with its resourceVersion.
 
   std::optional<Holder> holder() const { return ParseIdentity(identity); }
-  // Given back by its holder, or never held by one of ours; `wait` is still owed.
+  // The holder gave the Lease back, or none of ours ever held it. `wait` is still owed.
   bool free() const { return identity.empty() && address.empty(); }
 };
 
-// INVALID_ARGUMENT, with the field, where it is no Lease or cannot be understood.
+// INVALID_ARGUMENT, with the field, if the body is no Lease or cannot be understood.
 absl::StatusOr<Lease> ParseLease(std::string_view body);
 
-// What is to be written: whole objects, for POST and PUT.
+// The values to write. The functions below return whole objects, for POST and PUT.
 struct LeaseClaim {
   std::string identity;
   std::string address;
   absl::Duration duration;
-  absl::Time now;  // By our own clock, which nobody compares with theirs.
+  absl::Time now;  // Our own clock, which nobody compares with another one.
   absl::Duration wait;
 };
 std::string NewLease(std::string_view ns, std::string_view name, const LeaseClaim& claim);
-// Another holder than before: one transition more.
+// The holder is another one than before, which counts as one transition more.
 std::string TakenLease(const Lease& lease, const LeaseClaim& claim);
 std::string RenewedLease(const Lease& lease, const LeaseClaim& claim);
-// Nobody holds it; what is still owed stays.
+// The Lease has no holder; the wait that is still owed stays.
 std::string ReleasedLease(const Lease& lease, absl::Time now, absl::Duration wait);
 
-// renewTime as these write it.
+// Returns renewTime as these functions write it.
 std::string RenewTime(absl::Time now);
 
 }  // namespace basalt::gateway

@@ -31,7 +31,7 @@ class RunningProcess : public Process {
       : drain_(drain), metrics_(obs::MakeMetrics()), loop_(MakeThreadLoop("gateway")), health_(loop_.get()) {}
 
   ~RunningProcess() override {
-    // It looks at the server, which goes first.
+    // The timer uses the server, which is destroyed first.
     RunOn(*loop_, [this] { loop_->Cancel(health_timer_); });
     if (server_) {
       server_->SetServing(false);
@@ -80,7 +80,7 @@ class RunningProcess : public Process {
     }
     const std::shared_ptr<rpc::CallGuard> guard =
         rpc::MakeCallGuard(options.credentials, metrics_.get(), options.user_rate);
-    // Before the port is open: nobody who is denied comes in.
+    // The watch starts before the port is open, so that no denied caller comes in.
     BASALT_ASSIGN_OR_RETURN(
         certificate_watch_,
         rpc::CertificateWatch::Start(
@@ -177,9 +177,9 @@ class RunningProcess : public Process {
   std::unique_ptr<obs::Metrics> metrics_;
   std::unique_ptr<Loop> loop_;
   obs::Health health_;
-  std::unique_ptr<http::Client> client_;  // These live on the loop, up to the issuer.
+  std::unique_ptr<http::Client> client_;  // The client, the gateway and the issuer live on the loop.
   std::unique_ptr<Gateway> gateway_;
-  std::unique_ptr<TokenIssuer> issuer_;  // Null: users of Kubernetes do not call.
+  std::unique_ptr<TokenIssuer> issuer_;  // Null if users of Kubernetes do not call.
   IssuerHandler user_handler_{issuer_};
   std::unique_ptr<http::PageServer> status_;
   std::unique_ptr<rpc::GrpcServer> server_;

@@ -34,7 +34,7 @@ constexpr absl::Duration kBehind = absl::Hours(9);
 
 std::string HoursAgo() { return http::FormatDate(absl::Now() - kBehind); }
 
-// As much of an API server as is needed to list one job, watch, and create pods that the watch then shows.
+// Is enough of an API server to list one job, watch, and create pods that the watch then shows.
 class SmallApi : public http::Handler {
  public:
   void Handle(const http::Request& request, std::shared_ptr<http::ResponseWriter> writer) override {
@@ -79,7 +79,7 @@ class SmallApi : public http::Handler {
   std::vector<std::shared_ptr<http::ResponseWriter>> watches_;
 };
 
-// What a replica has heard, for a test on another thread.
+// The items that a replica has received, for a test on another thread.
 class Heard : public rpc::AttachObserver {
  public:
   void OnBatch(v1::AttachBatch batch) override {
@@ -99,7 +99,7 @@ class Heard : public rpc::AttachObserver {
 
   rpc::AttachStream* stream = nullptr;
 
-  // False when it did not come about within half a minute.
+  // Returns false if the condition did not hold within half a minute.
   bool WaitFor(const std::function<bool(const std::vector<v1::Item>&)>& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     MutexLock lock(mutex_);
@@ -179,7 +179,7 @@ class ProcessTest : public ::testing::Test {
     });
     return answer.get_future().get();
   }
-  // The epoch of the slots, once all have begun; token_ is that of the session then.
+  // Returns the epoch of the slots, once all have begun, and sets token_ to the token of the session.
   int64_t WaitForSlots() {
     int64_t epoch = 0;
     EXPECT_TRUE(heard_.WaitFor([&](const std::vector<v1::Item>& items) {
@@ -222,7 +222,7 @@ class ProcessTest : public ::testing::Test {
 TEST_F(ProcessTest, AReplicaGetsItsSlotsAndSeesItsOwnWrite) {
   SayHello("c");
   const int64_t epoch = WaitForSlots();
-  // It may have gone on meanwhile.
+  // The clock may have gone on meanwhile.
   EXPECT_NEAR(static_cast<double>(heard_.api_time_ms()) / 1000,
               absl::ToDoubleSeconds(absl::Now() - kBehind - absl::UnixEpoch()), 60)
       << "the API server's clock, not ours";
@@ -278,7 +278,7 @@ TEST_F(ProcessTest, AStrangerReadsNothingAndTakesNobodysPlace) {
   EXPECT_TRUE(Get(token_, epoch, "ns", "j-ssh").ok());
   EXPECT_EQ(api_.secrets_read, 1);
 
-  // Of the same name and incarnation, which GetTopology tells everybody.
+  // The thief has the same name and incarnation, which GetTopology shows everybody.
   Heard thief;
   std::unique_ptr<rpc::AttachStream> stream;
   RunOn(*loop_, [&] {
@@ -319,7 +319,7 @@ TEST(ProcessAddressTest, BothPortsMayBeOfIpv6) {
   EXPECT_GT((*process)->port(), 0);
 }
 
-// Whoever runs a gateway that may not review learns of it on the page, and not from the users alone.
+// The operator of a gateway that may not review learns that from readiness, and not only from users.
 TEST(ProcessUsersTest, ReadinessNamesTheRightThatALogInLacks) {
   const basalt::testing::TempDir folder;
   const rpc::TestAuthority authority(folder.path(), "c");

@@ -1,4 +1,4 @@
-// gateway: the only process of the suite that talks to Kubernetes.
+// The gateway is the only process of the suite that talks to Kubernetes.
 #include "gateway/main/program.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ absl::StatusOr<http::CurlOptions> KubeOptions() {
   return options;
 }
 
-// The namespace of the pod, where the process runs in a pod.
+// Returns the namespace of the pod; "default" if the process does not run in a pod.
 std::string OwnNamespace() {
   std::ifstream file(std::string(kServiceAccount) + "/namespace");
   std::string ns;
@@ -150,7 +150,7 @@ ProcessOptions OptionsFromFlags() {
   return options;
 }
 
-// A group has the form of one scheduler.
+// Checks the schedulers: a group has the form of one scheduler.
 absl::Status CheckSchedulers(const GatewayOptions& options) {
   if (const std::string profile = absl::GetFlag(FLAGS_volcano_profile); profile != "compat" && profile != "rich") {
     return Invalid(fmt::format("--volcano_profile: '{}' is neither compat nor rich", profile));

@@ -2,7 +2,7 @@
 
 namespace basalt::gateway {
 
-// The main function of the program, and its exit code: 0 after SIGTERM or SIGINT; else standard error says why.
+// Runs the program. Returns its exit code: 0 after SIGTERM or SIGINT; otherwise standard error names the reason.
 int Main(int argc, char** argv);
 
 }  // namespace basalt::gateway

@@ -17,8 +17,8 @@ size_t HashOf(WatchIndex watch, std::string_view text) {
   return std::hash<std::string_view>()(text) ^ ((watch + size_t{1}) * 0x9e3779b97f4a7c15ULL);
 }
 
-// In place where it fits without much waste. Otherwise with room to grow a little, which costs nothing: the allocator's
-// size classes are multiples of 64 here.
+// Reuses the memory of `to` if the text fits without much waste. Otherwise reserves a little more, which costs nothing:
+// the allocator's size classes are multiples of 64 here.
 void Assign(std::string& to, std::string_view text) {
   if (text.size() > to.capacity() || to.capacity() > 2 * text.size() + 64) {
     std::string fresh;
@@ -34,13 +34,15 @@ bool IsPodWatch(std::string_view watch) { return watch.starts_with("pods/"); }
 
 bool IsFailed(const kube::v1::Pod& pod) { return pod.phase() == kube::v1::POD_PHASE_FAILED; }
 
-// By its times: before its deletion was asked for, or before Kubernetes marked it as disrupted.
+// Whether the pod failed, by its times, before the mark: its deletion request, or its disruption as Kubernetes marked
+// it.
 bool FailedFirst(const kube::v1::Pod& pod, int64_t mark_ms) {
   return IsFailed(pod) && pod.finished_ms() != 0 && pod.finished_ms() < mark_ms;
 }
 
-// Moves the failure to the time of the mark, which it returns, unless their order is so already. Clocks of nodes may be
-// off, and that of the API server is right: the mark moves within its second alone.
+// Makes the times show whether the failure came first, and returns the time of the mark. Where the order is wrong, the
+// failure moves to the time of the mark. Clocks of nodes may be off, and the API server's clock is right: the mark
+// moves within its second only.
 int64_t InOrder(bool failed_first, int64_t mark_ms, kube::v1::Pod& pod) {
   if (FailedFirst(pod, mark_ms) == failed_first) return mark_ms;
   if (!failed_first) {
@@ -52,14 +54,14 @@ int64_t InOrder(bool failed_first, int64_t mark_ms, kube::v1::Pod& pod) {
   return mark_ms + 999;
 }
 
-// `before`: the state that is known; null: none is. Where it does not tell, the failure is what the disruption did: the
-// clock of a node that was slow would tell otherwise.
+// `before` is the known state; null if there is none. Without a known failure, the disruption counts as the cause of
+// the failure: the clock of a slow node could suggest otherwise.
 bool FailedBeforeDisruption(const kube::v1::Pod* before) {
   if (before == nullptr || !IsFailed(*before)) return false;
   return before->disruption_reason().empty() || FailedFirst(*before, before->disruption_ms());
 }
 
-// Where nothing was seen in between, the times count.
+// If no state in between was observed, the pod's times decide.
 bool FailedBeforeDeletion(const kube::v1::Pod* before, const kube::v1::Pod& pod) {
   if (before == nullptr) return FailedFirst(pod, pod.deletion_ms());
   if (before->deletion_ms() != 0) return FailedFirst(*before, before->deletion_ms());
@@ -121,7 +123,8 @@ std::string_view Cache::RoutingKeyOf(ObjectId id, v1::ServiceKind service) const
 Object Cache::Read(ObjectId id) const {
   Object object;
   const std::string_view payload = entries_[id].payload();
-  static_cast<void>(object.ParseFromArray(payload.data(), static_cast<int>(payload.size())));  // Put has written it.
+  // Upsert wrote the payload.
+  static_cast<void>(object.ParseFromArray(payload.data(), static_cast<int>(payload.size())));
   return object;
 }
 
@@ -344,13 +347,14 @@ void Cache::Remove(WatchIndex watch, const Object& received) {
   const bool news = id != kNoObject ? ref.resource_version >= entries_[id].resource_version
                                     : ref.resource_version > watches_[watch].resource_version;
   if (news) {
-    // A route that changed together with the deletion: who had the object is told with the key it knows.
+    // If the route changed together with the deletion, the departure goes to the replica that had the object, with the
+    // key that this replica knows.
     if (id != kNoObject) {
       const Object before = Read(id);
       if (Routes(before, routes_) != Routes(last, routes_)) {
-        Object told = before;
-        SetResourceVersion(told, ref.resource_version);
-        Depart(id, watch, told, ReasonOf(watch, last), ref.resource_version);
+        Object departed = before;
+        SetResourceVersion(departed, ref.resource_version);
+        Depart(id, watch, departed, ReasonOf(watch, last), ref.resource_version);
       } else {
         Depart(id, watch, last, ReasonOf(watch, last), ref.resource_version);
       }
@@ -364,7 +368,8 @@ void Cache::Remove(WatchIndex watch, const Object& received) {
 v1::Tombstone::Reason Cache::ReasonOf(WatchIndex watch, const Object& last) const {
   if (!MatchesWatch(watches_[watch].id, last)) return v1::Tombstone::REASON_LEFT;
   if (!IsPodWatch(watches_[watch].id)) return v1::Tombstone::REASON_DELETED;
-  // Another pod watch shows it: its labels changed. (The API server sends the state from before the change.)
+  // If another pod watch shows the pod, its labels have changed. (The API server sends the state from before the
+  // change.)
   const ObjectRef ref = RefOf(last);
   for (size_t i = 0; i < watches_.size(); ++i) {
     if (i == watch || !IsPodWatch(watches_[i].id)) continue;
@@ -394,11 +399,11 @@ void Cache::Replace(WatchIndex watch, const std::vector<Object>& objects, int64_
   std::vector<ObjectId> absent;
   for (ObjectId id = 0; id < seen.size(); ++id) {
     const Entry& entry = entries_[id];
-    // What a write made after the list's moment is not in the list, and not gone.
+    // A write after the list's moment may have made an object that the list lacks: it is not gone.
     if (!entry.used || entry.watch != watch || seen[id] || entry.resource_version > resource_version) continue;
     absent.push_back(id);
   }
-  // Where two objects have one name, the older one departs first.
+  // If two objects have one name, the older one departs first.
   std::stable_partition(absent.begin(), absent.end(), [this](ObjectId id) { return !entries_[id].held_back; });
   for (const ObjectId id : absent) {
     Object last = Read(id);

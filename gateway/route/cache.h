@@ -1,11 +1,11 @@
 #pragma once
 
 // The newest projected state of every watched object, as compact bytes with a small index entry each (no decoded
-// message is kept), and what the watches have reached. Tells one listener of each change in terms of slots.
+// message is kept), and the state of each watch. Notifies one listener of each change, in terms of slots.
 //
-// Confined to one loop. Design rule 1 (correctness): states of one UID are ordered by resourceVersion, a lower or equal
-// one changes nothing; a relist replaces a watch's content at once; a change of route is a departure from the old slot
-// and then a state for the new one; of two UIDs under one name the older one departs first.
+// Confined to one loop. Design rule 1 (correctness): states of one UID are ordered by resourceVersion, and a lower or
+// equal version changes nothing; a relist replaces a watch's content at once; a change of route is a departure from the
+// old slot and then a state for the new one; of two UIDs under one name, the older one departs first.
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -25,7 +25,7 @@
 
 namespace basalt::gateway {
 
-// A small number that stands for (watch, UID) while the object is cached; used again afterwards.
+// A small number that stands for (watch, UID) while the object is cached. The number is reused afterwards.
 using ObjectId = uint32_t;
 using WatchIndex = uint16_t;
 inline constexpr uint32_t kNoSlot = 0xfffffffe;
@@ -39,29 +39,29 @@ struct WatchInfo {
   bool resolved() const { return state != v1::Mark::STATE_UNSPECIFIED; }
 };
 
-// An object is gone from one slot (or, if it is a broadcast one, from everybody).
+// An object is gone from one slot (or, if it is a broadcast object, from all replicas).
 struct Departure {
   WatchIndex watch = 0;
-  v1::ServiceKind service = v1::SERVICE_KIND_UNSPECIFIED;  // Unspecified = everybody.
+  v1::ServiceKind service = v1::SERVICE_KIND_UNSPECIFIED;  // Unspecified for a broadcast object.
   uint32_t slot = kBroadcastSlot;
   std::string routing_key;
   std::string uid;
   v1::Tombstone::Reason reason = v1::Tombstone::REASON_UNSPECIFIED;
-  // Not reduced for the service; resource_version is that of the departure. Shared by all who are told.
+  // Not reduced for the service. Its resource_version is that of the departure. All recipients share the object.
   std::shared_ptr<const kube::v1::Object> last;
-  int64_t seen_version = 0;  // As Tombstone.observed_version.
+  int64_t seen_version = 0;  // See Tombstone.observed_version.
 };
 
 class CacheListener {
  public:
   virtual ~CacheListener() = default;
-  // Inserted or newer.
+  // The object was inserted or has a newer state.
   virtual void OnState(ObjectId id) = 0;
-  // Comes before any OnState that follows from the same change. `id` is kNoObject where the object was not cached.
+  // Comes before any OnState that follows from the same change. `id` is kNoObject if the object was not cached.
   virtual void OnDeparture(ObjectId id, const Departure& departure) = 0;
-  // IsHeldBack says so of the object from now on: its state is not to be sent. OnState ends that.
+  // IsHeldBack(id) is true from now on, so the state is not to be sent. The next OnState ends that.
   virtual void OnHeldBack(ObjectId id) = 0;
-  // resource_version or state of the watch moved. Comes after the changes that it covers.
+  // The resource_version or state of the watch has changed. Comes after the changes that it covers.
   virtual void OnWatch(WatchIndex watch) = 0;
 };
 
@@ -69,23 +69,24 @@ inline constexpr ObjectId kNoObject = 0xffffffff;
 
 class Cache {
  public:
-  // `watches`: ids, in the order in which they are reported. `listener` outlives the cache.
+  // `watches` contains the ids, in the order in which they are reported. `listener` must outlive the cache.
   Cache(const std::vector<std::string>& watches, CacheListener& listener, RouteOptions routes = {});
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
   // ---- what a watch reports ----
   void Apply(WatchIndex watch, const kube::v1::Object& object);
-  // A DELETED event with the last state. An object that was not cached is told all the same, if the event is new.
+  // Applies a DELETED event with the last state. If the event is new, the departure is reported even of an object that
+  // was not cached.
   void Remove(WatchIndex watch, const kube::v1::Object& received);
   void Bookmark(WatchIndex watch, int64_t resource_version);
   void Replace(WatchIndex watch, const std::vector<kube::v1::Object>& objects, int64_t resource_version);
-  // Absent and forbidden keep what is cached: not being allowed to look is not a deletion.
+  // An absent or forbidden watch keeps its cached objects: missing permission to look is not a deletion.
   void SetState(WatchIndex watch, v1::Mark::State state);
 
-  // The answer of a write, merged like a watch event. Ignored where its watch has already been further (the watch may
-  // have told its deletion), has not listed yet, or still shows another UID under the name (its end has to come first).
-  // Where the watch shows an older object of the name only later, the merged one is held back until the older one ends.
+  // Merges the answer of a write like a watch event. Ignored if the watch has already passed that version (and may have
+  // shown the deletion), has not listed yet, or still shows another UID under the name, whose end has to come first. If
+  // the watch shows an older object of the name only later, the merged object is held back until the older one ends.
   void MergeWritten(const kube::v1::Object& object);
 
   // ---- what is known ----
@@ -93,38 +94,41 @@ class Cache {
   const RouteOptions& routes() const { return routes_; }
   WatchIndex WatchOf(ObjectId id) const { return entries_[id].watch; }
   bool IsBroadcastId(ObjectId id) const { return entries_[id].broadcast; }
-  // An answer has shown the object, and the watch still has an older one of its name.
+  // True if an answer has shown the object while the watch still has an older one of its name.
   bool IsHeldBack(ObjectId id) const { return entries_[id].held_back; }
-  // kNoSlot where the object has no route to that service.
+  // Returns kNoSlot if the object has no route to that service.
   uint32_t SlotOfId(ObjectId id, v1::ServiceKind service) const;
-  // Of a route that the object has: namespace/name, or a queue's name. Views are valid until the cache changes.
+  // Returns namespace/name, the name of a queue, or a namespace. Requires: the object has a route to that service. The
+  // view is valid until the cache changes.
   std::string_view RoutingKeyOf(ObjectId id, v1::ServiceKind service) const;
-  // As a serialized kube.v1.Object.
+  // Returns a serialized kube.v1.Object.
   std::string_view Serialized(ObjectId id) const { return entries_[id].payload(); }
   size_t BytesOf(ObjectId id) const { return entries_[id].data.size(); }
   // Requires: `id` is cached.
   kube::v1::Object Read(ObjectId id) const;
-  // All of a slot of a service, those that are held back among them; with kBroadcastSlot all broadcast objects. In an
-  // order that is the same in each run.
+  // Returns all objects of a slot of a service, also those that are held back. With kBroadcastSlot, returns all
+  // broadcast objects. The order is the same in each run.
   const std::vector<ObjectId>& Members(v1::ServiceKind service, uint32_t slot) const;
   ObjectId Find(WatchIndex watch, std::string_view uid) const;
-  // The UID under that name in any watch of the kind's objects; empty = not known.
+  // Returns the UID of the object of that name in any watch with that prefix. Empty if none is known.
   std::string UidOf(std::string_view watch_prefix, std::string_view ns, std::string_view name) const;
   size_t size() const { return entries_.size() - free_.size(); }
   ObjectId id_bound() const { return static_cast<ObjectId>(entries_.size()); }
 
  private:
-  struct Text {  // Within Entry::data.
+  struct Text {  // A part of Entry::data.
     uint32_t begin = 0;
     uint32_t size = 0;
   };
   struct Placement {
     uint32_t slot = kNoSlot;
-    uint32_t position = 0;  // In members_.
+    uint32_t position = 0;  // The index in members_.
     Text routing_key;
   };
   struct Entry {
-    std::string data;  // uid, key (namespace/name), those routing keys that do not begin it, serialized object.
+    // Contains the UID, the key (namespace/name), each routing key that is no prefix of the key, and the serialized
+    // object.
+    std::string data;
     int64_t resource_version = 0;
     WatchIndex watch = 0;
     uint16_t uid_size = 0;
@@ -140,7 +144,7 @@ class Cache {
     std::string_view payload() const { return std::string_view(data).substr(payload_begin); }
     std::string_view At(Text text) const { return std::string_view(data).substr(text.begin, text.size); }
   };
-  struct Wanted {  // What is looked up: by UID or by name.
+  struct Wanted {  // A UID or a name to look up.
     WatchIndex watch;
     std::string_view text;
   };
@@ -165,24 +169,24 @@ class Cache {
   ObjectId FindName(WatchIndex watch, std::string_view key) const;
   int FindWatch(std::string_view id) const;
   int WatchForWritten(const kube::v1::Object& object) const;
-  // A failed pod with its times in the order that was seen (kube.proto: Pod.deletion_ms), its disruption likewise;
-  // nothing where they are.
+  // Returns a failed pod with its times, also that of its disruption, in the order that was observed (kube.proto:
+  // Pod.deletion_ms). Nullopt if the times are in that order already.
   std::optional<kube::v1::Object> WithOrderOfMarks(ObjectId id, const kube::v1::Object& object) const;
-  // Makes room for the name of an object that is new to the cache (`id` is kNoObject) or held back: an older object
-  // that has the name departs, a newer one is held back.
+  // Frees the name for an object that is new to the cache (`id` is kNoObject) or held back: an older object that has
+  // the name departs, a newer one is held back.
   void TakeName(WatchIndex watch, std::string_view key, ObjectId id, int64_t resource_version);
-  // False where what is cached is as new.
+  // Returns false if the cached state is as new.
   bool Upsert(WatchIndex watch, const kube::v1::Object& received);
-  // Tells that routes of `id` are gone that are not among `routes`.
+  // Reports that `id` left those of its routes that are not among `routes`.
   void Leave(ObjectId id, WatchIndex watch, const std::vector<Route>& routes, int64_t resource_version);
   void Place(ObjectId id, const std::vector<Route>& routes);
   void Unplace(ObjectId id, int service);
   void Erase(ObjectId id);
-  // Tells all routes of `last` that it is gone, then erases `id` (unless kNoObject); the one that was held back behind
-  // it is told.
+  // Reports to all routes of `last` that it is gone, then erases `id` (unless kNoObject). Then reports the object that
+  // was held back behind it.
   void Depart(ObjectId id, WatchIndex watch, const kube::v1::Object& last, v1::Tombstone::Reason reason,
               int64_t seen_version);
-  // The same of an object that another one takes the place of, by name or by UID, with the state that is known.
+  // Like Depart, with the known state, for an object whose name or UID another object takes.
   void DepartReplaced(ObjectId id, int64_t resource_version);
   v1::Tombstone::Reason ReasonOf(WatchIndex watch, const kube::v1::Object& last) const;
   void Advance(WatchIndex watch, int64_t resource_version);
@@ -192,10 +196,10 @@ class Cache {
   std::vector<WatchInfo> watches_;
   std::deque<Entry> entries_;
   std::vector<ObjectId> free_;
-  std::string fresh_;  // Entry::data in the making.
+  std::string fresh_;  // A new Entry::data while it is built.
   Index<true> by_uid_;
   Index<false> by_name_;
-  std::map<std::pair<WatchIndex, std::string>, ObjectId> held_back_;       // By name.
+  std::map<std::pair<WatchIndex, std::string>, ObjectId> held_back_;       // By watch and name.
   std::array<std::vector<std::vector<ObjectId>>, kServiceKinds> members_;  // [service][slot]
   std::vector<ObjectId> broadcast_;
 };

@@ -41,7 +41,7 @@ class CacheTest : public ::testing::Test, public CacheListener {
   }
 
   std::vector<std::string> log;
-  int64_t seen = 0;  // Departure::seen_version of the last one.
+  int64_t seen = 0;  // The seen_version of the last Departure.
   Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "pods/scheduler=volcano",
                "queues.scheduling.volcano.sh"},
               *this};
@@ -65,8 +65,7 @@ TEST_F(CacheTest, EveryStateKeepsItsRoutingKeysAndItsBytes) {
     for (const Route& route : Routes(object)) EXPECT_EQ(cache.RoutingKeyOf(id, route.service), route.key);
     EXPECT_EQ(cache.Serialized(id), object.SerializeAsString());
   };
-  // Keys that begin the object's own, that are it, and that have nothing to do with it; with states that grow and
-  // shrink.
+  // The keys are a prefix of the object's own key, equal to it, or unrelated to it. The states grow and shrink.
   for (const size_t size : {1, 40, 400, 3}) {
     const auto version = static_cast<int64_t>(1000 + cache.watches()[kJobPods].resource_version);
     kube::v1::Object pod = JobPod("train", "train-worker-0", version);
@@ -87,7 +86,7 @@ struct LastGone : CacheListener {
   kube::v1::Pod pod;
 };
 
-// "Failed, then deleted" is one state by the time somebody reads it: its two times tell the order that was seen.
+// "Failed, then deleted" may be one state by the time of a read: its two times preserve the observed order.
 TEST(CacheOrderTest, WhetherAPodFailedBeforeItsDeletionStaysKnownInWhatFollows) {
   constexpr auto kRunning = kube::v1::POD_PHASE_RUNNING;
   constexpr auto kFailed = kube::v1::POD_PHASE_FAILED;
@@ -117,13 +116,13 @@ TEST(CacheOrderTest, WhetherAPodFailedBeforeItsDeletionStaysKnownInWhatFollows) 
   EXPECT_TRUE(after(pod(5, kFailed, 4000, 4001), pod(6, kFailed, 4000, 4000)));
   EXPECT_TRUE(after(pod(5, kFailed, 0, 0), pod(6, kFailed, 0, 4000))) << "by whoever does not tell when";
   EXPECT_FALSE(after(pod(5, kFailed, 4000, 4000), pod(6, kFailed, 4000, 4000)));
-  // What the clocks of nodes say counts where nothing was seen, and there alone.
+  // The clocks of nodes decide only where no state in between was observed.
   EXPECT_FALSE(after(pod(5, kRunning, 0, 4000), pod(6, kFailed, 3000, 4000)));
   EXPECT_FALSE(after(pod(5, kRunning, 2000, 4000), pod(6, kFailed, 3000, 4000))) << "one container ended earlier";
   EXPECT_TRUE(after(pod(5, kRunning, 0, 0), pod(6, kFailed, 3000, 4000)));
   EXPECT_FALSE(after(pod(5, kRunning, 0, 0), pod(6, kFailed, 4000, 4000)));
 
-  // Failed, then gone, with nothing shown in between.
+  // The pod failed and then went, with no state observed in between.
   LastGone gone;
   Cache cache{{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job"}, gone};
   cache.Apply(kJobPods, pod(5, kFailed, 4000, 0));
@@ -131,7 +130,8 @@ TEST(CacheOrderTest, WhetherAPodFailedBeforeItsDeletionStaysKnownInWhatFollows) 
   EXPECT_TRUE(failed_first(gone.pod));
 }
 
-// The eviction API, for one, marks also a pod that has failed before: whether it failed by itself is what was seen.
+// The eviction API, for example, also marks a pod that has failed before: the observed states decide whether the pod
+// failed by itself.
 TEST(CacheOrderTest, WhetherAPodFailedBeforeItsDisruptionIsWhatWasSeen) {
   constexpr auto kRunning = kube::v1::POD_PHASE_RUNNING;
   constexpr auto kFailed = kube::v1::POD_PHASE_FAILED;
@@ -178,7 +178,7 @@ TEST(CacheOrderTest, WhetherAPodFailedBeforeItsDisruptionIsWhatWasSeen) {
   }
 }
 
-// A node's clock says nothing of when the API server was asked.
+// A node's clock says nothing about when the API server received the request.
 TEST(CacheOrderTest, TheOrderOfAPodsTimesIsMendedByThatOfItsNode) {
   kube::v1::Object running = JobPod("j", "p", 5);
   running.mutable_pod()->set_phase(kube::v1::POD_PHASE_RUNNING);
@@ -207,7 +207,7 @@ TEST_F(CacheTest, ARelistReplacesTheContentAtOnce) {
   EXPECT_EQ(cache.size(), 3u);
 }
 
-// Which of two objects of one name came first is told by the versions at which they were seen alone.
+// Only the versions at which two objects of one name were observed show which of them came first.
 TEST_F(CacheTest, ADepartureTellsTheVersionAtWhichTheObjectWasSeenLast) {
   cache.Apply(kJobs, Job("j", 5, "one"));
   cache.Apply(kJobs, Job("j", 8, "two"));
@@ -240,7 +240,7 @@ TEST_F(CacheTest, AnotherUidUnderTheNameComesAfterTheEndOfTheFirst) {
   EXPECT_EQ(cache.UidOf("jobs.", "ns", "j"), "two");
 }
 
-// No API server gives one UID to two names, or none at all: the cache agrees with itself all the same.
+// No API server gives one UID to two names, or an empty UID: the cache stays consistent all the same.
 TEST_F(CacheTest, AnotherNameUnderTheUidComesAfterTheEndOfTheFirst) {
   cache.Apply(kJobs, Job("j", 5, "one"));
   Take();
@@ -252,7 +252,7 @@ TEST_F(CacheTest, AnotherNameUnderTheUidComesAfterTheEndOfTheFirst) {
   EXPECT_EQ(cache.size(), 0U);
 }
 
-// An answer has shown the next of the name while the watch lags behind both.
+// An answer has shown the next object of the name while the watch lags behind both objects.
 class CacheHoldsBackTest : public CacheTest {
  protected:
   CacheHoldsBackTest() {
@@ -289,7 +289,7 @@ TEST_F(CacheHoldsBackTest, TheOlderOneEndsWhereTheWatchHasComeToTheNext) {
   EXPECT_EQ(Take(), "deleted ns/j one@18, state p@16, state p@18, mark pods/job 1@18");
 }
 
-// Replicas may have been sent the newer pod before it was held back.
+// Replicas may have received the newer pod before it was held back.
 TEST_F(CacheHoldsBackTest, ItsEndIsToldWhereAListLacksIt) {
   cache.Replace(kJobPods, {}, 30);
   EXPECT_EQ(Take(), "deleted ns/j one@30, state p@16, deleted ns/j two@30, mark pods/job 1@30");

@@ -19,7 +19,7 @@ void CopyIdentity(const ObjectRef& from, Meta& to) {
   to.set_resource_version(from.resource_version);
 }
 
-// Calls `use` with what holds the metadata; a pod carries its own.
+// Calls `use` with the message that holds the metadata. A pod holds its own.
 template <typename Use>
 void WithMeta(Object& object, Use use) {
   switch (object.kind_case()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What every projected object has, whatever its kind. Pure.
+// The metadata that every projected object has, whatever its kind. Pure.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace basalt::gateway {
 
-// Views into the object: valid as long as it is unchanged. All empty where no kind is set.
+// Views into the object, valid while it is unchanged. All are empty if the object has no kind.
 struct ObjectRef {
   std::string_view ns;
   std::string_view name;
@@ -22,7 +22,7 @@ ObjectRef RefOf(const kube::v1::Object& object);
 
 void SetResourceVersion(kube::v1::Object& object, int64_t resource_version);
 
-// Only kind, namespace, name, uid and resourceVersion: what is left of a tombstone over its bound.
+// Returns only kind, namespace, name, uid and resourceVersion: the part that remains of a tombstone over its bound.
 kube::v1::Object IdentityOf(const kube::v1::Object& object);
 
 }  // namespace basalt::gateway

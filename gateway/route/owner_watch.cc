@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLongestName = 253;
 
-// They become parts of paths.
+// Group, version and kind become parts of URL paths.
 bool IsPlain(std::string_view text) {
   return !text.empty() && text.size() <= kLongestName && std::isalnum(static_cast<unsigned char>(text[0])) != 0 &&
          std::all_of(text.begin(), text.end(),

@@ -21,17 +21,17 @@ bool IsJobOf(std::string_view kind, std::string_view api_version) {
   return kind == "Job" && api_version.starts_with(kJobGroupPrefix);
 }
 
-// To the group that is named after the pods' owner, or after a pod that nobody owns (podgroup spec 5).
+// Routes to the group that is named after the pods' owner, or after a pod without an owner (podgroup spec 5).
 Route ToGroupOf(std::string_view ns, std::string_view uid) {
   return {v1::SERVICE_KIND_POD_GROUP, kube::ObjectKey(ns, fmt::format("podgroup-{}", uid))};
 }
 
-// Names of objects have no slash: what has one names no queue, whatever the definition lets through.
+// Names of objects contain no slash: a name with a slash names no queue, whatever the definition permits.
 void AddQueue(std::string_view name, std::string key, std::vector<Route>& routes) {
   if (name.find('/') == std::string_view::npos) routes.push_back({v1::SERVICE_KIND_QUEUE, std::move(key)});
 }
 
-// Pods that have the label of a job say nothing by which they could be grouped.
+// Pods with the label of a job have no fields by which they could be grouped.
 void AddGrouped(const kube::v1::Pod& pod, kube::GroupProfile profile, std::vector<Route>& routes) {
   if (!pod.has_grouping()) return;
   routes.push_back({v1::SERVICE_KIND_POD_GROUP, kube::NamespaceKey(pod.namespace_(), profile)});
@@ -39,7 +39,7 @@ void AddGrouped(const kube::v1::Pod& pod, kube::GroupProfile profile, std::vecto
 
 void AddPod(const kube::v1::Pod& pod, const RouteOptions& options, std::vector<Route>& routes) {
   const bool of_job = IsJobOf(pod.owner_kind(), pod.owner_api_version());
-  // What has the label by which a whole run is deleted is the job's to know of, whoever it belongs to.
+  // A pod with the label by which a whole run is deleted concerns the job, whoever owns the pod.
   if (!pod.job_name().empty() && (of_job || !pod.job_uid_label().empty())) {
     routes.push_back({v1::SERVICE_KIND_JOB, kube::ObjectKey(pod.namespace_(), pod.job_name())});
     if (of_job) return;
@@ -126,7 +126,7 @@ std::vector<Route> Routes(const Object& object, const RouteOptions& options) {
 }
 
 bool IsBroadcast(const Object& object) {
-  // Of any other kind the definition of KAI's groups and Kartas alone are watched as a whole.
+  // The only generic objects that are watched as a whole are Kartas and the definition of KAI's groups.
   return object.kind_case() == Object::kQueue || object.kind_case() == Object::kPriorityClass ||
          object.kind_case() == Object::kGeneric;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Objects for tests of the gateway, made in one line.
+// Builds objects for tests of the gateway, each in one line.
 #include <string>
 
 #include "basalt/kube/v1/kube.pb.h"

@@ -57,7 +57,7 @@ Gateway::Gateway(Loop& loop, http::Client& client, Random& random, obs::Metrics&
   } else {
     alone_ = std::make_unique<MemoryAssignmentStore>(loop);
   }
-  // It stays ready: those who are missing could not attach otherwise.
+  // The gateway stays ready, since the missing replicas could not attach otherwise.
   options.hub.on_members = [this](const std::string& differs) {
     readiness_.Set("members", {.ready = true,
                                .state = differs.empty() ? "ready" : "incomplete",

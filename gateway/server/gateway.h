@@ -1,13 +1,13 @@
 #pragma once
 
-// The gateway: one reflector for each watch, a hub between what they show and the replicas, the one writer, and the
-// lead. Every gateway watches and caches; only the one that leads serves replicas and writes.
+// The gateway: one reflector for each watch, a hub between the reflectors and the replicas, the one writer, and the
+// lead. Every gateway watches and caches; only the leading one serves replicas and writes.
 //
-// Confined to `loop`: make, use and destroy it there; every stream has ended before that. Watches: jobs, commands, pod
-// groups, queues, priority classes, pods with the job label, and for each scheduler name its pods without that label.
-// KAI's pod groups are watched where there is a scheduler of KAI's.
+// Confined to `loop`: the gateway is made, used and destroyed there. Every stream must end before the gateway. Watches:
+// jobs, commands, pod groups, queues, priority classes, pods with the job label, and for each scheduler name its pods
+// without that label. KAI's pod groups are watched if there is a scheduler of KAI's.
 // Readiness has one target for the API server, one for each watch, one for each right that a write has lacked
-// (readiness.h, watch.h), and "lease": not ready where something is in the way of leading or following. Slots are
+// (readiness.h, watch.h), and "lease", which is not ready while something prevents leading or following. Slots are
 // served whenever the watches that they need are.
 #include <functional>
 #include <memory>
@@ -35,34 +35,36 @@ class Watch;
 struct GatewayOptions {
   HubOptions hub;
   std::vector<std::string> scheduler_names = {"volcano"};
-  std::vector<std::string> kai_scheduler_names = {};  // Whose pods get a group of KAI's form.
-  bool is_rich = false;                               // As RouteOptions.
+  std::vector<std::string> kai_scheduler_names = {};  // The schedulers whose pods get a group of KAI's form.
+  bool is_rich = false;                               // As in RouteOptions.
   bool streaming_lists = true;
-  absl::Duration slow_retry = absl::Seconds(30);  // Between two looks at what is absent or forbidden; ± half.
+  // The time between two looks at an absent or forbidden resource; ± half.
+  absl::Duration slow_retry = absl::Seconds(30);
   ReadinessOptions readiness;
   WriterOptions writer;
-  // None: nothing is saved, and this one leads for as long as it runs. For a single gateway in tests: one that starts
-  // anew remembers no epoch, and owners of before count as others.
+  // If unset, nothing is saved, and this gateway leads for as long as it runs. For a single gateway in tests: one that
+  // starts anew remembers no epoch, so that owners of before count as others.
   std::optional<LeadOptions> lead;
-  // Another process has taken the place of this one: it must end.
+  // Another process has taken the place of this one, which must end.
   std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
 };
 
 class Gateway : public rpc::GatewayHandler {
  public:
-  // All references outlive it.
+  // All references must outlive the gateway.
   Gateway(Loop& loop, http::Client& client, Random& random, obs::Metrics& metrics, obs::Health& health,
           GatewayOptions options);
   ~Gateway() override;
 
-  // Starts listing and watching, and competes for the lead. `address`: where other processes reach the gRPC server.
+  // Starts listing and watching, and competes for the lead. `address` is where other processes reach the gRPC server.
   // Streams may attach before: their slots wait for the watches.
   void Start(const std::string& address = "");
-  // Begins no write any more, waits for those of replicas and gives the lead back, so that another gateway can go on at
-  // once. `done` runs on the loop, also where the server does not answer. What it does after that is end.
+  // Begins no more writes, waits for those of replicas and gives the lead back, so that another gateway can go on at
+  // once. `done` runs on the loop, even if the server does not answer. After that the gateway may only be destroyed.
   void Stop(std::function<void()> done);
 
-  // Takes the outcome of a review of a user (ReviewOptions::on_review of gateway/users) into readiness. On the loop.
+  // Takes the outcome of a review of a user (ReviewOptions::on_review of gateway/users) into readiness. Called on the
+  // loop.
   void OnReview(const std::string& resource, const v1::KubeError* error);
 
   const Cache& cache() const;
@@ -75,15 +77,15 @@ class Gateway : public rpc::GatewayHandler {
  private:
   class Follower;
 
-  // Comes again with each renewal of the lead.
+  // Called again with each renewal of the lead.
   void AllowWrites(absl::Time from, absl::Time until);
 
   Loop& loop_;
   Readiness readiness_;
   std::unique_ptr<HttpKubeAccess> access_;
   std::unique_ptr<Unreadable> unreadable_;
-  std::unique_ptr<Lead> lead_;              // Null: it is alone,
-  std::unique_ptr<AssignmentStore> alone_;  // with this.
+  std::unique_ptr<Lead> lead_;              // Null if this gateway is alone.
+  std::unique_ptr<AssignmentStore> alone_;  // Null unless this gateway is alone.
   std::unique_ptr<Hub> hub_;
   std::unique_ptr<Follower> follower_;
   std::vector<std::unique_ptr<Watch>> watches_;

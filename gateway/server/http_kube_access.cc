@@ -26,7 +26,7 @@ void HttpKubeAccess::Write(v1::WriteRequest request, const std::string& job_uid,
   const std::string_view verb = VerbOf(request);
   std::string resource = ResourceName(request.resource(), request.subresource());
   if (!request.user_token().empty()) {
-    // A right that a user lacks is none that the gateway lacks.
+    // A right that a user lacks is not one that the gateway lacks.
     auto shared = std::make_shared<rpc::Done<v1::WriteResponse>>(std::move(done));
     auto answered = [shared](absl::StatusOr<v1::WriteResponse> answer) { (*shared)(std::move(answer)); };
     return writer_.Write(std::move(request), std::move(answered), job_uid);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Kubernetes by HTTP, as the hub needs it: the one writer, a watch for each object that is asked for by its name, and
-// searches for kinds. Readiness hears what becomes of each write and read. Confined to one loop.
+// Implements KubeAccess by HTTP: with the one writer, a watch for each object that is requested by its name, and
+// searches for kinds. Reports the outcome of each write and read to readiness. Confined to one loop.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,7 +26,8 @@ namespace basalt::gateway {
 
 class HttpKubeAccess : public KubeAccess {
  public:
-  // All references outlive it. `slow_retry`: between two looks at what is absent or forbidden; ± half.
+  // All references must outlive this object. `slow_retry` is the time between two looks at an absent or forbidden
+  // resource; ± half.
   HttpKubeAccess(Loop& loop, http::Client& client, Random& random, obs::Metrics& metrics, Readiness& readiness,
                  const WriterOptions& options, absl::Duration slow_retry);
 
@@ -44,7 +45,7 @@ class HttpKubeAccess : public KubeAccess {
   KubeWriter& writer() { return writer_; }
 
  private:
-  // `done`, after readiness has heard of what became of it.
+  // Returns a callback that reports the outcome to readiness before it calls `done`.
   template <typename Response>
   std::function<void(absl::StatusOr<Response>)> Observed(std::string_view verb, std::string resource,
                                                          rpc::Done<Response> done);

@@ -13,7 +13,7 @@
 namespace basalt::gateway {
 namespace {
 
-void TellSession(Session& session, const InterestKey& key, std::shared_ptr<const kube::v1::Object> object) {
+void NotifySession(Session& session, const InterestKey& key, std::shared_ptr<const kube::v1::Object> object) {
   session.OnInterest(key, std::move(object));
 }
 
@@ -28,8 +28,8 @@ Hub::Hub(Loop& loop, Random& random, KubeAccess& kube, AssignmentStore& store, o
       metrics_(metrics),
       options_(std::move(options)),
       cache_(watches, *this, options_.routes),
-      interests_(loop, kube, options_.interests, TellSession),
-      owner_interests_(loop, kube, TellSession) {
+      interests_(loop, kube, options_.interests, NotifySession),
+      owner_interests_(loop, kube, NotifySession) {
   for (auto& slots : slots_) slots.resize(kSlotCount);
   for (int i = 0; i < kServiceKinds; ++i) {
     unowned_.emplace_back(options_.tombstone_bytes, Tombstones::OverBound::kForget);
@@ -55,7 +55,7 @@ void Hub::Lead(const storage::v1::AssignmentRecord& saved) {
   metrics_.ShowEpoch(saved.epoch());
   for (int service = 1; service <= kServiceKinds; ++service) {
     const auto kind = static_cast<v1::ServiceKind>(service);
-    // Their owners are away: each gets what it had when it attaches.
+    // The owners are away: each gets its former slots when it attaches.
     for (uint32_t i = 0; i < kSlotCount; ++i) {
       const Ownership::SlotHolder& owner = ownership_->Get(kind, i).owner;
       Slot& slot = slots_[service - 1][i];
@@ -83,7 +83,7 @@ void Hub::Follow(std::string leader, std::string leader_address) {
   obs::LogWarning("leading no more", {{"gateway", options_.replica}, {"leader", leader_}});
   loop_.Cancel(std::exchange(membership_timer_, kNoTimer));
   loop_.Cancel(std::exchange(save_timer_, kNoTimer));
-  if (!members_sent_.value_or("").empty()) options_.on_members("");  // It is not for this one to say any more.
+  if (!members_sent_.value_or("").empty()) options_.on_members("");  // This gateway does not report them any more.
   members_sent_.reset();
   ownership_.reset();
   const absl::Status why = CheckLeading();
@@ -147,16 +147,16 @@ void Hub::OnDeparture(ObjectId id, const Departure& departure) {
   if (departure.reason == v1::Tombstone::REASON_LEFT) {
     memory_.ObjectMoved(departure.uid, departure.routing_key, loop_.Now());
   }
-  const auto tell = [&](Replica& replica) {
+  const auto notify = [&](Replica& replica) {
     const TombstoneKey key = replica.tombstones.Add(departure);
     if (Session* session = SessionOf(replica)) session->OnDeparture(id, key);
   };
   if (departure.service == v1::SERVICE_KIND_UNSPECIFIED) {
-    for (auto& [key, replica] : replicas_) tell(*replica);
+    for (auto& [key, replica] : replicas_) notify(*replica);
   } else if (Replica* owner = slots_[departure.service - 1][departure.slot].owner) {
-    tell(*owner);
+    notify(*owner);
   } else if (leads() && ownership_->Get(departure.service, departure.slot).owner.epoch > 0) {
-    unowned_[departure.service - 1].Add(departure);  // Somebody knew of it who may come back.
+    unowned_[departure.service - 1].Add(departure);  // A replica that knew the object may come back.
   }
 }
 

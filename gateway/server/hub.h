@@ -1,18 +1,19 @@
 #pragma once
 
-// The gateway without its reflectors: what is cached goes to the replicas that own it, what they write goes to
-// Kubernetes if they own it still. One loop; everything of it runs there.
+// The gateway without its reflectors: sends cached objects to the replicas that own them, and sends the replicas'
+// writes to Kubernetes if they still own the objects. Everything runs on one loop.
 //
-// Another live process under the same name: refused with ALREADY_EXISTS while the one that is attached acknowledges;
-// once its oldest batch has waited for the grace period it is taken for dead, its stream is closed with ABORTED and the
-// newer one is let in. A second stream of the same incarnation replaces the first at once: the client has given it up.
-// A name is its replica's for as long as it is a member's, over restarts of both sides. Names and incarnations are no
-// secret: a stream proves the name by the name secret or by a certificate, and is given a token, by which each write
-// and read proves that it is that process's. A process whose stream has broken is answered for as long as its slots
-// wait for it.
+// A second live process under the same name is refused with ALREADY_EXISTS while the attached one acknowledges. Once
+// the oldest batch of the attached one has waited for the grace period, that process is taken for dead: its stream is
+// closed with ABORTED, and the newer one is let in. A second stream of the same incarnation replaces the first at once,
+// since the client has given the first one up.
+// A name belongs to its replica for as long as it is a member's, over restarts of both sides. Names and incarnations
+// are no secret. A stream proves the name by the name secret or by a certificate, and is given a token, by which each
+// write and read proves that it is that process's. A process whose stream has broken is answered for as long as its
+// slots wait for it.
 //
-// A slot is opened for its owner when no write of an earlier owner or incarnation for it is under way (correctness 4),
-// and the newest records of it are with the owner (ownership.h: FindSource; Session::Grant).
+// A slot is opened for its owner when no write of an earlier owner or incarnation is under way for it (correctness 4),
+// and when the owner has its newest records (ownership.h: FindSource; Session::Grant).
 //
 // The hub follows at first: it refuses replicas with UNAVAILABLE until it leads.
 #include <array>
@@ -48,29 +49,30 @@ namespace basalt::gateway {
 struct HubOptions {
   std::string cluster;
   std::string replica = "gateway-0";
-  std::string version;                         // For people alone.
+  std::string version;                         // For people only.
   rpc::Protocols protocols = rpc::kProtocols;  // Replicas that speak none of them are refused.
   OwnershipOptions ownership;
   SessionOptions session;
-  size_t tombstone_bytes = 16 << 20;  // For each replica, and for what nobody owns of each service.
+  size_t tombstone_bytes = 16 << 20;  // For each replica, and for the slots without an owner of each service.
   InterestOptions interests;
   RouteOptions routes;
-  kube::NamespaceRules namespaces;  // Those in which replicas may ask for something.
+  kube::NamespaceRules namespaces;  // The namespaces in which replicas may make requests.
   absl::Duration stats_period = absl::Seconds(1);
-  absl::Duration save_again = absl::Milliseconds(500);  // After an assignment could not be saved.
-  // Of each service. Everybody is told of all of them, and their names are in one ConfigMap.
+  absl::Duration save_again = absl::Milliseconds(500);  // The pause after an assignment could not be saved.
+  // The limit for each service. Every replica receives the names of all, and they stand in one ConfigMap.
   size_t most_replicas = 128;
-  // Between refusals that are logged, and losses of records; all are counted.
+  // The time between two refusals that are logged, and between two losses of records. All are counted.
   absl::Duration between_warnings = absl::Seconds(1);
-  // How far those who are attached differ from OwnershipOptions.expected, in words; empty: not at all. At each change.
+  // Called at each change with a text on how the attached replicas differ from OwnershipOptions.expected. Empty if they
+  // do not differ.
   std::function<void(const std::string& differs)> on_members;
-  // The slot goes on without the records that there were of it.
+  // The slot goes on without the records that existed of it.
   std::function<void(v1::ServiceKind service, uint32_t slot)> on_records_lost;
 };
 
 class Hub : public rpc::GatewayHandler, public CacheListener {
  public:
-  // All references outlive the hub; every stream ends (OnClosed) before it.
+  // All references must outlive the hub. Every stream must end (OnClosed) before the hub.
   Hub(Loop& loop, Random& random, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
       const std::vector<std::string>& watches, HubOptions options);
   ~Hub() override;
@@ -78,9 +80,10 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   Cache& cache() { return cache_; }
   const OwnerInterests& owner_interests() const { return owner_interests_; }
 
-  // Serves replicas, from what the last leader has saved (an empty record: there was none).
+  // Serves replicas, from the record that the last leader saved. The record is empty if there was none.
   void Lead(const storage::v1::AssignmentRecord& saved);
-  // Ends all streams and drops what was not sent. `leader`: name and address of the one that leads; empty: not known.
+  // Ends all streams and drops writes that were not sent. `leader` and `leader_address` are those of the leading
+  // gateway. Empty if it is not known.
   void Follow(std::string leader, std::string leader_address);
   bool leads() const { return ownership_ != nullptr; }
 
@@ -104,33 +107,34 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
     std::string version;
     v1::ProtocolRange protocols;
     std::string name_secret;  // As its process states it.
-    std::string token;        // Of that process, drawn here; empty: it has not attached to this leader.
+    std::string token;        // The token of that process, drawn here. Empty if it has not attached to this leader.
     Tombstones tombstones;
     Stream* stream = nullptr;
-    absl::Time attached;  // By that stream, or the last one.
+    absl::Time attached;  // When that stream, or the last one, attached.
   };
   struct Slot {
-    Replica* owner = nullptr;  // Who hears of it.
-    int in_flight = 0;         // Writes, of whoever, also over changes of the lead.
+    Replica* owner = nullptr;  // The replica that receives the slot's changes.
+    int in_flight = 0;         // The writes of all owners, also over changes of the lead.
   };
   using ReplicaKey = std::pair<int, std::string>;
 
   absl::Status CheckLeading() const;
-  // Whether the sender is an attached replica, owns the slot, and may ask for that object. Counts and logs what is not.
+  // Checks that the sender is an attached replica, owns the slot, and may ask for that object. Counts and logs
+  // refusals.
   template <typename Request>
   Permission CheckRequest(const Request& request, Permission (*check)(const Request&, const Known&));
-  // The replica that sends, or why the sender is not the process that is known by that name.
+  // Returns the replica that sends, or why the sender is not the process that is known by that name.
   absl::StatusOr<const Replica*> FindSender(const v1::Owner& sender) const;
   void Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why);
-  Known known(absl::Time told_since = absl::InfinitePast()) const {
-    return {cache_, memory_, options_.namespaces, loop_.Now(), told_since};
+  Known known(absl::Time stream_began = absl::InfinitePast()) const {
+    return {cache_, memory_, options_.namespaces, loop_.Now(), stream_began};
   }
-  // Of an object that the gateway does not know: read, compared, and written with the UID and version that were read.
+  // Reads and compares an object that the gateway does not know, and writes with the UID and version that were read.
   void LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done);
   void WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,
                   rpc::Done<v1::WriteResponse> done);
   void Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done);
-  absl::StatusOr<v1::GetResponse> ToldOf(const v1::GetRequest& request, absl::StatusOr<v1::GetResponse> answer);
+  absl::StatusOr<v1::GetResponse> ReduceAnswer(const v1::GetRequest& request, absl::StatusOr<v1::GetResponse> answer);
   void OnWriteOver(v1::ServiceKind service, uint32_t slot);
   void NoteRecordsOfWriter(const v1::Owner& owner);
   absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
@@ -141,10 +145,11 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   void Acknowledged(Session& session);
   void Taken(const v1::Member& member, const v1::RecordsImported& taken);
   void CountLostRecords(v1::ServiceKind service, uint32_t slot);
-  // Tells owners of what others still have of slots that have begun; `source`: only of what that one has.
+  // Sends owners which records others still have of slots that have begun. If `source` is set, sends only those that
+  // `source` has.
   void SendLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source = "");
 
-  // Brings members and slots in line with who is there.
+  // Brings members and slots in line with the attached replicas.
   void ReconcileMembership();
   void Save(storage::v1::AssignmentRecord record);
   void Adopt(const storage::v1::AssignmentRecord& record);
@@ -174,7 +179,7 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
 
   std::string leader_;
   std::string leader_address_;
-  std::unique_ptr<Ownership> ownership_;  // Null: another gateway leads.
+  std::unique_ptr<Ownership> ownership_;  // Null while another gateway leads.
   std::optional<std::string> members_sent_;
   bool saving_ = false;
   uint64_t term_ = 0;  // Grows with each change between leading and following.
@@ -184,7 +189,8 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   OwnerInterests owner_interests_;
   std::map<ReplicaKey, std::unique_ptr<Replica>> replicas_;
   std::array<std::vector<Slot>, kServiceKinds> slots_;
-  std::vector<Tombstones> unowned_;  // By service: what is gone of slots whose last owner is, for the next one.
+  // By service: the departures from slots whose last owner is gone, for the next owner.
+  std::vector<Tombstones> unowned_;
   TimerId membership_timer_ = kNoTimer;
   TimerId save_timer_ = kNoTimer;
   TimerId stats_timer_ = kNoTimer;

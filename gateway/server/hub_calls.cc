@@ -1,4 +1,4 @@
-// What replicas write and read: who may, and what becomes of it.
+// Checks who may send the writes and reads of replicas, and handles the answers.
 #include <type_traits>
 #include <utility>
 
@@ -16,10 +16,10 @@
 namespace basalt::gateway {
 namespace {
 
-// By then nothing of an unanswered write is still under way at the server.
+// By then, no part of an unanswered write is still under way at the server.
 constexpr absl::Duration kServerSlack = absl::Seconds(1);
 
-// Which watches may know an object of that resource.
+// Returns the prefix of the watches that may know an object of that resource.
 std::string WatchPrefix(const v1::Resource& resource) {
   return resource.group().empty() ? resource.plural() + "/" : fmt::format("{}.{}", resource.plural(), resource.group());
 }
@@ -28,7 +28,7 @@ absl::Duration TimeoutOf(const v1::WriteRequest& request) {
   return request.timeout_ms() > 0 ? absl::Milliseconds(request.timeout_ms()) : WriterOptions().default_timeout;
 }
 
-// What the sender is told of the answer.
+// Returns the part of the answer that the sender may receive.
 template <typename Request, typename Response>
 absl::StatusOr<Response> Reduced(const Request& request, absl::StatusOr<Response> answer) {
   if (!answer.ok()) return ReduceStatus(request.resource(), answer.status());
@@ -41,7 +41,7 @@ absl::StatusOr<Response> Reduced(const Request& request, absl::StatusOr<Response
 
 bool IsSameToken(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
-  // It takes as long wherever they differ.
+  // The comparison takes as long wherever the texts differ.
   unsigned difference = 0;
   for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
   return difference == 0;
@@ -121,7 +121,7 @@ void Hub::LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> do
   *look.mutable_resource() = request.resource();
   look.set_namespace_(request.namespace_());
   look.set_name(request.name());
-  // The slot waits for it, as for what it leads to.
+  // The slot waits for this read, as for the write to which it leads.
   ++slots_[request.owner().member().service() - 1][request.owner().slot()].in_flight;
   kube_.Get(std::move(look), [this, alive = alive_, request = std::move(request), deadline,
                               done = std::move(done)](absl::StatusOr<v1::GetResponse> found) mutable {
@@ -135,7 +135,7 @@ void Hub::LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> do
 
 void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,
                      rpc::Done<v1::WriteResponse> done) {
-  // The slot may have moved meanwhile, and the job gone.
+  // The slot may have moved meanwhile, and the job may have gone.
   Permission permission = CheckRequest(request, CheckWrite);
   if (!permission.status.ok()) return done(std::move(permission.status));
   if (!found.ok()) return done(ReduceStatus(request.resource(), found.status()));
@@ -177,8 +177,8 @@ void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::Status
 }
 
 void Hub::Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done) {
-  request.mutable_owner()->clear_token();  // Nobody needs it from here on.
-  v1::WriteRequest head;                   // All but the body.
+  request.mutable_owner()->clear_token();  // Nobody needs the token from here on.
+  v1::WriteRequest head;                   // The request without its body.
   *head.mutable_owner() = request.owner();
   *head.mutable_resource() = request.resource();
   head.set_namespace_(request.namespace_());
@@ -199,7 +199,8 @@ void Hub::Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v
     const v1::ServiceKind service = head.owner().member().service();
     const uint32_t slot = head.owner().slot();
     if (!collection || !unknown) return OnWriteOver(service, slot);
-    // The server may be at it still, and deletes by name: whoever has the slot next must not make anything before.
+    // The server may still be deleting by name: the next owner of the slot must not create anything before that is
+    // over.
     loop_.RunAt(over, [this, alive = alive_, service, slot] {
       if (*alive) OnWriteOver(service, slot);
     });
@@ -219,11 +220,11 @@ void Hub::OnWritten(const v1::WriteRequest& request, const std::string& job_uid,
   if (!answer.ok()) return;
   if (answer->has_object()) {
     if (answer->object().has_generic()) memory_.ObjectSeen(answer->object().generic().meta().uid(), job_uid);
-    // Of what is gone already the watch tells the end.
+    // If the object is gone already, the watch reports its end.
     if (!answer->gone()) cache_.MergeWritten(answer->object());
     return;
   }
-  if (!answer->has_error()) return;  // A deletion that left nothing behind.
+  if (!answer->has_error()) return;  // The deletion left nothing behind.
   v1::KubeError& error = *answer->mutable_error();
   if (error.existing_uid().empty() && (error.reason() == "AlreadyExists" || error.reason() == "Conflict")) {
     error.set_existing_uid(cache_.UidOf(WatchPrefix(request.resource()), request.namespace_(), request.name()));
@@ -240,11 +241,12 @@ void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
   request.clear_owner();
   kube_.Get(std::move(request), [this, alive = alive_, head = std::move(head),
                                  done = std::move(done)](absl::StatusOr<v1::GetResponse> answer) mutable {
-    if (*alive) done(ToldOf(head, std::move(answer)));
+    if (*alive) done(ReduceAnswer(head, std::move(answer)));
   });
 }
 
-absl::StatusOr<v1::GetResponse> Hub::ToldOf(const v1::GetRequest& request, absl::StatusOr<v1::GetResponse> answer) {
+absl::StatusOr<v1::GetResponse> Hub::ReduceAnswer(const v1::GetRequest& request,
+                                                  absl::StatusOr<v1::GetResponse> answer) {
   if (request.owner().member().service() == v1::SERVICE_KIND_JOB && answer.ok() && answer->has_object()) {
     kube::v1::Object& object = *answer->mutable_object();
     const std::string job = OwningJob(request.owner(), object, known());

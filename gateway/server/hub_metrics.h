@@ -1,6 +1,6 @@
 #pragma once
 
-// What the hub tells of itself as metrics. Confined to the hub's loop.
+// The metrics of the hub. Confined to the hub's loop.
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,19 +18,19 @@ std::string_view ServiceName(v1::ServiceKind service);
 
 class HubMetrics {
  public:
-  // `metrics` outlives it.
+  // `metrics` must outlive this object.
   explicit HubMetrics(obs::Metrics& metrics);
 
   void CountState() { states_.Add(); }
   void CountDeparture() { departures_.Add(); }
-  // A slot that has moved begins at its new owner, so long after the assignment that moved it.
+  // A slot that has moved begins at its new owner, `after` the assignment that moved it.
   void SlotOpens(absl::Duration after) {
     moved_.Add();
     moving_.Observe(absl::ToDoubleSeconds(after));
   }
   void CountLostRecords() { lost_records_.Add(); }
   void WriteFenced() { fenced_.Add(); }
-  // `call`, `reason`: of a few each.
+  // `call` and `reason` have a few values each.
   void CountRefusal(std::string_view call, v1::ServiceKind service, std::string_view reason);
   void ShowEpoch(int64_t epoch);
   void WriteBegins() { in_flight_.Add(1); }

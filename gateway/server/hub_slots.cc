@@ -1,4 +1,4 @@
-// Whose slots are whose: members and the saved assignment, moves, and the records that go with them.
+// Moves slots between owners: members and the saved assignment, moves, and the records that go with them.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -21,19 +21,20 @@ void Hub::ReconcileMembership() {
   if (!changes.empty()) {
     kube_.DropUnsent([this](const v1::Owner& owner) { return !ownership_->Check(owner).ok(); });
   }
-  // What left a slot's owner is told before what a slot shows to the next one.
+  // All slots are closed, and their tombstones moved, before one opens: an object that left a slot may appear in
+  // another.
   for (const Ownership::Change& change : changes) MoveSlot(change);
   for (const Ownership::Change& change : changes) Advance(change.service, change.slot);
   if (!saving_ && save_timer_ == kNoTimer) {
     std::optional<storage::v1::AssignmentRecord> wanted = ownership_->Propose(loop_.Now());
     if (wanted.has_value()) Save(*std::move(wanted));
   }
-  // What was waited for may be had elsewhere, or not at all.
+  // Records that were waited for may be available elsewhere, or not at all.
   for (const v1::ServiceKind service : ownership_->TakeExpired()) AdvanceAll(service);
   std::erase_if(replicas_, [&](const auto& entry) {
     const v1::Member& member = entry.second->member;
     if (ownership_->IsPresent(member.service(), member.replica())) return false;
-    // Its tombstones go with its slots.
+    // The replica's tombstones go with its slots.
     const std::vector<Slot>& slots = slots_[member.service() - 1];
     const bool owns =
         std::any_of(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.owner == entry.second.get(); });
@@ -62,7 +63,7 @@ void Hub::Save(storage::v1::AssignmentRecord record) {
     if (status.ok()) return Adopt(record);
     obs::LogWarning("assignment not saved",
                     {{"epoch", fmt::to_string(record.epoch())}, {"why", std::string(ToStd(status.message()))}});
-    // Somebody else leads, or has led since: nothing is done in an epoch that is not ours.
+    // Another gateway leads, or has led since: this one must do nothing in an epoch that is not its own.
     if (absl::IsAborted(status)) return Follow("", "");
     save_timer_ = loop_.RunAfter(options_.save_again, [this, alive] {
       if (!*alive) return;
@@ -81,7 +82,7 @@ void Hub::Adopt(const storage::v1::AssignmentRecord& record) {
     Session* session = SessionOf(*replica);
     if (session == nullptr) continue;
     session->SetAssignment(ownership_->assignment());
-    // It hears no more of what it is to release: the next owner does.
+    // The replica receives no more changes of slots that it is to release: the next owner does.
     for (uint32_t i = 0; i < kSlotCount; ++i) {
       const SlotState state = ownership_->Get(replica->member.service(), i).state;
       if (slots_[key.first - 1][i].owner == replica.get() && state == SlotState::kReleasing) session->CloseSlot(i);
@@ -128,7 +129,7 @@ void Hub::Advance(v1::ServiceKind service, uint32_t index) {
   const Ownership::Slot& owned = ownership_->Get(service, index);
   if (owned.state != SlotState::kWaiting && owned.state != SlotState::kHandingOver) return;
   Session* session = SessionOf(*slot.owner);
-  // What is to go to the next incarnation is not begun.
+  // A slot that is to go to the next incarnation does not begin.
   if (session == nullptr || !owned.owner.SameProcess(session->self())) return;
   const Ownership::Source source = ownership_->FindSource(service, index);
   if (source.wait) return;
@@ -154,7 +155,7 @@ void Hub::AdvanceAll(int service) {
   for (uint32_t i = 0; i < kSlotCount; ++i) Advance(static_cast<v1::ServiceKind>(service), i);
 }
 
-// Somebody who is there is to have the records of the slot that the replica has.
+// Whether an attached replica is to have the records of the slot that `replica` has.
 bool Hub::IsWanted(const Replica& replica, uint32_t index) const {
   const v1::ServiceKind service = replica.member.service();
   if (!IsOpen(service, index)) return ownership_->FindSource(service, index).replica == replica.member.replica();
@@ -191,8 +192,8 @@ void Hub::Acknowledged(Session& session) {
   SendLeftovers(session.self().service(), begun);
 }
 
-// Who writes has begun the slot and stored what it decides by: also where its acknowledgement is still on its way, or
-// never comes because the slot moves on at once.
+// A replica that writes has begun the slot and stored the records that it decides by. Its acknowledgement may still be
+// on its way, or may never come because the slot moves on at once.
 void Hub::NoteRecordsOfWriter(const v1::Owner& owner) {
   const v1::ServiceKind service = owner.member().service();
   const Ownership::Slot& slot = ownership_->Get(service, owner.slot());
@@ -200,7 +201,7 @@ void Hub::NoteRecordsOfWriter(const v1::Owner& owner) {
 }
 
 void Hub::SendLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source) {
-  // By the names of receiver and source: in the same order in every run.
+  // The key contains the names of receiver and source, so that the order is the same in every run.
   std::map<std::pair<std::string, std::string>, std::pair<Session*, v1::OrphanedRecords>> by_names;
   for (const uint32_t i : slots) {
     if (!IsOpen(service, i)) continue;
@@ -231,7 +232,8 @@ void Hub::Taken(const v1::Member& member, const v1::RecordsImported& taken) {
   for (const uint32_t i : taken.slots()) {
     const Ownership::Slot& owned = ownership_->Get(member.service(), i);
     const bool lost = std::find(taken.unavailable().begin(), taken.unavailable().end(), i) != taken.unavailable().end();
-    // Its source may have gone since, and come back: what was fetched is there. What could not be had is asked again.
+    // The source may have gone since, and come back: fetched records count. Records that could not be fetched are
+    // requested again.
     const bool expected = slots_[member.service() - 1][i].owner == it->second.get() &&
                           owned.state != SlotState::kOpen && (!lost || !owned.source.empty()) &&
                           owned.owner.epoch == taken.epoch();

@@ -1,6 +1,6 @@
 #pragma once
 
-// One replica's stream, for the parts of the hub alone.
+// One replica's stream, for the parts of the hub only.
 #include <memory>
 
 #include "gateway/server/hub.h"
@@ -9,7 +9,7 @@ namespace basalt::gateway {
 
 bool IsSameToken(std::string_view a, std::string_view b);
 
-// The transport owns it; the hub refers to it by Replica::stream while it is that replica's.
+// The transport owns the stream. The hub refers to it by Replica::stream while it is that replica's.
 class Hub::Stream : public rpc::AttachSession {
  public:
   Stream(Hub& hub, rpc::AttachSink& sink) : hub_(hub), sink_(sink), alive_(hub.alive_) {}

@@ -1,4 +1,4 @@
-// Who is attached: one stream of each replica, let in by name and process.
+// Decides which replicas are attached: one stream of each, let in by name and process.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -41,7 +41,7 @@ bool IsPrintable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// Everybody is told of members, and their names are hashed, saved and logged. How long they may be: CheckRequest.
+// Every replica receives the members, and their names are hashed, saved and logged. CheckRequest bounds their lengths.
 absl::Status CheckMember(const v1::Member& self) {
   if (self.service() < 1 || self.service() > kServiceKinds) return Invalid("Hello.self.service is none");
   if (!kube::IsDnsSubdomain(self.replica())) {
@@ -217,7 +217,7 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
   const v1::Member& self = hello.self();
   auto& replica = replicas_[{self.service(), self.replica()}];
   if (!replica) replica = std::make_unique<Replica>(options_.tombstone_bytes);
-  // What this very process has sent before may still arrive, with the token that it has.
+  // Requests that this very process has sent before may still arrive, with the token that it has.
   const bool is_same_process =
       replica->member.incarnation() == self.incarnation() && IsSameToken(replica->name_secret, hello.name_secret());
   if (replica->token.empty() || !is_same_process) replica->token = MakeUuid(random_);

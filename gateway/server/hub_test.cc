@@ -297,12 +297,12 @@ TEST_F(HubTest, AReplicaThatIsAttachedReadsAndWritesWhatItsServiceNeedsOfItsSlot
   EXPECT_TRUE(kube.gets.empty());
   EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="get",reason="object",service="job"} 1)"));
 
-  // What is created is looked at where its body is read.
+  // A body is checked where it is read.
   hub.Write(PatchBy(a), [](auto) {});
   kube.Answer(absl::PermissionDeniedError("create.body: not of that job"));
   EXPECT_THAT(metrics->Text(), HasSubstr(R"(gateway_refusals_total{call="write",reason="body",service="job"} 1)"));
 
-  // Its own: asked for, and answered without what is in it.
+  // The job's own Secret may be requested, and is answered without its content.
   hub.cache().Apply(kJobs, Job("j", 11));
   get.set_namespace_("ns");
   get.set_name("j-ssh");
@@ -385,7 +385,7 @@ TEST_F(HubTest, SlotsWhoseOwnersStreamHasEndedWaitForIt) {
   EXPECT_THAT(metrics->Text(), HasSubstr("basalt_gateway_slots_moved_total 1024\n")) << "they have not moved again";
 }
 
-// A replica without a store takes nothing over, and keeps no record of it.
+// A replica without a store imports no records and keeps none.
 TEST_F(HubTest, WhatCouldNotBeHadIsNotGrantedAgainFromThere) {
   FakeReplica& a = Attach("r-0");
   time.Advance(absl::Seconds(1));
@@ -417,7 +417,7 @@ TEST_F(HubTest, WhatCouldNotBeHadIsNotGrantedAgainFromThere) {
   EXPECT_EQ(b.ends, static_cast<int>(kSlotCount));
 }
 
-// It stores what it decides by before it writes: those are the newest records, acknowledged or not.
+// The replica stores the records that it decides by before it writes: those are the newest, acknowledged or not.
 TEST_F(HubTest, WhoHasWrittenHasRecordsOfTheSlot) {
   replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-0", "one")));
   FakeReplica& a = *replicas.back();
@@ -428,13 +428,13 @@ TEST_F(HubTest, WhoHasWrittenHasRecordsOfTheSlot) {
   kube.Answer(v1::WriteResponse());
   a.Close(absl::OkStatus());
   time.RunDueTasks();
-  FakeReplica& b = Attach("r-0", "two");  // On an empty disk.
+  FakeReplica& b = Attach("r-0", "two");  // The process starts on an empty disk.
   time.Advance(absl::Seconds(1));
   EXPECT_TRUE(b.epochs.contains(kSlot));
   EXPECT_THAT(metrics->Text(), HasSubstr("basalt_gateway_slots_without_records_total 1\n"));
 }
 
-// It deletes by name, and nobody knows how far it has come.
+// The server deletes by name, and nobody knows how far it has come.
 TEST_F(HubTest, ADeletionByLabelsWithoutAnAnswerHoldsItsSlotUntilTheServerMustHaveGivenUp) {
   hub.cache().Apply(kJobs, Job("j", 11));
   for (const auto code : {absl::StatusCode::kUnknown, absl::StatusCode::kDeadlineExceeded}) {
@@ -546,7 +546,7 @@ class ScriptedStore final : public AssignmentStore {
   std::function<void(absl::Status)> answer;
 };
 
-// A Secret is of no watch.
+// No watch shows a Secret.
 TEST_F(HubTest, AnObjectThatTheCacheDoesNotKnowIsReadAndComparedBeforeItIsWritten) {
   FakeReplica& replica = Attach("r-0");
   time.Advance(absl::Seconds(1));
@@ -578,7 +578,7 @@ TEST_F(HubTest, AnObjectThatTheCacheDoesNotKnowIsReadAndComparedBeforeItIsWritte
     std::string asked;
     absl::StatusOr<v1::GetResponse> found;
     absl::StatusCode code;
-    int error;  // Of Kubernetes; -1: it is written.
+    int error;  // The code of Kubernetes; -1 if the object is written.
   } rows[] = {
       {"s", missing, absl::StatusCode::kOk, 404},
       {"s", absl::UnavailableError("no connection"), absl::StatusCode::kUnavailable, 0},
@@ -611,7 +611,7 @@ TEST_F(HubTest, AnObjectThatTheCacheDoesNotKnowIsReadAndComparedBeforeItIsWritte
       EXPECT_EQ((*answer)->error().code(), row.error);
     }
   }
-  // It is known by now.
+  // The object is known by now.
   hub.Write(patch("s"), [](auto) {});
   EXPECT_TRUE(kube.gets.empty());
   ASSERT_EQ(kube.writes.size(), 1u);
@@ -704,10 +704,10 @@ TEST_F(HubLeadingTest, AnAssignmentIsToldWhenItIsSavedAndNotBefore) {
 }
 
 TEST_F(HubLeadingTest, WhoIsMissingOfThoseExpectedIsSaidOnceForEachChange) {
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   HubOptions options{.cluster = "c", .version = "1"};
   options.ownership.expected = {{v1::SERVICE_KIND_JOB, 2}, {v1::SERVICE_KIND_POD_GROUP, 1}};
-  options.on_members = [&](const std::string& differs) { told.push_back(differs); };
+  options.on_members = [&](const std::string& differs) { reported.push_back(differs); };
   MemoryAssignmentStore memory(loop);
   Hub counted(loop, random, kube, memory, *metrics, {"jobs.batch.volcano.sh"}, options);
   counted.cache().Replace(0, {}, 10);
@@ -719,14 +719,14 @@ TEST_F(HubLeadingTest, WhoIsMissingOfThoseExpectedIsSaidOnceForEachChange) {
     attached.back()->SayHello();
     time.Advance(absl::Seconds(1));
   }
-  EXPECT_THAT(told,
+  EXPECT_THAT(reported,
               ::testing::ElementsAre("jobsvc: 0 of 2 attached, pgsvc: 0 of 1 attached",
                                      "jobsvc: 1 of 2 attached, pgsvc: 0 of 1 attached", "pgsvc: 0 of 1 attached", ""));
-  told.clear();
+  reported.clear();
   attached.pop_back();
   time.RunDueTasks();
   counted.Follow("gateway-1", "10.0.0.1:7700");
-  EXPECT_THAT(told, ::testing::ElementsAre("pgsvc: 0 of 1 attached", "")) << "it is for the next leader to say";
+  EXPECT_THAT(reported, ::testing::ElementsAre("pgsvc: 0 of 1 attached", "")) << "it is for the next leader to say";
   attached.clear();
   time.RunDueTasks();
 }

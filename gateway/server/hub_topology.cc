@@ -1,4 +1,4 @@
-// What people see of the hub: members, slots, moves under way, watches.
+// Shows people the state of the hub: members, slots, moves under way, watches.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 namespace basalt::gateway {
 namespace {
 
-// STAGE_UNSPECIFIED: the slot is not on its way.
+// Returns STAGE_UNSPECIFIED if the slot is not on its way.
 v1::Move::Stage StageOf(SlotState state) {
   switch (state) {
     case SlotState::kReleasing:

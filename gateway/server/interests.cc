@@ -14,7 +14,7 @@ v1::Resource ResourceOf(std::string_view watch) {
   v1::Resource resource;
   resource.set_plural(std::string(watch.substr(0, dot)));
   if (dot == std::string_view::npos) {
-    resource.set_version("v1");  // The core group has no other.
+    resource.set_version("v1");  // The core group has no other version.
   } else {
     resource.set_group(std::string(watch.substr(dot + 1)));
   }
@@ -23,8 +23,8 @@ v1::Resource ResourceOf(std::string_view watch) {
 
 }  // namespace
 
-Interests::Interests(Loop& loop, KubeAccess& kube, InterestOptions options, Tell tell)
-    : loop_(loop), kube_(kube), options_(options), tell_(std::move(tell)) {}
+Interests::Interests(Loop& loop, KubeAccess& kube, InterestOptions options, Notify notify)
+    : loop_(loop), kube_(kube), options_(options), notify_(std::move(notify)) {}
 
 Interests::~Interests() {
   *alive_ = false;
@@ -43,7 +43,7 @@ void Interests::Add(Session& session, const InterestKey& key) {
   Entry& entry = entries_[key];
   const bool first = entry.sessions.empty();
   entry.sessions.insert(IdOf(session));
-  if (entry.known) tell_(session, key, entry.object);
+  if (entry.known) notify_(session, key, entry.object);
   if (!first) return;
   const Kind& kind = KindOf(key.watch);
   if (kind.absent) return Learn(key, entry, nullptr);
@@ -126,7 +126,7 @@ void Interests::OnKind(const std::string& watch, const std::string& version) {
 
 void Interests::OnNotServed(const std::string& watch) {
   const auto it = kinds_.find(watch);
-  if (it == kinds_.end() || it->second.absent) return;  // Another object's watch has said so before.
+  if (it == kinds_.end() || it->second.absent) return;  // Another object's watch has reported that before.
   OnKind(watch, "");
   Search(watch, it->second);
 }
@@ -147,11 +147,11 @@ void Interests::OnSeen(const InterestKey& key, absl::StatusOr<std::shared_ptr<co
   loop_.Cancel(std::exchange(entry.timer, kNoTimer));
   if (absl::IsNotFound(seen.status())) {
     return loop_.Post([this, alive = alive_, watch = key.watch] {
-      if (*alive) OnNotServed(watch);  // It ends the watch that has just said it.
+      if (*alive) OnNotServed(watch);  // OnNotServed ends the watch that is calling.
     });
   }
   if (!seen.ok()) return Read(key);
-  entry.generation = 0;  // What a read may still bring is no newer.
+  entry.generation = 0;  // A read under way can bring no newer state.
   Learn(key, entry, *std::move(seen));
 }
 
@@ -171,7 +171,7 @@ void Interests::OnAnswer(const InterestKey& key, uint64_t generation, absl::Stat
   const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.generation != generation) return;
   Entry& entry = it->second;
-  // One after the other, however many were read at once.
+  // The objects are read again one after the other, however many were read at once.
   const absl::Time now = loop_.Now();
   const absl::Duration turn = static_cast<int64_t>(entries_.size() - watches_) * options_.between_reads;
   const absl::Time at = std::min(std::max(now + options_.period, next_read_), now + options_.period + turn);
@@ -187,7 +187,7 @@ void Interests::OnAnswer(const InterestKey& key, uint64_t generation, absl::Stat
     object = std::make_shared<kube::v1::Object>(std::move(*answer->mutable_object()));
     if (object->has_generic()) object->mutable_generic()->clear_json();
   } else if (answer->error().code() != 404) {
-    return;  // Neither there nor not there: ask again later.
+    return;  // The answer shows neither presence nor absence: ask again later.
   }
   Learn(key, entry, std::move(object));
 }
@@ -198,7 +198,7 @@ void Interests::Learn(const InterestKey& key, Entry& entry, std::shared_ptr<cons
   if (!changed) return;
   entry.known = true;
   entry.object = std::move(object);
-  for (const uint64_t id : entry.sessions) tell_(*sessions_[id], key, entry.object);
+  for (const uint64_t id : entry.sessions) notify_(*sessions_[id], key, entry.object);
 }
 
 }  // namespace basalt::gateway

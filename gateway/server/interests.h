@@ -1,12 +1,13 @@
 #pragma once
 
-// Objects without a slot of their own that replicas ask for: one subscription for each object, however many ask, with
-// the newest state kept; only changes are told. Each has a watch of its own, so that nothing is told of the many of its
-// kind that nobody asks for. Where there are `max_watches` already, or it must not be watched, it is read every
-// `period` instead, and less often where very many are, until there is room, or it may be.
+// Objects without a slot of their own that replicas request: one subscription for each object, however many replicas
+// ask, with the newest state kept. Only changes are sent. Each object has a watch of its own, so that nothing is sent
+// of the many others of its kind. If there are `max_watches` already, or if the object must not be watched, the object
+// is read every `period` instead, until a watch is free or permitted. It is read less often if very many objects are.
 //
-// Which version of a group to ask for, the API server says. Of a kind that it does not serve there is no object: so
-// much is told, and the kind is looked for, once for all objects of it, until it is served. Confined to one loop.
+// The API server names the version of a group to use. No object exists of a kind that the server does not serve:
+// replicas are notified of that, and the kind is looked for, once for all its objects, until it is served. Confined to
+// one loop.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,19 +25,19 @@ namespace basalt::gateway {
 struct InterestOptions {
   size_t max_watches = 256;
   absl::Duration period = absl::Seconds(10);
-  absl::Duration between_reads = absl::Milliseconds(50);  // Of all of them together.
+  absl::Duration between_reads = absl::Milliseconds(50);  // The pause between any two reads.
 };
 
 class Interests {
  public:
-  // `tell(session, key, object)`: null = there is no such object.
-  using Tell = std::function<void(Session&, const InterestKey&, std::shared_ptr<const kube::v1::Object>)>;
+  // Called as `notify(session, key, object)`. `object` is null if there is no such object.
+  using Notify = std::function<void(Session&, const InterestKey&, std::shared_ptr<const kube::v1::Object>)>;
 
-  Interests(Loop& loop, KubeAccess& kube, InterestOptions options, Tell tell);
+  Interests(Loop& loop, KubeAccess& kube, InterestOptions options, Notify notify);
   ~Interests();
 
-  // The session is told what is known already at once. Requires: the watch is a plural with its group,
-  // "replicasets.apps", as CheckInterest allows it.
+  // Notifies the session at once of a state that is known already. Requires: the watch is a plural with its group,
+  // "replicasets.apps", as CheckInterest permits it.
   void Add(Session& session, const InterestKey& key);
   void Withdraw(Session& session, const InterestKey& key);
   void Forget(Session& session);
@@ -45,17 +46,17 @@ class Interests {
 
  private:
   struct Kind {
-    v1::Resource resource;               // Without a version: it is not known to be served.
-    bool absent = false;                 // It is known not to be.
-    std::unique_ptr<KindSearch> search;  // Null: there was nothing to look for.
+    v1::Resource resource;               // Has no version while the kind is not known to be served.
+    bool absent = false;                 // The kind is known not to be served.
+    std::unique_ptr<KindSearch> search;  // Null if the version needs no search.
   };
   struct Entry {
     std::set<uint64_t> sessions;  // Keys of sessions_.
     bool known = false;
     std::shared_ptr<const kube::v1::Object> object;
-    std::unique_ptr<ObjectWatch> watch;  // Null: it is read.
-    TimerId timer = kNoTimer;            // Until it is read again.
-    uint64_t generation = 0;             // Of the read under way, or of none.
+    std::unique_ptr<ObjectWatch> watch;  // Null if the object is read instead.
+    TimerId timer = kNoTimer;            // Runs until the next read.
+    uint64_t generation = 0;             // The number of the read under way; 0 if there is none.
   };
 
   using Entries = std::map<InterestKey, Entry>;
@@ -77,12 +78,12 @@ class Interests {
   Loop& loop_;
   KubeAccess& kube_;
   const InterestOptions options_;
-  const Tell tell_;
+  const Notify notify_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   uint64_t next_id_ = 1;
-  absl::Time next_read_ = absl::InfinitePast();  // The first time that no read has.
+  absl::Time next_read_ = absl::InfinitePast();  // The first time that is free for a read.
   std::map<uint64_t, Session*> sessions_;        // In the order in which they first asked.
-  std::map<std::string, Kind> kinds_;            // By watch, those of the entries.
+  std::map<std::string, Kind> kinds_;            // The kinds of the entries, by watch.
   Entries entries_;
   size_t watches_ = 0;
 };

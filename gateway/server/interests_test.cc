@@ -1,4 +1,5 @@
-// Interests of replicas in single objects, through a hub: what is watched, what is read, and who is told.
+// Tests interests of replicas in single objects, through a hub: what is watched, what is read, and which replicas are
+// notified.
 #include "gateway/server/interests.h"
 
 #include <fmt/format.h>
@@ -228,7 +229,7 @@ TEST_F(InterestsTest, AKindThatTheServiceDoesNotNeedEndsTheStream) {
   EXPECT_FALSE(b.closed.has_value()) << "another's stream goes on";
 }
 
-// Of kinds whose version the API server has to say; whether a service may ask for them is the hub's matter.
+// These kinds have versions that the API server has to name. Whether a service may ask for them is the hub's matter.
 class KindsOfInterestsTest : public ::testing::Test {
  protected:
   KindsOfInterestsTest() { bench.Attach(); }
@@ -244,30 +245,30 @@ class KindsOfInterestsTest : public ::testing::Test {
     kube.watched[watched](std::move(seen));
     bench.time.RunDueTasks();
   }
-  std::string Told() { return std::exchange(told, ""); }
+  std::string TakeLog() { return std::exchange(log, ""); }
 
   Bench bench;
   FakeKubeAccess kube;
-  std::string told;
+  std::string log;
   Interests interests{bench.loop, kube, {}, [this](Session&, const InterestKey& key, const auto& object) {
-                        told += fmt::format("{}@{} ", key.name, object ? RefOf(*object).resource_version : 0);
+                        log += fmt::format("{}@{} ", key.name, object ? RefOf(*object).resource_version : 0);
                       }};
 };
 
 TEST_F(KindsOfInterestsTest, AGroupThatNobodyServesIsLookedForOnceForAllItsObjects) {
   for (const char* name : {"a", "b"}) Add(name);
-  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(TakeLog(), "");
   ASSERT_THAT(kube.searched, ElementsAre(Key("things.example.com")));
   Find("things.example.com", "");
-  EXPECT_EQ(Told(), "a@0 b@0 ");
+  EXPECT_EQ(TakeLog(), "a@0 b@0 ");
   Add("c");
-  EXPECT_EQ(Told(), "c@0 ");
+  EXPECT_EQ(TakeLog(), "c@0 ");
   EXPECT_THAT(kube.watched, IsEmpty());
   Find("things.example.com", "v1beta1");
   EXPECT_THAT(kube.watched,
               ElementsAre(Key("v1beta1/things ns/a"), Key("v1beta1/things ns/b"), Key("v1beta1/things ns/c")));
   See("v1beta1/things ns/b", Claim(5, "b"));
-  EXPECT_EQ(Told(), "b@5 ");
+  EXPECT_EQ(TakeLog(), "b@5 ");
   EXPECT_THAT(kube.gets, IsEmpty());
 }
 
@@ -275,15 +276,15 @@ TEST_F(KindsOfInterestsTest, AKindThatChangesItsVersionIsFoundAgain) {
   Add("a");
   Find("things.example.com", "v1beta1");
   See("v1beta1/things ns/a", Claim(5, "a"));
-  EXPECT_EQ(Told(), "a@5 ");
+  EXPECT_EQ(TakeLog(), "a@5 ");
   for (const char* version : {"v1", "v2"}) {
     See(std::string(kube.watched.begin()->first), absl::NotFoundError("404"));
-    EXPECT_EQ(Told(), "a@0 ");
+    EXPECT_EQ(TakeLog(), "a@0 ");
     EXPECT_THAT(kube.watched, IsEmpty());
     Find("things.example.com again", version);
     EXPECT_THAT(kube.watched, ElementsAre(Key(fmt::format("{}/things ns/a", version))));
     See(std::string(kube.watched.begin()->first), Claim(5, "a"));
-    EXPECT_EQ(Told(), "a@5 ");
+    EXPECT_EQ(TakeLog(), "a@5 ");
   }
 }
 
@@ -295,7 +296,7 @@ TEST_F(KindsOfInterestsTest, NobodyLooksForAKindOnceTheLastHasWithdrawn) {
   EXPECT_THAT(kube.searched, IsEmpty());
   Add("a");
   EXPECT_THAT(kube.searched, SizeIs(1));
-  EXPECT_EQ(Told(), "") << "what was known before is forgotten";
+  EXPECT_EQ(TakeLog(), "") << "what was known before is forgotten";
   interests.Forget(*bench.session);
   EXPECT_THAT(kube.searched, IsEmpty());
 }

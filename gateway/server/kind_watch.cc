@@ -17,7 +17,7 @@
 namespace basalt::gateway {
 namespace {
 
-// Against an answer without end: no object is larger than etcd's 1.5 MB.
+// A bound against an answer without end: no object is larger than etcd's 1.5 MB.
 constexpr size_t kMostOfRead = 8 << 20;
 constexpr absl::Duration kReadTimeout = absl::Seconds(30);
 
@@ -26,7 +26,7 @@ ReflectorOptions OptionsFor(const v1::Resource& resource, absl::Duration slow_re
   options.watch = ResourceName(resource, "");
   options.path = *CollectionPath(resource, "");
   options.kind = ObjectKind::kOwner;
-  options.distrusts_first_refusal = true;  // Groups are written by what it says.
+  options.distrusts_first_refusal = true;  // A refusal decides how groups are written.
   options.streaming_list = ReflectorOptions::StreamingList::kOff;
   options.slow_retry = slow_retry;
   options.wants = [&listener](std::string_view ns, std::string_view name) { return listener.Wants(ns, name); };
@@ -72,7 +72,7 @@ void ReflectedKind::Read(const std::string& ns, const std::string& name, rpc::Do
   const uint64_t id = next_read_++;
   const auto answered = [this, id, name, done = std::make_shared<rpc::Done<ReadObject>>(std::move(done))](
                             const absl::StatusOr<http::Response>& answer) {
-    const auto ended = reads_.extract(id);  // It is destroyed last.
+    const auto ended = reads_.extract(id);  // The call is destroyed last.
     (*done)(ObjectIn(answer, name));
   };
   reads_[id] = http::Fetch(client_, std::move(request), answered, kMostOfRead);

@@ -1,8 +1,8 @@
 #pragma once
 
-// The objects of one kind that somebody wants, under one watch, each with the JSON that rules of grouping read
-// (translate/owner.cc). Nothing is kept here, and of other objects of the kind no more is read than which they are. An
-// event that changes nothing of it is passed on all the same. Confined to one loop.
+// Watches the wanted objects of one kind under one watch, each with the JSON that rules of grouping read
+// (translate/owner.cc). Keeps nothing, and reads only the identity of other objects of the kind. An event that changes
+// nothing of that JSON is passed on, too. Confined to one loop.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,10 +19,11 @@ namespace basalt::gateway {
 
 class ReflectedKind final : public KindWatch, private ReflectorSink {
  public:
-  // Requires: the resource has a version and a plural. `listener` outlives it.
+  // Requires: the resource has a version and a plural. `listener` must outlive this object.
   ReflectedKind(const ReflectedObject::Shared& shared, const v1::Resource& resource, KindListener& listener);
 
-  // A list of that one name: the right to list a kind is enough for it, and it says as of which version there is none.
+  // Lists that one name: the right to list a kind suffices, and the list shows as of which version there is no such
+  // object.
   void Read(const std::string& ns, const std::string& name, rpc::Done<ReadObject> done) override;
 
  private:
@@ -36,11 +37,11 @@ class ReflectedKind final : public KindWatch, private ReflectorSink {
   http::Client& client_;
   obs::Metrics& metrics_;
   const v1::Resource kind_;
-  const std::string resource_;  // "pytorchjobs.kubeflow.org"; in metrics the watch.
+  const std::string resource_;  // A name such as "pytorchjobs.kubeflow.org"; in metrics the watch.
   KindListener& listener_;
-  std::map<uint64_t, std::unique_ptr<http::Call>> reads_;  // Under way.
+  std::map<uint64_t, std::unique_ptr<http::Call>> reads_;  // The reads under way.
   uint64_t next_read_ = 0;
-  Reflector reflector_;  // Last: it ends first.
+  Reflector reflector_;  // The last member, so that it ends first.
 };
 
 }  // namespace basalt::gateway

@@ -1,7 +1,7 @@
 #pragma once
 
-// One object of any kind, listed and watched by its name, as a kubelet does with each ConfigMap that a pod mounts.
-// It lists in pages whatever else the server can: there is no more than one. Confined to one loop.
+// Lists and watches one object of any kind by its name, as a kubelet does with each ConfigMap that a pod mounts. The
+// list comes in pages whatever else the server can, since there is at most one object. Confined to one loop.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,14 +17,14 @@ namespace basalt::gateway {
 
 class ReflectedObject final : public ObjectWatch, private ReflectorSink {
  public:
-  // Of all of them; the references outlive it.
+  // Shared by all objects, which the references must outlive.
   struct Shared {
     Loop& loop;
     http::Client& client;
     Random& random;
     ApiClock& clock;
     obs::Metrics& metrics;
-    absl::Duration slow_retry;  // ReflectorOptions.slow_retry.
+    absl::Duration slow_retry;  // As ReflectorOptions.slow_retry.
   };
 
   // Requires: the resource has a version and a plural.
@@ -41,10 +41,10 @@ class ReflectedObject final : public ObjectWatch, private ReflectorSink {
   void See(kube::v1::Object object);
 
   obs::Metrics& metrics_;
-  const std::string resource_;  // "persistentvolumeclaims"; in metrics the watch.
+  const std::string resource_;  // A name such as "persistentvolumeclaims"; in metrics the watch.
   const std::string name_;
   const ObjectSeen seen_;
-  Reflector reflector_;  // Last: it ends first.
+  Reflector reflector_;  // The last member, so that it ends first.
 };
 
 }  // namespace basalt::gateway

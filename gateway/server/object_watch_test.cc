@@ -1,4 +1,4 @@
-// One object's list and watch, against a scripted API server.
+// Tests one object's list and watch, against a scripted API server.
 #include "gateway/server/object_watch.h"
 
 #include <fmt/format.h>

@@ -52,7 +52,7 @@ class OwnerInterests::Kind final : public KindListener {
       entry.sessions.push_back(&session);
       ++asked_by_[&session];
     }
-    if (CanAnswer(entry)) return owner_.tell_(session, key, AnswerFor(*asked));
+    if (CanAnswer(entry)) return owner_.notify_(session, key, AnswerFor(*asked));
     if (state_ == State::kListed) Read(*asked);
   }
   void Withdraw(Session& session, const InterestKey& key) {
@@ -76,7 +76,7 @@ class OwnerInterests::Kind final : public KindListener {
   }
 
  private:
-  using Name = std::pair<std::string, std::string>;  // Name and namespace: those of one name lie side by side.
+  using Name = std::pair<std::string, std::string>;  // Name and namespace: entries of one name lie side by side.
   struct Less {
     using is_transparent = void;
     template <typename A, typename B>
@@ -86,12 +86,12 @@ class OwnerInterests::Kind final : public KindListener {
     }
   };
   struct Entry {
-    std::vector<Session*> sessions;                  // Who asks, in the order in which they began to.
-    bool is_known = false;                           // Whether there is such an object; then:
-    ObjectPtr object;                                // Null: there is none.
-    int64_t version = 0;                             // As of which that holds.
-    bool is_read = false;                            // A read is under way or waits.
-    absl::Time kept_until = absl::InfiniteFuture();  // Where nobody asks.
+    std::vector<Session*> sessions;  // The sessions that request the object, in the order of their requests.
+    bool is_known = false;           // Whether `object` and `version` are known.
+    ObjectPtr object;                // Null if there is no such object.
+    int64_t version = 0;             // The version as of which `object` holds.
+    bool is_read = false;            // A read is under way or waits.
+    absl::Time kept_until = absl::InfiniteFuture();  // The end of the entry if nobody requests the object.
   };
   using Entries = std::map<Name, Entry, Less>;
   using Asked = Entries::value_type;
@@ -137,7 +137,7 @@ class OwnerInterests::Kind final : public KindListener {
     });
   }
 
-  // Objects that are known stay known: a refusal to list them does not say that they are deleted.
+  // Known objects stay known: a refusal to list them does not show that they are deleted.
   void OnForbidden(const std::string& message) override {
     forbidden_ = message.empty() ? "forbidden" : message;
     if (state_ != State::kListed) state_ = State::kForbidden;
@@ -171,7 +171,7 @@ class OwnerInterests::Kind final : public KindListener {
       if (asked.second.is_known) {
         Learn(asked, nullptr, version, is_first);
       } else {
-        Read(asked);  // The list may have come by before it was asked for.
+        Read(asked);  // The list may have come by before the object was requested.
       }
     }
   }
@@ -185,7 +185,7 @@ class OwnerInterests::Kind final : public KindListener {
     ForEach(last, [&](Asked& asked) { Learn(asked, nullptr, RefOf(last).resource_version); });
   }
 
-  // What is asked for by the object's name: for one of the whole cluster, from each namespace.
+  // Calls `fn` for each entry of the object. A cluster-wide object may be requested from several namespaces.
   template <typename Fn>
   void ForEach(const kube::v1::Object& object, Fn fn) {
     const ObjectRef ref = RefOf(object);
@@ -198,7 +198,8 @@ class OwnerInterests::Kind final : public KindListener {
     for (; asked != entries_.end() && asked->first.first == ref.name; ++asked) fn(*asked);
   }
 
-  // The object's state as of a version; null: there is none. `is_news`: it is sent though it may be the known one.
+  // Takes the object's state as of a version; null if there is no such object. With `is_news`, the state is sent even
+  // if it is the known one.
   void Learn(Asked& asked, ObjectPtr object, int64_t version, bool is_news = false) {
     Entry& entry = asked.second;
     const bool is_newer = !entry.is_known || version > entry.version;
@@ -216,7 +217,7 @@ class OwnerInterests::Kind final : public KindListener {
     return RefOf(*a).uid == RefOf(*b).uid && JsonOf(a) == JsonOf(b);
   }
 
-  // In the namespace from which it is asked for.
+  // Returns the object in the namespace from which it is requested.
   ObjectPtr Placed(ObjectPtr object, const std::string& ns) const {
     if (object == nullptr || is_namespaced_) return object;
     auto placed = std::make_shared<kube::v1::Object>(*object);
@@ -268,7 +269,7 @@ class OwnerInterests::Kind final : public KindListener {
     });
   }
 
-  // The next list begins anew with those that are not known.
+  // The next list reads those that are not known again.
   void EndReads() {
     ++round_;
     reads_ = 0;
@@ -277,7 +278,7 @@ class OwnerInterests::Kind final : public KindListener {
     for (auto& [name, entry] : entries_) entry.is_read = false;
   }
 
-  // ---- who asks ----
+  // ---- requests of sessions ----
 
   bool CanAnswer(const Entry& entry) const {
     return state_ == State::kNotServed || !forbidden_.empty() || (state_ == State::kListed && entry.is_known);
@@ -290,7 +291,7 @@ class OwnerInterests::Kind final : public KindListener {
     return {.watch = watch_id_, .ns = asked.first.second, .name = asked.first.first};
   }
   void SendAll(const Asked& asked) {
-    for (Session* const session : asked.second.sessions) owner_.tell_(*session, KeyOf(asked), AnswerFor(asked));
+    for (Session* const session : asked.second.sessions) owner_.notify_(*session, KeyOf(asked), AnswerFor(asked));
   }
 
   void Leave(Asked& asked, Session& session) {
@@ -318,16 +319,16 @@ class OwnerInterests::Kind final : public KindListener {
   const std::string watch_id_;
   const WantedKind wanted_;
   State state_ = State::kUnknown;
-  std::string forbidden_;  // Why objects that are not known are not sent, in the server's words; empty: they are.
+  std::string forbidden_;  // Why objects that are not known cannot be sent, in the server's text. Empty if they can.
   bool is_namespaced_ = true;
   Entries entries_;
-  size_t asked_ = 0;                               // Entries that somebody asks for.
-  std::map<const Session*, size_t> asked_by_;      // Entries that each asks for.
-  std::set<std::pair<absl::Time, Name>> unasked_;  // The others, by when they are dropped.
+  size_t asked_ = 0;                               // How many entries somebody requests.
+  std::map<const Session*, size_t> asked_by_;      // How many entries each session requests.
+  std::set<std::pair<absl::Time, Name>> unasked_;  // The other entries, by when they are dropped.
   std::deque<Name> to_read_;
-  size_t reads_ = 0;           // Under way.
-  uint64_t round_ = 0;         // Of reads: the answers of earlier ones are of no use.
-  TimerId linger_ = kNoTimer;  // While nobody asks for the kind.
+  size_t reads_ = 0;           // How many reads are under way.
+  uint64_t round_ = 0;         // The round of reads: answers of earlier rounds are of no use.
+  TimerId linger_ = kNoTimer;  // Runs while nobody requests the kind.
   TimerId drop_ = kNoTimer;
   TimerId read_again_ = kNoTimer;
   std::unique_ptr<KindSearch> search_;
@@ -335,8 +336,8 @@ class OwnerInterests::Kind final : public KindListener {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-OwnerInterests::OwnerInterests(Loop& loop, KubeAccess& kube, Tell tell)
-    : loop_(loop), kube_(kube), tell_(std::move(tell)) {}
+OwnerInterests::OwnerInterests(Loop& loop, KubeAccess& kube, Notify notify)
+    : loop_(loop), kube_(kube), notify_(std::move(notify)) {}
 
 OwnerInterests::~OwnerInterests() = default;
 
@@ -377,7 +378,7 @@ OwnerInterests::Kept OwnerInterests::kept() const {
 
 void OwnerInterests::Add(Session& session, const InterestKey& key) {
   const absl::StatusOr<Kind*> kind = FindOrMake(session, key.watch);
-  if (!kind.ok()) return tell_(session, key, Unreadable(key, std::string(ToStd(kind.status().message()))));
+  if (!kind.ok()) return notify_(session, key, Unreadable(key, std::string(ToStd(kind.status().message()))));
   (*kind)->Add(session, key);
 }
 

@@ -1,4 +1,4 @@
-// Owners of pods that replicas ask for, over a scripted Kubernetes.
+// Tests owners of pods that replicas request, over a scripted Kubernetes.
 #include "gateway/server/owner_interests.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ class OwnerInterestsTest : public ::testing::Test {
     replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(service, name)));
     replicas.back()->SayHello();
     time.Advance(absl::Seconds(1));
-    for (const auto& replica : replicas) replica->items.clear();  // All are told who is there.
+    for (const auto& replica : replicas) replica->items.clear();  // All replicas receive the members.
     return *replicas.back();
   }
   static void Ask(FakeReplica& replica, const std::string& name = "a", bool withdraw = false,
@@ -66,7 +66,7 @@ class OwnerInterestsTest : public ::testing::Test {
     time.RunDueTasks();
   }
   KindListener& Kind() { return *kube.watched_kinds.at(kKind); }
-  // As of the newest object's version, unless another one is given.
+  // The list is as of the newest object's version, unless another version is given.
   void Replace(std::vector<kube::v1::Object> objects, int64_t version = 0) {
     for (const kube::v1::Object& object : objects) version = std::max(version, RefOf(object).resource_version);
     Kind().OnReplaced(std::move(objects), version);
@@ -164,7 +164,7 @@ TEST_F(OwnerInterestsTest, AnObjectThatIsAskedForAfterTheListIsRead) {
   EXPECT_EQ(a.TakeText(), "deleted ns/none none@0");
 }
 
-// The watch may be behind a read, or before it: whichever is newer holds.
+// The watch may be behind a read or ahead of it: the newer state holds.
 TEST_F(OwnerInterestsTest, AReadAndTheWatchAreNeverTakenForNewerThanTheyAre) {
   FakeReplica& a = Attach("r-0");
   Ask(a);
@@ -193,7 +193,7 @@ TEST_F(OwnerInterestsTest, AReadAndTheWatchAreNeverTakenForNewerThanTheyAre) {
   EXPECT_EQ(a.TakeText(), "") << "it is deleted since";
 }
 
-// Of a list that comes in pages, what is asked for after its page came by is not in it.
+// A list that comes in pages lacks an object that is requested after its page came by.
 TEST_F(OwnerInterestsTest, AnObjectThatTheListDoesNotHaveIsReadBeforeItCountsAsAbsent) {
   FakeReplica& a = Attach("r-0");
   Ask(a);

@@ -22,7 +22,7 @@ bool SameMembers(const v1::Assignment& a, const v1::Assignment& b) {
 
 bool IsService(int service) { return service >= 1 && service <= kServiceKinds; }
 
-// The members of one service, and who of them owns a slot.
+// The members of one service, and which of them owns a slot.
 class Shares {
  public:
   Shares(const v1::Assignment& assignment, int service) {
@@ -34,12 +34,12 @@ class Shares {
     }
     owners_ = RendezvousOwners(names);
   }
-  // Null: there is nobody.
+  // Null if there is no member.
   const v1::Member* OwnerOf(uint32_t slot) const { return members_.empty() ? nullptr : members_[owners_[slot]]; }
 
  private:
   std::vector<const v1::Member*> members_;
-  std::vector<size_t> owners_;  // By slot: index into `members_`.
+  std::vector<size_t> owners_;  // By slot: the index in `members_`.
 };
 
 v1::Member MemberOf(const storage::v1::AssignmentRecord::Member& saved) {
@@ -55,7 +55,7 @@ v1::Assignment AssignmentOf(const storage::v1::AssignmentRecord& record) {
   v1::Assignment assignment;
   assignment.set_epoch(record.epoch());
   for (const auto& saved : record.members()) {
-    // A newer release may have saved others, and whoever may edit the object anything.
+    // A newer release may have saved other services, and a person may have edited the object.
     if (IsService(saved.service())) *assignment.add_members() = MemberOf(saved);
   }
   return assignment;
@@ -87,7 +87,7 @@ void Ownership::Restore(const storage::v1::AssignmentRecord& saved, absl::Time n
         slots[i].owner.incarnation = owner->incarnation();
         Apply(slots[i], SlotEvent::kRestored);
       }
-      // What is nobody's was somebody's before, if it has an epoch.
+      // A slot without an owner had one before, if it has an epoch.
       slots[i].restored = slots[i].owner.epoch > 0;
       slots[i].target = slots[i].owner;
       slots[i].since = now;
@@ -101,10 +101,11 @@ absl::Status Ownership::CheckEpochs(const v1::Hello& hello) const {
       std::any_of(assignment_.members().begin(), assignment_.members().end(), [&](const auto& member) {
         return member.service() == hello.self().service() && member.replica() == hello.self().replica();
       });
-  // What was saved may be lost: all of it, or the newest, which members of what is left know of.
+  // The saved record may be lost entirely, or only the newest one: then the members in the one that is left know later
+  // epochs.
   const int64_t most_ahead = saved == 0 || is_member ? kMostEpochsAhead : 0;
   const auto check = [saved, most_ahead](std::string_view what, int64_t epoch) {
-    // Without a sum, which could be too large.
+    // The check uses no sum, which could overflow.
     if (epoch >= 0 && epoch - saved <= most_ahead) return absl::OkStatus();
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       fmt::format("{} cannot be: the gateway is in epoch {}, the replica reports {}; its store is "
@@ -152,7 +153,7 @@ size_t Ownership::Attach(const v1::Hello& hello, std::string_view name_secret_di
   std::vector<Slot>& slots = slots_[member.service() - 1];
   for (uint32_t i = 0; i < kSlotCount; ++i) {
     Slot& slot = slots[i];
-    // A new stream holds nothing of what is to move.
+    // A new stream holds nothing of a slot that is to move.
     slot.released |= slot.state == SlotState::kReleasing && slot.owner.replica == member.replica();
     const bool has_newest =
         !replica.held.empty() && slot.owner.SameProcess(member) && replica.held[i] == slot.owner.epoch;
@@ -173,7 +174,8 @@ void Ownership::Detach(const v1::Member& member, absl::Time now) {
   it->second.attached = false;
   it->second.since = now;
   if (!IsService(member.service())) return;
-  // What it was told to fetch it is told again; what others were to fetch from it may be had elsewhere, or not at all.
+  // The replica is sent its grants again later. Records that others were to fetch from it may be available elsewhere,
+  // or not at all.
   for (Slot& slot : slots_[member.service() - 1]) {
     const bool owns = slot.owner.replica == member.replica();
     if (!owns && slot.source != member.replica()) continue;
@@ -187,7 +189,7 @@ void Ownership::Release(const v1::Member& member, const v1::Released& released) 
   for (const uint32_t i : released.slots()) {
     if (i >= kSlotCount) continue;
     Slot& slot = slots_[member.service() - 1][i];
-    // It answers the assignment that took the slot away, or a later one.
+    // The release answers the assignment that took the slot away, or a later one.
     const bool of_this_move = slot.owner.SameProcess(member) && released.epoch() >= slot.target.epoch;
     slot.released |= slot.state == SlotState::kReleasing && of_this_move;
   }
@@ -197,7 +199,7 @@ std::optional<storage::v1::AssignmentRecord> Ownership::Propose(absl::Time now) 
   Expire(now);
   for (int service = 1; service <= kServiceKinds; ++service) Activate(service, now);
   v1::Assignment wanted = Wanted();
-  // A replica has seen an epoch that was never saved here: what was saved is lost, and so are the slots' epochs.
+  // A replica knows an epoch that was never saved here: the saved record is lost, and so are the slots' epochs.
   const bool lost = highest_seen_ > assignment_.epoch();
   if (SameMembers(wanted, assignment_) && !lost) return std::nullopt;
   wanted.set_epoch(std::max(assignment_.epoch(), highest_seen_) + 1);

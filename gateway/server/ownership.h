@@ -1,16 +1,17 @@
 #pragma once
 
-// Who owns which slot, in which epoch, how far the slot is on its way to its owner (slot_state.h), and who has its
-// records (correctness 4 and 5). Decisions only: no streams, no timers, no clock.
+// Decides which member owns which slot, in which epoch, how far the slot is on its way to its owner (slot_state.h), and
+// which replicas have its records (correctness 4 and 5). Makes decisions only: no streams, no timers, no clock.
 //
 // Members of a service share its slots by rendezvous. A replica whose stream is gone keeps its place, and its slots,
-// for a grace period: it usually comes back on the same disk. A service that has no member waits `formation` after the
-// first replica, so that replicas that start together share from the beginning; what comes later is a member at once.
+// for a grace period: it usually comes back on the same disk. A service without a member waits `formation` after the
+// first replica, so that replicas that start together share from the beginning. A later replica is a member at once.
 //
-// A change of the members is proposed as a record that is to be saved before it is adopted. Its epoch is above every
-// one that any replica reports. It gives each slot a target, with the epoch in which the target last changed, another
-// incarnation being another target. The target becomes the owner when the owner before has released the slot, is gone,
-// or has another incarnation; after `release_timeout` in any case (its writes are refused then, so it can do no harm).
+// A change of the members is proposed as a record that must be saved before it is adopted. Its epoch is above every
+// epoch that any replica reports. The record gives each slot a target, with the epoch in which the target last changed;
+// another incarnation is another target. The target becomes the owner when the former owner has released the slot, is
+// gone, or has another incarnation. After `release_timeout` the target becomes the owner in any case: the former
+// owner's writes are refused then, so it can do no harm.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -35,7 +36,7 @@ struct OwnershipOptions {
   absl::Duration grace = absl::Seconds(5);
   absl::Duration formation = absl::Milliseconds(500);
   absl::Duration release_timeout = absl::Seconds(30);
-  // How many replicas of a service are expected (v1::ServiceKind): formation is over once they are there, and waits for
+  // How many replicas of a service (v1::ServiceKind) are expected. Formation ends once they are attached, and waits for
   // them as long as the grace period.
   std::map<int, int> expected;
 };
@@ -43,7 +44,7 @@ struct OwnershipOptions {
 class Ownership {
  public:
   struct SlotHolder {
-    std::string replica;  // Empty = nobody.
+    std::string replica;  // Empty if there is no holder.
     std::string incarnation;
     int64_t epoch = 0;
     bool SameProcess(const v1::Member& member) const {
@@ -51,76 +52,78 @@ class Ownership {
     }
   };
   struct Slot {
-    SlotHolder owner;   // Who may write.
-    SlotHolder target;  // Who is to.
+    SlotHolder owner;   // The member that may write.
+    SlotHolder target;  // The member that is to write, by the newest assignment.
     SlotState state = SlotState::kUnowned;
-    bool released = false;     // While it is kReleasing: by its owner.
-    bool moving = false;       // It has not been open yet since it came to this owner.
-    std::string source;        // Whom the owner was told to fetch the records from, until it has; empty: nobody.
-    int64_t source_epoch = 0;  // Of what is fetched from there.
-    // What this owner could not have from whom, by epoch.
+    bool released = false;     // The owner of a slot in kReleasing has released it.
+    bool moving = false;       // The slot has not been open yet since it came to this owner.
+    std::string source;        // The replica from which the owner is fetching the records. Empty if there is none.
+    int64_t source_epoch = 0;  // The epoch of the records that are fetched from `source`.
+    // The sources whose records this owner could not fetch, with the epochs of the records.
     std::vector<std::pair<std::string, int64_t>> lost;
-    int64_t records_epoch = 0;  // Of the newest records that there are for certain.
-    bool restored = false;      // An earlier leader gave it to somebody: there may be records.
+    int64_t records_epoch = 0;  // The epoch of the newest records that exist for certain.
+    bool restored = false;      // An earlier leader gave the slot to a replica, so there may be records.
     absl::Time since;           // When the target changed.
   };
   // The slot has another owner.
   struct Change {
     v1::ServiceKind service;
     uint32_t slot;
-    std::string from;  // The replica that had it; may be the same one in another incarnation.
+    std::string from;  // The former owner; may be the same replica in another incarnation.
   };
-  // Who has the newest records of a slot.
+  // Where the newest records of a slot are.
   struct Source {
-    std::string replica;  // Empty: nobody.
+    std::string replica;  // Empty if no replica has any.
     int64_t epoch = 0;
-    bool wait = false;  // Whoever has them, or may have them, is not attached at present.
+    bool wait = false;  // The replica that has the records, or may have them, is not attached at present.
   };
 
   explicit Ownership(OwnershipOptions options = {}) : options_(std::move(options)) {
     for (auto& slots : slots_) slots.resize(kSlotCount);
   }
 
-  // From what the last leader has saved; requires: nothing has been told yet. Every member is given the grace period.
+  // Starts from the record that the last leader saved. Requires: nothing else was called before. Every member gets the
+  // grace period.
   void Restore(const storage::v1::AssignmentRecord& saved, absl::Time now);
 
-  // FAILED_PRECONDITION, naming both values, where the replica reports an epoch that cannot have been. What was saved
-  // may be lost, so that a replica that was a member may know of later ones: at most kMostEpochsAhead, which is more
+  // FAILED_PRECONDITION, naming both values, if the replica reports an epoch that cannot have been. The saved record
+  // may be lost, so a replica that was a member may know later epochs: at most kMostEpochsAhead later, which is more
   // than changes of members make in years.
   absl::Status CheckEpochs(const v1::Hello& hello) const;
   static constexpr int64_t kMostEpochsAhead = int64_t{1} << 20;
 
-  // A stream is open. Requires: no other stream of that replica is; CheckEpochs, and not HasOtherSecret. The answer: of
-  // how many slots the replica holds records of an ownership that was not its own; those are not believed.
+  // A stream is open. Requires: no other stream of that replica is open, CheckEpochs is OK, and HasOtherSecret is
+  // false. Returns for how many slots the replica holds records of an ownership that was not its own. Those records are
+  // not believed.
   size_t Attach(const v1::Hello& hello, std::string_view name_secret_digest, absl::Time now);
-  // The name is a member's, or that of one that is attached, with another name secret.
+  // Whether the name belongs to a member, or to an attached replica, with another name secret.
   bool HasOtherSecret(const v1::Member& member, std::string_view name_secret_digest) const;
   void Detach(const v1::Member& member, absl::Time now);
   void Release(const v1::Member& member, const v1::Released& released);
-  // It is no member any more, unless nobody else is there.
+  // The replica is to be no member any more, unless no other replica stays.
   void Leave(const v1::Member& member);
   // The owner has stored records of the slot under its own epoch.
   void NoteRecords(v1::ServiceKind service, uint32_t slot);
 
-  // ---- what the hub has seen and done of a slot on its way ----
+  // ---- what the hub has observed and done of a slot on its way ----
   // No write of an earlier owner is under way.
   void NoteDrained(v1::ServiceKind service, uint32_t slot);
-  // The owner was told to fetch the records from that replica.
+  // The owner was sent a grant, which names that replica as the source of the records.
   void NoteGranted(v1::ServiceKind service, uint32_t slot, const Source& source);
-  // The owner has what it was to fetch, or knows that it is lost: its records are the newest. What is lost is no source
-  // for this owner any more.
+  // The owner has imported the records, or knows that they are lost: its own records are the newest. With `lost`, the
+  // source is no source for this owner any more.
   void NoteTaken(v1::ServiceKind service, uint32_t slot, bool lost);
-  // The owner's stream begins the slot. True: for the first time since the slot came to this owner.
+  // The owner's stream begins the slot. Returns true for the first time since the slot came to this owner.
   bool NoteOpened(v1::ServiceKind service, uint32_t slot);
 
   // ---- records ----
-  // Nothing is left of them at the source.
+  // The source has removed these orphaned records.
   void Cleared(const v1::OrphanedRecords& leftovers);
-  // Somebody had the slot before, whose service keeps records: there were some.
+  // Whether there were records: the slot had an owner before, and its service keeps records.
   bool HadRecords(v1::ServiceKind service, uint32_t slot) const;
-  // Records of the slot, of whatever epoch.
+  // Whether the member has records of the slot, of whatever epoch.
   bool Holds(const v1::Member& member, uint32_t slot) const;
-  // What attached replicas other than its owner have of a slot that has begun: all of it is over.
+  // Records that an attached replica other than the owner has of a slot that has begun: all are of past ownerships.
   struct Leftover {
     v1::Member source;
     int64_t epoch = 0;
@@ -128,27 +131,28 @@ class Ownership {
   std::vector<Leftover> FindLeftovers(v1::ServiceKind service, uint32_t slot) const;
 
   // ---- assignment ----
-  // What the members are to be, if it is not what they are.
+  // Returns a record with the members as they should be. Nullopt if they are so already.
   std::optional<storage::v1::AssignmentRecord> Propose(absl::Time now);
-  // Requires: proposed last, and saved.
+  // Requires: the record was proposed last, and is saved.
   void Adopt(const storage::v1::AssignmentRecord& record, absl::Time now);
-  // Gives slots to their targets where that may be. To be called after each change and at NextDeadline.
+  // Gives slots to their targets where that is permitted. To be called after each change and at NextDeadline.
   std::vector<Change> TransferReadySlots(absl::Time now);
-  absl::Time NextDeadline() const;  // InfiniteFuture = none.
+  absl::Time NextDeadline() const;  // InfiniteFuture if there is none.
 
   const v1::Assignment& assignment() const { return assignment_; }
   const Slot& Get(v1::ServiceKind service, uint32_t slot) const { return slots_[service - 1][slot]; }
   Source FindSource(v1::ServiceKind service, uint32_t slot) const;
-  // Attached, or gone for less than the grace period.
+  // Whether the replica is attached, or has been gone for less than the grace period.
   bool IsPresent(v1::ServiceKind service, const std::string& replica) const;
-  // Of the service: attached, and not about to leave.
+  // Whether a replica of the service is attached and not about to leave.
   bool AnybodyStays(v1::ServiceKind service) const;
-  // Services of which a replica's grace period has ended since the last call.
+  // Returns the services of which a replica's grace period has ended since the last call.
   std::vector<v1::ServiceKind> TakeExpired() { return std::exchange(expired_, {}); }
   bool IsLeaving(v1::ServiceKind service, const std::string& replica) const;
-  // How many are attached, of how many that are expected (0: any number).
+  // Returns how many replicas are attached, and how many are expected (0 for any number).
   std::pair<int, int> Attached(v1::ServiceKind service) const;
-  // FAILED_PRECONDITION naming the present owner and the sender. INVALID_ARGUMENT for what can be nobody.
+  // FAILED_PRECONDITION, naming the present owner and the sender, if the sender is not the owner. INVALID_ARGUMENT if
+  // there is no such service or slot.
   absl::Status Check(const v1::Owner& sender) const;
 
  private:
@@ -158,11 +162,11 @@ class Ownership {
     bool active = false;
     bool leaving = false;
     bool keeps_records = false;
-    bool awaited = false;            // Saved as a member by the last leader, and not seen since.
-    std::string name_secret_digest;  // Empty: not known.
-    absl::Time since;                // Attached or detached.
-    std::vector<int64_t> held;       // By slot: epoch of the records that it has; empty = of none.
-    std::vector<int64_t> history;    // The same, where it has nothing else.
+    bool awaited = false;            // The last leader saved it as a member, and it has not attached since.
+    std::string name_secret_digest;  // Empty if not known.
+    absl::Time since;                // When it attached or detached.
+    std::vector<int64_t> held;       // By slot: the epoch of the records that it has. Empty if it has none of any slot.
+    std::vector<int64_t> history;    // The same for slots of which it has history only.
     int64_t HistoryOf(uint32_t slot) const { return held.empty() ? 0 : held[slot] != 0 ? held[slot] : history[slot]; }
   };
   using Key = std::pair<int, std::string>;
@@ -180,7 +184,8 @@ class Ownership {
   v1::Assignment assignment_;
   PastMembers past_;
   int64_t highest_seen_ = 0;
-  absl::Time next_overdue_ = absl::InfiniteFuture();  // Of the slots that wait for their release.
+  // The first time at which a slot has waited too long for its release.
+  absl::Time next_overdue_ = absl::InfiniteFuture();
   std::array<std::vector<Slot>, kServiceKinds> slots_;
 };
 

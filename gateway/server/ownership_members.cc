@@ -1,4 +1,4 @@
-// Who is a member: who is there, who is waited for, and how long.
+// Decides which replicas are members: which are attached, which are waited for, and how long.
 #include <algorithm>
 
 #include "gateway/server/ownership.h"
@@ -35,7 +35,7 @@ std::pair<int, int> Ownership::Attached(v1::ServiceKind service) const {
 void Ownership::Expire(absl::Time now) {
   std::erase_if(replicas_, [&](const auto& entry) {
     const Replica& replica = entry.second;
-    // What is no member has nothing to come back to.
+    // A replica that is no member has nothing to come back to.
     if (replica.attached || (replica.active && replica.since + options_.grace > now)) return false;
     expired_.push_back(replica.member.service());
     return true;

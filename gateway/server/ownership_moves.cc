@@ -1,4 +1,4 @@
-// Slots on their way from owner to owner.
+// Moves slots from owner to owner.
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +16,7 @@ std::vector<Ownership::Change> Ownership::TransferReadySlots(absl::Time now) {
       if (slot.state != SlotState::kReleasing) continue;
       const auto found = replicas_.find({service, slot.owner.replica});
       const bool lives = found != replicas_.end() && found->second.member.incarnation() == slot.owner.incarnation;
-      // To the very process that has it, it begins anew.
+      // A slot that returns to the very process that has it begins anew.
       const bool returns = lives && slot.target.SameProcess(found->second.member);
       const absl::Time overdue = slot.since + options_.release_timeout;
       if (lives && !returns && !slot.released && now < overdue) {

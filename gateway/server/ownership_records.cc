@@ -1,4 +1,4 @@
-// Who has records of a slot: where the newest are, and what is left of those that are over.
+// Tracks which replicas have records of a slot: where the newest are, and which are of past ownerships.
 #include <algorithm>
 
 #include "common/rpc/held_slots.h"
@@ -46,7 +46,7 @@ bool Ownership::Holds(const v1::Member& member, uint32_t slot) const {
 std::vector<Ownership::Leftover> Ownership::FindLeftovers(v1::ServiceKind service, uint32_t i) const {
   std::vector<Leftover> leftovers;
   const Slot& slot = Get(service, i);
-  // The records that its owner has now are the newest.
+  // Other records are orphaned only once the owner's own records are the newest.
   if (slot.owner.epoch == 0 || slot.records_epoch != slot.owner.epoch) return leftovers;
   for (auto it = replicas_.lower_bound({service, ""}); it != replicas_.end() && it->first.first == service; ++it) {
     const Replica& replica = it->second;
@@ -67,7 +67,7 @@ Ownership::Source Ownership::FindSource(v1::ServiceKind service, uint32_t i) con
     if (replica.held.empty() || replica.held[i] == 0 || replica.held[i] <= source.epoch) continue;
     const int64_t held = replica.held[i];
     if (slot.owner.SameProcess(replica.member) && held == slot.owner.epoch) return {slot.owner.replica, held, false};
-    // Owners after the one that is known to have stored records may have stored some: then theirs are newer.
+    // Owners after the one that is known to have stored records may have stored some, which are then newer.
     if (held < slot.records_epoch || held >= slot.owner.epoch) continue;
     const std::pair<std::string, int64_t> from(replica.member.replica(), held);
     if (std::find(slot.lost.begin(), slot.lost.end(), from) != slot.lost.end()) continue;

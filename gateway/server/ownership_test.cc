@@ -39,7 +39,7 @@ class OwnershipTest : public ::testing::Test {
     bool assignment = false;
     std::vector<Ownership::Change> slots;
   };
-  // As the hub does, with a store that saves at once.
+  // Does what the hub does, with a store that saves at once.
   Reconciled Reconcile(Ownership& ownership, absl::Time at) {
     Reconciled reconciled;
     reconciled.slots = ownership.TransferReadySlots(at);
@@ -292,7 +292,7 @@ TEST_F(OwnershipTest, ASlotPassesFromOwnerToOwnerThroughItsStates) {
   EXPECT_TRUE(slot().state == SlotState::kOpen);
 }
 
-// The owner may still say that it has what it was told to fetch.
+// The owner may still report that it has the records that it was to fetch.
 TEST_F(OwnershipTest, ASlotThatIsTakenAwayWhileItsRecordsTravelKeepsTheirSource) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
@@ -382,7 +382,7 @@ TEST_F(OwnershipTest, AnotherIncarnationOnTheSameDiskHasItsRecords) {
   Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 0, now);
   Reconcile(ownership, now);
-  // Its first batches were never acknowledged: what its disk says decides.
+  // The owner's first batches were never acknowledged: the inventory of its disk decides.
   ownership.Detach(Replica("r-0"), now);
   ownership.Attach(Hello(Replica("r-0", "b"), 1, 1), "digest", now);
   Reconcile(ownership, now);
@@ -416,7 +416,7 @@ TEST_F(OwnershipTest, ANewLeaderGoesOnWhereTheLastOneStopped) {
   EXPECT_EQ(Share(after)["r-0"], static_cast<int>(kSlotCount));
 }
 
-// Of a newer release, or of somebody who has edited what was saved.
+// A newer release, or a person who edits the object, may save such members.
 TEST_F(OwnershipTest, MembersOfServicesThatThereAreNotAreNotRestored) {
   Ownership before({.formation = absl::ZeroDuration()});
   Attach(before, Replica("r-0"), 0, now);
@@ -451,7 +451,7 @@ TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
   EXPECT_EQ(after.FindSource(kJob, mine).replica, "");
 }
 
-// All members had left when the last leader saved: whoever comes has nothing of what was there.
+// All members had left when the last leader saved: a new replica has none of the earlier records.
 TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
   Ownership before({.grace = absl::Seconds(5), .formation = absl::ZeroDuration()});
   Attach(before, Replica("r-0"), 0, now);
@@ -471,10 +471,10 @@ TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
 
 TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   Ownership ownership({.formation = absl::ZeroDuration()});
-  ownership.Attach(Hello(Replica("r-0"), 5), "digest", now);  // Whose slots were whose until then is lost.
+  ownership.Attach(Hello(Replica("r-0"), 5), "digest", now);  // Nobody knows which replica owned which slot until then.
   Reconcile(ownership, now);
   v1::Hello old = Hello(Replica("r-1"), 5, 3);
-  old.mutable_record_inventory(0)->mutable_slots()->Truncate(2);  // 0 and 1 in full, of 2 the history.
+  old.mutable_record_inventory(0)->mutable_slots()->Truncate(2);  // 0 and 1 in full, and the history of 2.
   v1::RecordInventory& history = *old.add_record_inventory();
   history.set_epoch(2);
   history.set_only_history(true);
@@ -482,19 +482,19 @@ TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   ownership.Attach(old, "digest", now);
   ownership.Leave(Replica("r-1"));
   Reconcile(ownership, now);
-  const auto told = [&](uint32_t slot) {
+  const auto orphaned = [&](uint32_t slot) {
     std::vector<std::pair<std::string, int64_t>> of;
     for (const auto& leftover : ownership.FindLeftovers(kJob, slot)) {
       of.emplace_back(leftover.source.replica(), leftover.epoch);
     }
     return of;
   };
-  EXPECT_TRUE(told(0).empty()) << "they may be the newest yet";
+  EXPECT_TRUE(orphaned(0).empty()) << "they may be the newest yet";
   for (uint32_t slot = 0; slot < 4; ++slot) ownership.NoteRecords(kJob, slot);
-  using Told = std::vector<std::pair<std::string, int64_t>>;
-  EXPECT_EQ(told(0), (Told{{"r-1", 3}}));
-  EXPECT_EQ(told(2), (Told{{"r-1", 2}}));
-  EXPECT_TRUE(told(3).empty());
+  using Orphaned = std::vector<std::pair<std::string, int64_t>>;
+  EXPECT_EQ(orphaned(0), (Orphaned{{"r-1", 3}}));
+  EXPECT_EQ(orphaned(2), (Orphaned{{"r-1", 2}}));
+  EXPECT_TRUE(orphaned(3).empty());
   EXPECT_TRUE(ownership.Holds(Replica("r-1"), 2));
 
   v1::OrphanedRecords cleared;
@@ -504,10 +504,10 @@ TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
   cleared.mutable_inventory(0)->add_slots(2);
   cleared.mutable_inventory(0)->add_slots(kSlotCount);
   ownership.Cleared(cleared);
-  EXPECT_TRUE(told(0).empty());
-  EXPECT_EQ(told(2), (Told{{"r-1", 2}})) << "of another epoch";
+  EXPECT_TRUE(orphaned(0).empty());
+  EXPECT_EQ(orphaned(2), (Orphaned{{"r-1", 2}})) << "of another epoch";
   ownership.Detach(Replica("r-1"), now);
-  EXPECT_TRUE(told(1).empty()) << "nobody to ask";
+  EXPECT_TRUE(orphaned(1).empty()) << "nobody to ask";
 }
 
 TEST_F(OwnershipTest, RecordsAreBelievedOfWhoeverHadTheSlotInThatEpoch) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// Whose a slot was in which epoch, as far back as is remembered: what a replica claims to hold of an ownership is
-// believed only where the ownership was the replica's. By names: a disk outlives a process. One thread.
+// Remembers which replica owned a slot in which epoch, within kMostBytes. A replica's claim to hold records of an
+// ownership is believed only if the ownership was its own. Replicas count by name: a disk outlives a process. Confined
+// to one thread.
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,20 +16,21 @@ namespace basalt::gateway {
 
 class PastMembers {
  public:
-  static constexpr size_t kMostBytes = 100'000;  // All of them are in one ConfigMap, with the members of today.
+  static constexpr size_t kMostBytes = 100'000;  // All past members are in one ConfigMap, with the present ones.
 
   // The slots of a service in one epoch.
   struct Owners {
-    bool unknown = false;  // Who had them is not known.
+    bool unknown = false;  // The owners are not known.
     std::vector<std::string> names;
-    std::vector<size_t> by_slot;  // Index into `names`; empty: nobody had any.
+    std::vector<size_t> by_slot;  // The index in `names`. Empty if nobody owned a slot.
     bool MayBeOf(const std::string& replica, uint32_t slot) const {
       return unknown || (!by_slot.empty() && names[by_slot[slot]] == replica);
     }
   };
 
   void Restore(const storage::v1::AssignmentRecord& saved);
-  // `before` was so until `record`, which may have the same names. Before the first assignment nothing is known.
+  // `before` was valid until `record`, which may have the same names. Nothing is known of the time before the first
+  // assignment.
   void Add(const v1::Assignment& before, const storage::v1::AssignmentRecord& record);
   void Save(storage::v1::AssignmentRecord& record) const;
 

@@ -35,11 +35,11 @@ storage::v1::AssignmentRecord RecordOf(int64_t epoch, const std::vector<std::str
 
 TEST(PastMembersTest, EachEpochHasTheMembersOfItsTime) {
   PastMembers past;
-  past.Add(AssignmentOf(0, {}), RecordOf(5, {"a"}));     // Until 4: lost.
-  past.Add(AssignmentOf(5, {"a"}), RecordOf(6, {"a"}));  // Another incarnation.
-  past.Add(AssignmentOf(6, {"a"}), RecordOf(9, {"b"}));  // Until 8: a.
-  past.Add(AssignmentOf(9, {"b"}), RecordOf(10, {}));    // 9: b.
-  past.Add(AssignmentOf(10, {}), RecordOf(11, {"c"}));   // 10: nobody.
+  past.Add(AssignmentOf(0, {}), RecordOf(5, {"a"}));     // Until epoch 4, the owners are lost.
+  past.Add(AssignmentOf(5, {"a"}), RecordOf(6, {"a"}));  // Only the incarnation changes.
+  past.Add(AssignmentOf(6, {"a"}), RecordOf(9, {"b"}));  // Until epoch 8, the owner is a.
+  past.Add(AssignmentOf(9, {"b"}), RecordOf(10, {}));    // In epoch 9, the owner is b.
+  past.Add(AssignmentOf(10, {}), RecordOf(11, {"c"}));   // In epoch 10, there is no owner.
   storage::v1::AssignmentRecord record = RecordOf(11, {"c"});
   past.Save(record);
   EXPECT_EQ(record.past_size(), 4);

@@ -25,7 +25,7 @@ constexpr SlotTransition kSlotTransitions[] = {
 
     {SlotState::kHandingOver, SlotEvent::kAssigned, SlotState::kReleasing},
     {SlotState::kHandingOver, SlotEvent::kTaken, SlotState::kWaiting},
-    // The owner was found to have the newest records itself, or nobody to have any.
+    // The owner turned out to have the newest records itself, or no replica to have any.
     {SlotState::kHandingOver, SlotEvent::kOpened, SlotState::kOpen},
     {SlotState::kHandingOver, SlotEvent::kOwnerDetached, SlotState::kWaiting},
     {SlotState::kHandingOver, SlotEvent::kSourceDetached, SlotState::kWaiting},

@@ -42,7 +42,7 @@ TEST(SlotStateTest, EachEventLeadsFromEachStateToOne) {
   }
 }
 
-// Correctness 4: what an owner is told of a slot waits for the writes of those before.
+// Correctness 4: an owner receives nothing about a slot before the writes of earlier owners are over.
 TEST(SlotStateTest, NothingButTheEndOfEarlierWritesLeadsToRecordsOrStates) {
   for (const SlotState from : {SlotState::kUnowned, SlotState::kReleasing, SlotState::kDraining}) {
     for (const Row& row : kRows) {

@@ -22,7 +22,7 @@
 namespace basalt::gateway::testing {
 
 class FakeKubeAccess : public KubeAccess {
-  // Something under `key` in `all` until its end.
+  // An entry under `key` in `all` until the end of this object.
   template <typename Base, typename Callback>
   class Kept : public Base {
    public:
@@ -86,12 +86,12 @@ class FakeKubeAccess : public KubeAccess {
   std::map<std::string, ObjectSeen> watched;                             // By "version/plural namespace/name".
   std::map<std::string, KindListener*> watched_kinds;                    // By "version/plural".
   std::deque<std::pair<std::string, rpc::Done<ReadObject>>> kind_reads;  // By "namespace/name".
-  // By "plural.group" or "version/Kind.group", " again" behind it where it is known to be absent.
+  // By "plural.group" or "version/Kind.group", with " again" behind it if the kind is known to be absent.
   std::map<std::string, KindFound> searched;
   int stale = 0;
 };
 
-// One replica's end of one stream, which takes and acknowledges everything at once unless told not to.
+// One replica's end of one stream. It takes everything at once, and acknowledges it unless `acknowledges` is false.
 class FakeReplica : public rpc::AttachSink {
  public:
   FakeReplica(SimTime& time, Loop& loop, rpc::GatewayHandler& gateway, v1::Member self)
@@ -152,13 +152,13 @@ class FakeReplica : public rpc::AttachSink {
     if (closed) return;
     closed = status;
     *alive_ = false;
-    // As the transport does: OnClosed comes later, on the loop.
+    // The transport does the same: OnClosed comes later, on the loop.
     loop_.Post([this, exists = exists_] {
       if (*exists) EndSession();
     });
   }
 
-  // Without what only counts: the start of the session, begins and ends, progress.
+  // Returns the items without those that only count: the start of the session, begins and ends, progress.
   std::string TakeText() {
     std::string text;
     for (const std::string& item : items) {
@@ -181,8 +181,8 @@ class FakeReplica : public rpc::AttachSink {
     return owner;
   }
 
-  std::string token;          // Of the session.
-  bool is_certified = false;  // The name, by a certificate.
+  std::string token;          // The token of the session.
+  bool is_certified = false;  // A certificate proves the name.
   bool acknowledges = true;
   std::vector<std::string> items;
   std::map<uint32_t, int64_t> epochs;
@@ -201,8 +201,8 @@ class FakeReplica : public rpc::AttachSink {
   Loop& loop_;
   const v1::Member self_;
   SimTime& time_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);   // The stream.
-  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);  // This object.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);   // False once the stream has ended.
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>(true);  // False once this object is destroyed.
   std::unique_ptr<rpc::AttachSession> session_;
 };
 

@@ -58,7 +58,7 @@ std::vector<ReflectorOptions> WatchesFor(const WatchedSchedulers& schedulers, bo
   if (!schedulers.kai_names.empty() || schedulers.is_rich) {
     add(kube::kWatchKartas, custom("run.ai/v1alpha1", "kartas"), ObjectKind::kClusterRule);
   }
-  if (schedulers.is_rich) return watches;  // Groups read owners.
+  if (schedulers.is_rich) return watches;  // Groups read owners instead.
   for (const kube::Kind& kind : kube::kWorkloadKinds) {
     add(fmt::format("{}{}", kube::kWatchWorkloadsPrefix, kind.plural),
         custom(fmt::format("{}/{}", kind.group, kind.version), kind.plural), ObjectKind::kWorkload)
@@ -69,7 +69,7 @@ std::vector<ReflectorOptions> WatchesFor(const WatchedSchedulers& schedulers, bo
 
 namespace {
 
-// "/apis/batch.volcano.sh/v1alpha1/jobs" -> its parts; the core group has no path of its own to ask.
+// Splits "/apis/batch.volcano.sh/v1alpha1/jobs" into its parts. The core group has no path of its own to ask.
 struct PathParts {
   explicit PathParts(std::string_view path) {
     const http::Target target = http::ParseTarget(path);
@@ -84,7 +84,7 @@ struct PathParts {
   std::string group, version, plural;
 };
 
-// Null: the watch of that id shows no workloads.
+// Returns null if the watch of that id shows no workloads.
 const kube::Kind* WorkloadKindOf(std::string_view id) {
   for (const kube::Kind& kind : kube::kWorkloadKinds) {
     if (id.starts_with(kube::kWatchWorkloadsPrefix) && id.substr(kube::kWatchWorkloadsPrefix.size()) == kind.plural) {
@@ -172,7 +172,7 @@ bool Watch::ChangesWorkload(WatchType type, kube::v1::Workload& workload) const 
   const ObjectId id = shared_.cache.Find(index_, workload.meta().uid());
   if (id == kNoObject) return is_ours;
   if (type == WatchType::kDeleted) return true;
-  if (!is_ours) workload.clear_scheduler_name();  // Whoever was shown it is told that it has left.
+  if (!is_ours) workload.clear_scheduler_name();  // Replicas that know the workload learn that it has left.
   kube::v1::Workload known = shared_.cache.Read(id).workload();
   known.mutable_meta()->set_resource_version(workload.meta().resource_version());
   known.mutable_meta()->set_generation(workload.meta().generation());
@@ -251,8 +251,8 @@ void Watch::OnForbidden(const std::string& message) {
   CountWatchError(shared_.metrics, id_, problem.state);
   obs::LogError("watch is forbidden", {{"watch", id_}, {"why", problem.why}, {"cure", problem.cure}});
   absent_ = false;
-  // Without it groups do not follow the owners of their pods, or are not KAI's, or its queues are not shown: no reason
-  // to hold back all others.
+  // Without this watch, groups do not follow the owners of their pods, or are not KAI's, or KAI's queues are not shown:
+  // that is no reason to hold back all others.
   const bool is_needed = workload_kind_ == nullptr && !kube::IsGroupingWatch(id_) && id_ != kube::kWatchKaiQueues;
   shared_.cache.SetState(index_, is_needed ? v1::Mark::STATE_FORBIDDEN : v1::Mark::STATE_ABSENT);
   shared_.readiness.SetProblem(target_, problem);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is told of a watch that fails and is tried again, where readiness has no target of its own for it.
+// Reports watches that fail and are tried again, if readiness has no target of its own for them.
 #include <string>
 
 #include "absl/status/status.h"
@@ -8,9 +8,10 @@
 
 namespace basalt::gateway {
 
-// `watch`: the label of the metric, "persistentvolumeclaims"; `reason`: Problem::state.
+// `watch` is the label of the metric, such as "persistentvolumeclaims". `reason` is Problem::state.
 void CountWatchError(obs::Metrics& metrics, const std::string& watch, const std::string& reason);
-// Counts it, and logs what is no problem of the connection: of that the gateway's own watches tell, once for all.
+// Counts the failure, and logs it unless it is one of the connection: the gateway's own watches report that, once for
+// all.
 void ReportWatchError(obs::Metrics& metrics, const std::string& watch, const absl::Status& status);
 
 }  // namespace basalt::gateway

@@ -24,10 +24,10 @@ class WatchTest : public ::testing::Test, public CacheListener {
   void OnDeparture(ObjectId, const Departure&) override { ++departures; }
   void OnHeldBack(ObjectId) override {}
   void OnWatch(WatchIndex) override {}
-  // Of the watch; index 0 is the API server's.
+  // Returns the target of the watch; index 0 is the API server's.
   obs::Health::Target Target() const { return health.Targets().at(1); }
   obs::Health::Target Server() const { return health.Targets().at(0); }
-  // The first list failed, or was answered.
+  // Starts the watch and gives this answer to its first list.
   void StartWith(int status, std::string_view body) {
     watch.Start();
     time.RunDueTasks();
@@ -91,7 +91,7 @@ TEST_F(WatchTest, AKindThatIsNotServedIsAbsentAndReadyAndSaysHowToGetIt) {
   client.last().Answer(404, "404 page not found");
   EXPECT_EQ(Target().state, "absent");
   EXPECT_TRUE(health.IsReady());
-  // It is asked for again, and found without a restart.
+  // The kind is requested again, and found without a restart.
   time.Advance(absl::Minutes(1));
   bool listed = false;
   for (size_t i = 0; i < client.started(); ++i) {
@@ -226,7 +226,7 @@ class WorkloadWatchTest : public WatchTest {
         "\n",
         type, version, replicas, scheduler, version);
   }
-  // The items of a list do not say what they are.
+  // The items of a list do not contain their kind.
   void Begin(const char* items) {
     workloads.Start();
     time.RunDueTasks();
@@ -286,11 +286,11 @@ TEST_F(WorkloadWatchTest, AnotherSchedulersIsNobodysAlsoWhenItGoes) {
   EXPECT_EQ(cache.watches()[0].resource_version, 11);
 }
 
-// Groups do not follow the owners of their pods then, and all else goes on.
+// Groups then do not follow the owners of their pods, and all else goes on.
 TEST_F(WorkloadWatchTest, OneThatIsForbiddenHoldsNobodyBackAndIsNotReady) {
   workloads.Start();
   time.RunDueTasks();
-  time.Advance(absl::Seconds(31));  // Rights are not known at once.
+  time.Advance(absl::Seconds(31));  // A refusal is not believed at once.
   client.last().Answer(403, R"({"kind":"Status","apiVersion":"v1","code":403,"reason":"Forbidden","message":"no"})");
   time.RunDueTasks();
   EXPECT_EQ(cache.watches()[0].state, v1::Mark::STATE_ABSENT);

@@ -24,12 +24,12 @@ bool Backlog::Unmark(ObjectId id) {
 void Backlog::Add(ObjectId id) {
   if (!Mark(id)) return;
   queue_.emplace_back(++position_, id);
-  // What leaves and comes back while nothing is sent would add an entry each time.
+  // A key that is unmarked and added again while nothing is sent would add an entry each time.
   if (queue_.size() > 2 * static_cast<size_t>(count_) + kSlack) Compact();
 }
 
 void Backlog::Compact() {
-  std::set<ObjectId> kept;  // The first entry of each is the one that it is sent by.
+  std::set<ObjectId> kept;  // Each key is sent by its first entry.
   std::erase_if(queue_, [&](const auto& entry) { return !marked_[entry.second] || !kept.insert(entry.second).second; });
 }
 

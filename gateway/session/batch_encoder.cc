@@ -31,14 +31,14 @@ uint8_t* Write(uint32_t tag, size_t number, uint8_t* to) {
 }
 uint8_t* Write(uint32_t tag, std::string_view text, uint8_t* to) {
   to = Write(tag, text.size(), to);
-  if (text.empty()) return to;  // Its data may be null, which memcpy must not be given.
+  if (text.empty()) return to;  // The data of the text may be null, which memcpy must not be given.
   return CodedOutputStream::WriteRawToArray(text.data(), static_cast<int>(text.size()), to);
 }
 
 }  // namespace
 
-// Messages that are written one behind the other are read as one that has the items of all. Only one of 2 GiB could not
-// be written, and items are bounded far below.
+// Messages that are written one behind the other are read as one message with the items of all. Only a message of 2 GiB
+// could not be written, and items are bounded far below.
 void BatchEncoder::Add(v1::Item item) {
   v1::AttachBatch alone;
   *alone.add_items() = std::move(item);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A batch as it goes on the wire (gateway.v1.AttachBatch), built item by item. States go in as the bytes that the cache
-// keeps: no object is read and written again on its way to a replica. Not thread-safe.
+// Builds a batch in its wire format (gateway.v1.AttachBatch), item by item. States go in as the bytes that the cache
+// keeps: no object is parsed and serialized again on its way to a replica. Not thread-safe.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,17 +13,17 @@ namespace basalt::gateway {
 
 class BatchEncoder {
  public:
-  // `expected_bytes`: how large it will probably be.
+  // `expected_bytes` is the probable size of the batch.
   explicit BatchEncoder(size_t expected_bytes = 0) { bytes_.reserve(expected_bytes); }
 
   void Add(v1::Item item);
-  // `object`: a serialized kube.v1.Object.
+  // `object` is a serialized kube.v1.Object.
   void AddState(uint32_t slot, std::string_view watch, std::string_view routing_key, std::string_view object);
 
   int items() const { return items_; }
   size_t bytes() const { return bytes_.size(); }
 
-  // The whole; the encoder is empty afterwards.
+  // Returns the whole batch; the encoder is empty afterwards.
   std::string Finish(int64_t sequence, int64_t api_time_ms);
 
  private:

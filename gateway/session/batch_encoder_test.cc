@@ -22,7 +22,7 @@ TEST(BatchEncoderTest, WhatIsReadIsTheBatchThatWasMeant) {
   meant.set_sequence(7);
   meant.set_api_time_ms(1'767'366'245'000);
   meant.add_items()->mutable_begin()->set_slot(3);
-  // Lengths of one, two and three bytes, a slot of none and of five.
+  // The lengths take one, two and three bytes; the slots take none and five, among others.
   *meant.add_items()->mutable_state() = State(0, "", 0);
   *meant.add_items()->mutable_state() = State(1023, "ns/train", 300);
   *meant.add_items()->mutable_state() = State(kBroadcastSlot, std::string(200, 'k'), 70'000);

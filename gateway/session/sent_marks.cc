@@ -31,8 +31,8 @@ std::vector<v1::Mark> SentMarks::Now() const {
 bool SentMarks::Moved() const {
   for (size_t i = 0; i < watches_.size(); ++i) {
     const WatchInfo& watch = cache_.watches()[i];
-    const Watch& told = watches_[i];
-    if (told.used && (told.resource_version != watch.resource_version || told.state != watch.state)) return true;
+    const Watch& sent = watches_[i];
+    if (sent.used && (sent.resource_version != watch.resource_version || sent.state != watch.state)) return true;
   }
   return false;
 }
@@ -48,20 +48,20 @@ bool SentMarks::HeldBack() const {
 
 void SentMarks::NoteEnd(const std::vector<v1::Mark>& marks) {
   size_t index = 0;
-  for (Watch& told : watches_) {
-    if (told.used && marks[index++].state() == v1::Mark::STATE_FORBIDDEN) told.state = v1::Mark::STATE_FORBIDDEN;
+  for (Watch& sent : watches_) {
+    if (sent.used && marks[index++].state() == v1::Mark::STATE_FORBIDDEN) sent.state = v1::Mark::STATE_FORBIDDEN;
   }
 }
 
 std::optional<v1::Progress> SentMarks::Advance(const std::vector<v1::Mark>& marks) {
   v1::Progress progress;
   size_t index = 0;
-  for (Watch& told : watches_) {
-    if (!told.used) continue;
+  for (Watch& sent : watches_) {
+    if (!sent.used) continue;
     const v1::Mark& mark = marks[index++];
-    if (told.resource_version == mark.resource_version() && told.state == mark.state()) continue;
-    told.resource_version = mark.resource_version();
-    told.state = mark.state();
+    if (sent.resource_version == mark.resource_version() && sent.state == mark.state()) continue;
+    sent.resource_version = mark.resource_version();
+    sent.state = mark.state();
     *progress.add_marks() = mark;
   }
   if (progress.marks_size() == 0) return std::nullopt;

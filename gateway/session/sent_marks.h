@@ -1,6 +1,6 @@
 #pragma once
 
-// How far the watches of one service are, beside what a stream has told its replica of them. Confined to one loop.
+// The marks of the watches of one service, now and as a stream last sent them to its replica. Confined to one loop.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -13,24 +13,25 @@ namespace basalt::gateway {
 
 class SentMarks {
  public:
-  // `cache` outlives it.
+  // `cache` must outlive this object.
   SentMarks(const Cache& cache, v1::ServiceKind service);
 
   // Whether the service uses that watch.
   bool Uses(WatchIndex watch) const { return watches_[watch].used; }
-  // Every watch in use is listed, not served, or forbidden.
+  // Whether every watch in use is listed, not served, or forbidden.
   bool Resolved() const;
-  // Where the watches in use are now, in their order.
+  // Returns the present marks of the watches in use, in the watches' order.
   std::vector<v1::Mark> Now() const;
-  // Whether that differs from what was told.
+  // Whether the present marks differ from those that were sent.
   bool Moved() const;
-  // The replica was told, or will be, that a watch it needs is forbidden.
+  // Whether the replica was informed, or will be, that a watch which it needs is forbidden.
   bool HeldBack() const;
 
-  // `marks` go out as the end of a slot. One that ends forbidden waits for a Progress that says otherwise, also if the
-  // other slots never heard of it.
+  // Records that `marks` go out as the end of a slot. A watch that ends forbidden waits for a Progress with another
+  // state, even if the other slots never heard of it.
   void NoteEnd(const std::vector<v1::Mark>& marks);
-  // What of `marks` the replica does not know; it counts as told from here on. Nothing: it knows all of it.
+  // Returns those of `marks` that the replica does not know; they count as sent from here on. Nullopt if the replica
+  // knows all of them.
   std::optional<v1::Progress> Advance(const std::vector<v1::Mark>& marks);
 
  private:
@@ -41,7 +42,7 @@ class SentMarks {
   };
 
   const Cache& cache_;
-  std::vector<Watch> watches_;  // As in the cache.
+  std::vector<Watch> watches_;  // In the order of the cache's watches.
 };
 
 }  // namespace basalt::gateway

@@ -13,7 +13,7 @@
 namespace basalt::gateway {
 namespace {
 
-// Of an item around its object: slot, watch, key.
+// The size of an item without its object: slot, watch, key.
 constexpr size_t kItemOverhead = 96;
 constexpr size_t kMarkBytes = 64;
 
@@ -73,10 +73,11 @@ void Session::Send(v1::OrphanedRecords leftovers) {
 
 void Session::OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch) {
   CloseSlot(slot);
-  // It begins anew, perhaps at the very process that was told before: the acknowledgement of then is not one of now.
+  // The slot may reopen at the same process: acknowledgements of tombstones sent before do not count.
   for (Sent& sent : sent_) std::erase_if(sent.tombstones, [slot](const auto& key) { return key.slot == slot; });
   slots_[slot] = {.epoch = epoch, .records_epoch = records_epoch, .stage = Stage::kQueued};
-  // Slots with old tombstones first: what left one of them may be shown by another, and the end comes before that.
+  // Slots with old tombstones go first: an object that left one of them may appear in another, and its end comes before
+  // that.
   if (tombstones_.HasOfSlot(slot)) {
     to_open_.push_front(slot);
   } else {
@@ -97,7 +98,8 @@ void Session::CloseSlot(uint32_t slot) {
   std::erase_if(ends_, [slot](const PendingEnd& end) { return end.slot == slot; });
   if (snapshot_slot_ == slot) {
     for (const ObjectId id : snapshot_) {
-      // It may have left the slot, or be another object's by now: then it waits in the queue of that one's slot.
+      // The object may have left the slot, or the id may be another object's by now, which then waits in the queue of
+      // its own slot.
       if (backlog_.IsMarked(id) && !cache_.IsBroadcastId(id) && cache_.SlotOfId(id, self_.service()) == slot) {
         backlog_.Unmark(id);
       }
@@ -168,7 +170,7 @@ absl::Duration Session::Lag() const { return sent_.empty() ? absl::ZeroDuration(
 
 void Session::ArmProgress() {
   if (closed_ || !started_ || progress_timer_ != kNoTimer || progress_.has_value() || !marks_.Moved()) return;
-  // Never inside the change itself: the rest of what came with it is taken along.
+  // The mark is never taken inside the change itself, so that it covers the rest of the changes that came together.
   const absl::Time when = std::max(loop_.Now(), last_progress_ + options_.progress_interval);
   progress_timer_ = loop_.RunAt(when, [this, alive = alive_] {
     if (!*alive) return;
@@ -189,7 +191,8 @@ void Session::Schedule() {
 }
 
 bool Session::Gathers() {
-  // What is not a matter of single objects goes at once, and what cannot be acknowledged is not waited for.
+  // Control items are sent at once. While the replica cannot acknowledge, waiting for an acknowledgement would wait for
+  // ever.
   const bool at_once = !started_ || token_.has_value() || assignment_.has_value() || !grants_.empty() ||
                        !leftovers_.empty() || !interests_.empty() || !to_open_.empty() || InCourse() ||
                        marks_.HeldBack();
@@ -331,7 +334,7 @@ void Session::AddTombstones(Batch& batch) {
 }
 
 void Session::AddLive(Batch& batch, size_t limit) {
-  // A tombstone goes before the states that follow from it: another UID of that name, or the same one back again.
+  // A tombstone goes before the states that follow from it: another UID of that name, or the same UID back again.
   if (backlog_.HasTombstones()) return;
   for (ObjectId id = backlog_.First(); id != kNoObject; id = backlog_.First()) {
     if (!HasRoom(batch, cache_.BytesOf(id), limit)) return;
@@ -359,7 +362,7 @@ void Session::AddState(Batch& batch, ObjectId id) {
 void Session::AddSnapshot(Batch& batch) {
   while (HasRoom(batch, 0, options_.max_items)) {
     if (!snapshot_slot_.has_value()) {
-      // What is not yet said of the broadcast objects and of other slots goes first, and ends stay few.
+      // Changes of the broadcast objects and of other slots go first, and the pending ends stay few.
       if (to_open_.empty() || WindowFull() || ends_.size() >= options_.max_items) return;
       const uint32_t slot = to_open_.front();
       to_open_.pop_front();
@@ -412,7 +415,8 @@ void Session::AddEnds(Batch& batch) {
 
 void Session::AddProgress(Batch& batch) {
   if (!progress_.has_value() || InCourse() || backlog_.Front() <= progress_->first) return;
-  // The replica would take the mark for one of these slots, too, of which nothing is told until it begins anew.
+  // The replica would apply the mark to one of these slots, too, of which it is sent nothing until the slot begins
+  // anew.
   if (!still_open_there_.empty()) return;
   std::optional<v1::Progress> progress = marks_.Advance(progress_->second);
   progress_.reset();

@@ -1,23 +1,23 @@
 #pragma once
 
-// The down half of one replica's stream: what to send next, and how much at once.
+// The downward half of one replica's stream: decides what to send next, and how much at once.
 //
-// Assignment first, then, once every watch that the service uses is resolved, the broadcast objects and one slot after
-// the other: begin, tombstones not yet acknowledged, states, end with marks. Live changes are dirty keys, a set: the
-// newest state is read from the cache when a batch is built, so a slow replica costs one bit for each object. While a
-// snapshot runs it and the live changes share each batch.
+// The assignment goes first. Once every watch that the service uses is resolved, the broadcast objects follow, and then
+// one slot after the other: begin, tombstones not yet acknowledged, states, end with marks. Live changes are dirty
+// keys, a set: the newest state is read from the cache when a batch is built, so a slow replica costs one bit for each
+// object. While a snapshot runs, it and the live changes share each batch.
 //
 // Order (correctness 1). Dirty keys and tombstones have a position in one count. A mark is taken together with the
-// count and is sent when nothing at or before that position is left: so all that the mark covers went before it, also
-// when changes never cease. No Progress goes out between a slot's begin and its end.
+// count and is sent when nothing at or before that position is left: everything that the mark covers went before it,
+// even when changes never cease. No Progress goes out between a slot's begin and its end.
 //
-// Flow. One batch at a time (OnSent), at most `window` of them unacknowledged. A replica cannot record what belongs to
-// a slot that has not ended, so a slot once begun is brought to its end also over a full window; no other begins. Nor
-// can it record what a forbidden watch holds back: until it is told that the watch is served, the window does not
-// count.
+// Flow. One batch is sent at a time (OnSent), and at most `window` of them are unacknowledged. A replica cannot record
+// changes of a slot that has not ended, so a slot once begun is brought to its end even over a full window, while no
+// other slot begins. Nor can a replica record changes that a forbidden watch holds back: until the replica learns that
+// the watch is served, the window does not count.
 //
-// Confined to one loop. The owner destroys it when the stream is over, and calls nothing but the destructor after
-// Close.
+// Confined to one loop. The owner destroys the session when the stream is over, and calls nothing but the destructor
+// after Close.
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -45,9 +45,9 @@ namespace basalt::gateway {
 
 struct SessionOptions {
   size_t max_items = 128;
-  size_t max_bytes = 256 << 10;  // One object that is larger goes alone.
+  size_t max_bytes = 256 << 10;  // A larger object goes alone.
   int64_t window = 16;
-  // With so many unacknowledged, a batch that is not full waits for more to send with it: until the replica
+  // With this many batches unacknowledged, a batch that is not full waits for more items: until the replica
   // acknowledges, or for `gather` at most.
   int64_t eager = 2;
   absl::Duration gather = absl::Milliseconds(5);
@@ -63,24 +63,24 @@ struct InterestKey {
 
 class Session {
  public:
-  // All references outlive it. `tombstones` are those of the replica, kept over streams.
+  // All references must outlive this object. `tombstones` are those of the replica, which are kept over streams.
   Session(Loop& loop, const Cache& cache, v1::Member self, Tombstones& tombstones, rpc::AttachSink& sink,
           std::function<int64_t()> api_time_ms, SessionOptions options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // The token of the session is the first item of the stream. Requires: nothing was sent.
+  // Sends the token of the session as the first item of the stream. Requires: nothing was sent.
   void SetToken(std::string token);
   // ---- what the replica owns ----
   void SetAssignment(const v1::Assignment& assignment);
-  // The slot's records are to be fetched first. Again: from another source.
+  // The slot's records must be fetched first. May be called again with another source.
   void Grant(const v1::SlotGrant& grant);
-  // Of slots that have begun.
+  // Requires: the slots have begun.
   void Send(v1::OrphanedRecords leftovers);
   void OpenSlot(uint32_t slot, int64_t epoch, int64_t records_epoch = 0);
-  // Nothing of it is sent any more; it may be opened again. What its snapshot has not brought to the end is not taken
-  // for recorded, whatever is acknowledged.
+  // Sends nothing of the slot any more; the slot may be opened again. Tombstones of a snapshot that was not brought to
+  // its end do not count as recorded, whatever is acknowledged.
   void CloseSlot(uint32_t slot);
 
   // ---- what changed ----
@@ -89,15 +89,15 @@ class Session {
   void OnDeparture(ObjectId id, const TombstoneKey& key);
   void OnHeldBack(ObjectId id) { backlog_.Unmark(id); }
   void OnWatch(WatchIndex watch);
-  // Null: there is no such object.
+  // Null if there is no such object.
   void OnInterest(const InterestKey& key, std::shared_ptr<const kube::v1::Object> object);
   void DropInterest(const InterestKey& key);
 
-  // ---- what the transport says ----
+  // ---- what the transport reports ----
   void OnSent();
   // INVALID_ARGUMENT for a sequence that was never sent.
   absl::Status OnAck(int64_t sequence);
-  // Slots whose begin has been acknowledged since the last call, and that are open still.
+  // Returns the slots whose begin has been acknowledged since the last call and that are still open.
   std::vector<uint32_t> TakeBegun() { return std::exchange(acknowledged_begins_, {}); }
   // Ends the stream. Idempotent.
   void Close(const absl::Status& status);
@@ -107,16 +107,16 @@ class Session {
   int64_t sent_sequence() const { return sequence_; }
   int64_t acknowledged_sequence() const { return acknowledged_; }
   int64_t dirty_keys() const { return backlog_.size(); }
-  // How long the oldest unacknowledged batch has waited; zero when there is none.
+  // Returns how long the oldest unacknowledged batch has waited; zero if there is none.
   absl::Duration Lag() const;
 
  private:
   // How much of a slot has been put into batches.
   enum class Stage {
     kClosed,
-    kQueued,  // Nothing yet.
-    kBegun,   // Its begin; or its end, where a watch of it is forbidden.
-    kEnded,   // Its end, and no watch of it was forbidden: the replica judges what it hears of it.
+    kQueued,  // No part of the slot.
+    kBegun,   // The slot's begin; or its end, if a watch of it is forbidden.
+    kEnded,   // The slot's end, with no watch forbidden: the replica acts on the slot's changes.
   };
   struct Slot {
     int64_t epoch = 0;
@@ -162,7 +162,7 @@ class Session {
   void AddEnds(Batch& batch);
   void AddProgress(Batch& batch);
   void AddState(Batch& batch, ObjectId id);
-  // To this replica.
+  // Returns the slots that the assignment gives to this replica.
   SlotSet GivenBy(const v1::Assignment& assignment) const;
 
   Loop& loop_;
@@ -182,15 +182,15 @@ class Session {
   int64_t acknowledged_ = 0;
   std::deque<Sent> sent_;
 
-  std::optional<std::string> token_;  // To be sent.
+  std::optional<std::string> token_;  // Not sent yet.
   std::optional<v1::Assignment> assignment_;
   std::map<uint32_t, v1::SlotGrant> grants_;   // Not sent yet.
-  std::deque<v1::OrphanedRecords> leftovers_;  // These neither: a few for each slot that begins.
+  std::deque<v1::OrphanedRecords> leftovers_;  // Not sent yet; a few for each slot that begins.
   std::vector<uint32_t> acknowledged_begins_;
   std::vector<Slot> slots_;
-  // Closed here, but the replica has not been told yet that the slot was another's: an assignment that took the slot
-  // and was overtaken, on its way, by one that gives it back says nothing of that. Until the slot begins anew, or is
-  // told to be another's.
+  // Slots that are closed here, while the replica does not know yet that they were another's. The assignment that took
+  // such a slot may have been replaced, before it was sent, by one that gives the slot back. A slot leaves the set when
+  // it begins anew, or when an assignment is sent that gives it to another replica.
   std::set<uint32_t> still_open_there_;
   std::deque<uint32_t> to_open_;
   std::optional<uint32_t> snapshot_slot_;
@@ -199,14 +199,14 @@ class Session {
 
   Backlog backlog_;
   std::map<InterestKey, std::shared_ptr<const kube::v1::Object>> interests_;
-  size_t last_bytes_ = 0;  // Of the batch before.
+  size_t last_bytes_ = 0;  // The size of the batch before.
 
   SentMarks marks_;
   std::optional<std::pair<uint64_t, std::vector<v1::Mark>>> progress_;
   absl::Time last_progress_ = absl::InfinitePast();
   TimerId progress_timer_ = kNoTimer;
   TimerId gather_timer_ = kNoTimer;
-  bool gathered_ = false;  // What waits has waited long enough.
+  bool gathered_ = false;  // The waiting changes have waited long enough.
 };
 
 }  // namespace basalt::gateway

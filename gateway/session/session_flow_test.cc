@@ -1,4 +1,4 @@
-// How what a replica is told is cut into batches, and what waits while it has enough in hand.
+// Tests how the items for a replica are cut into batches, and what waits while the replica has enough in hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(SessionTest, AMarkIsNotSentBeforeTheStatesItCovers) {
   bench.time.Advance(absl::Seconds(5));
   for (int i = 0; i < 8; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 20 + i));
   bench.time.RunDueTasks();
-  // More while the first batch is on its way: the mark that was taken before is not held up by them.
+  // More changes come while the first batch is on its way: they do not hold up the mark that was taken before.
   for (int i = 0; i < 8; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("q{}", i), 30 + i));
   std::vector<std::string> items = bench.Drain();
   const auto progress = std::find_if(items.begin(), items.end(), [](auto& i) { return i.starts_with("progress"); });
@@ -219,7 +219,7 @@ TEST(SessionTest, AForbiddenWatchDoesNotKeepTheNewsOfItsServingBehindTheWindow) 
   for (int i = 0; i < 20; ++i) bench.cache.Apply(Bench::kJobs, Job("j", 20 + i, fmt::format("u{}", i)));
   bench.Attach();
   bench.session->OpenSlot(kSlot, 1);
-  // Held back: a replica cannot record, so it does not acknowledge.
+  // The replica cannot record changes that are held back, so it does not acknowledge.
   bench.Drain(/*acknowledge=*/false);
   for (int i = 0; i < 20; ++i) {
     bench.cache.Apply(Bench::kJobs, Job("j", 50 + i, "u19"));

@@ -1,5 +1,5 @@
-// A replica that believes only what it is told, against the truth, over random histories: at every mark everything that
-// the mark covers has been told, and once quiet both hold the same.
+// Compares a replica that believes only what it received with the truth, over random histories. At every mark, the
+// replica has received everything that the mark covers. Once all is quiet, both hold the same.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -83,7 +83,7 @@ class Model {
     truth_.erase(name);
   }
   void Relist() {
-    // What happened while the watch was down: half of what there is goes.
+    // While the watch was down, half of the objects went.
     std::vector<kube::v1::Object> list;
     for (auto it = truth_.begin(); it != truth_.end();) {
       if (random_.OneIn(2)) {
@@ -113,7 +113,7 @@ class Model {
     if (!wanted_.contains(slot)) return Open(slot);
     wanted_.erase(slot);
     if (!bench_.session) return;
-    // As with a real transport: what is on its way is still received.
+    // As with a real transport, batches on their way are still received.
     while (!bench_.sink->batches.empty()) Take();
     bench_.session->CloseSlot(slot);
     begun_.erase(slot);
@@ -174,8 +174,8 @@ class Model {
         break;
     }
   }
-  // For every object: if its newest fact at the mark says that it is in the slot, the replica knows at least that; if
-  // the fact says that it is not, the replica knows none, or a newer one.
+  // For every object: if its newest fact at the mark is that it is in the slot, the replica knows at least that fact.
+  // If the fact is that it is not in the slot, the replica knows none, or a newer one.
   void CheckMark(const v1::Mark& mark, uint32_t slot) {
     if (!mark.watch().starts_with("podgroups")) return;
     for (const auto& [uid, facts] : history_) {
@@ -207,10 +207,10 @@ class Model {
   SeededRandom random_;
   Bench bench_;
   int64_t rv_ = 0;
-  std::map<std::string, std::string> truth_;          // name -> queue
-  std::map<std::string, std::vector<Fact>> history_;  // by uid
+  std::map<std::string, std::string> truth_;          // The queue, by name.
+  std::map<std::string, std::vector<Fact>> history_;  // By UID.
   std::set<uint32_t> wanted_;
-  std::map<uint32_t, bool> begun_;  // slot -> ended
+  std::map<uint32_t, bool> begun_;  // Whether the slot has ended.
   std::map<std::pair<uint32_t, std::string>, int64_t> known_;
   int64_t received_ = 0;
 };

@@ -1,4 +1,4 @@
-// What a replica is told of its slots, and when that counts as told.
+// Tests the items that a replica receives about its slots, and when they count as recorded.
 #include "gateway/session/session.h"
 
 #include <gmock/gmock.h>
@@ -152,8 +152,8 @@ TEST(SessionTest, ASlotThatClosesWithinItsSnapshotTakesNothingFromAnother) {
   bench.time.RunDueTasks();  // A part of red's snapshot is on its way.
   bench.cache.Apply(Bench::kGroups, PodGroup("g5", 30, "blue"));
   bench.session->CloseSlot(SlotOf("red"));
-  const std::string told = bench.Text() + bench.Text();
-  EXPECT_NE(told.find("blue g5@30"), std::string::npos) << told;
+  const std::string text = bench.Text() + bench.Text();
+  EXPECT_NE(text.find("blue g5@30"), std::string::npos) << text;
 }
 
 TEST(SessionTest, ARelistTellsDeletionsAndNewStatesThenTheMark) {
@@ -210,7 +210,7 @@ TEST(SessionTest, WhatASlotThatHadNotEndedWasToldIsNotTakenForRecorded) {
     bench.Attach();
     bench.session->OpenSlot(kSlot, 1);
     if (ended) bench.Drain();
-    if (!ended) bench.time.RunDueTasks();  // Its first batch is under way.
+    if (!ended) bench.time.RunDueTasks();  // The slot's first batch is under way.
     bench.cache.Remove(Bench::kJobPods, JobPod("j", "p-0", 40));
     if (ended) {
       bench.Drain(false);
@@ -242,8 +242,8 @@ TEST(SessionTest, NothingOfAClosedSlotIsSent) {
   EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {} epoch 3 | deleted ns/j q@12 | ns/j p@11 | end", kSlot)));
 }
 
-// While nothing can be sent the slot goes to another replica and comes back: of the two assignments the replica hears
-// the second alone. Until the slot begins anew nothing is told of it, so no mark may count for it.
+// While nothing can be sent, the slot goes to another replica and comes back: of the two assignments the replica
+// receives only the second. Until the slot begins anew, nothing of it is sent, so no mark may count for it.
 TEST(SessionTest, ASlotThatWasAnothersUnheardHasNoMarkUntilItBeginsAnew) {
   Bench bench;
   bench.ListAll(10);
@@ -262,7 +262,7 @@ TEST(SessionTest, ASlotThatWasAnothersUnheardHasNoMarkUntilItBeginsAnew) {
   bench.Drain();
   bench.time.Advance(absl::Seconds(5));
 
-  // The replica owns the pod that it has made, by the answer to its write.
+  // The replica owns the pod that it has made, and knows it by the answer to its write.
   bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 20));
   bench.session->CloseSlot(kSlot);
   assign(2, true);
@@ -272,7 +272,7 @@ TEST(SessionTest, ASlotThatWasAnothersUnheardHasNoMarkUntilItBeginsAnew) {
   bench.session->OpenSlot(kSlot, 3);
   EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {} epoch 3 | ns/j p@20 | end {}", kSlot, kSlot)));
 
-  // One that the replica hears of has no further need of that.
+  // A slot whose loss the replica hears of does not need that.
   bench.session->CloseSlot(kSlot);
   assign(4, true);
   EXPECT_EQ(bench.Text(), "assignment 4");

@@ -1,6 +1,6 @@
 #pragma once
 
-// A cache, one session and a scripted sink, for tests of what a replica is told.
+// Provides a cache, one session and a scripted sink, for tests of the items that a replica receives.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ class FakeSink : public rpc::AttachSink {
   absl::Status closed = absl::OkStatus();
 };
 
-// What the gateway's fan-out does, for one replica that owns the slots it is given.
+// Plays the gateway's fan-out for one replica that owns the slots it is given.
 class Bench : public CacheListener {
  public:
   explicit Bench(v1::ServiceKind service = v1::SERVICE_KIND_JOB, SessionOptions options = {},
@@ -86,7 +86,7 @@ class Bench : public CacheListener {
   }
   void Detach() { session.reset(); }
 
-  // Takes and acknowledges until nothing more comes. The items' text, in order.
+  // Takes and acknowledges batches until no more come. Returns the items' texts, in order.
   std::vector<std::string> Drain(bool acknowledge = true) {
     std::vector<std::string> items;
     for (;;) {

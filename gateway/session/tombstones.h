@@ -1,9 +1,9 @@
 #pragma once
 
-// What a replica has to be told is gone, kept until it has acknowledged it, also while it is away: "failed with 3, then
-// deleted" is then seen as both (correctness 1). Over a bound in bytes only the fact remains. What is gone of slots
-// that nobody owns is kept in the same way for their next owner; who may never come, so that there nothing remains over
-// the bound: absence tells the fact, too. Confined to one loop.
+// The departures that a replica has not acknowledged, kept also while it is away. The replica then observes both parts
+// of "failed with 3, then deleted" (correctness 1). Over a bound in bytes, only the fact of a departure remains.
+// Departures from slots without an owner are kept in the same way for the next owner. That owner may never come, so
+// there nothing remains over the bound: the absence of an object shows the fact, too. Confined to one loop.
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -30,23 +30,24 @@ class Tombstones {
   explicit Tombstones(size_t bound_bytes, OverBound over_bound = OverBound::kKeepFact)
       : bound_bytes_(bound_bytes), over_bound_(over_bound) {}
 
-  // Merged with an earlier one of the same key: the newer state, and a deletion outweighs a departure.
+  // Merges the departure with an earlier one of the same key: the newer state counts, and a deletion outweighs
+  // REASON_LEFT.
   TombstoneKey Add(const Departure& departure);
-  // What a new owner of the slot has to be told too.
+  // Moves the tombstones of the slot, which its new owner must receive, too.
   void MoveSlot(uint32_t slot, Tombstones& to);
   void Clear();
-  // In the order of the versions at which the objects were seen last, so that of one name the older object comes first;
-  // then of keys: the same in each run.
+  // Returns the keys in the order of the versions at which the objects were observed last, so that of one name the
+  // older object comes first. Keys of one version are in their own order, which is the same in each run.
   std::vector<TombstoneKey> OfSlot(uint32_t slot) const;
   bool HasOfSlot(uint32_t slot) const;
 
-  // Null where it has been acknowledged or dropped. `cache` names the watch.
+  // Returns false if the tombstone has been acknowledged or dropped. `cache` names the watch.
   bool Fill(const TombstoneKey& key, const Cache& cache, v1::ServiceKind service, v1::Tombstone& out) const;
   size_t BytesOf(const TombstoneKey& key) const;
   void SetSent(const TombstoneKey& key, int64_t sequence);
-  // Forgets it if what was sent with that sequence is still the newest.
+  // Forgets the tombstone if the state sent with that sequence is still the newest.
   void Acknowledge(const TombstoneKey& key, int64_t sequence);
-  // A new stream numbers its batches anew.
+  // Forgets the sequences, since a new stream numbers its batches anew.
   void ForgetSent();
 
   size_t size() const { return entries_.size(); }

@@ -17,7 +17,7 @@
 namespace basalt::gateway {
 namespace {
 
-// A buffer that one large list has grown beyond this is given back.
+// A buffer that one large list has enlarged beyond this size is freed.
 constexpr size_t kKeptBuffer = 4 << 20;
 
 std::string_view ReasonOf(int http_status) {
@@ -55,7 +55,7 @@ std::string_view ReasonOf(int http_status) {
   }
 }
 
-// Foreign text for a message: one line of ASCII.
+// Turns foreign text into one line of ASCII, for a message.
 std::string Printable(std::string_view text) {
   std::string out;
   for (const char c : text) out += c >= ' ' && c <= '~' ? c : ' ';
@@ -73,7 +73,7 @@ std::optional<WatchType> TypeOf(std::string_view text) {
   return std::nullopt;
 }
 
-// As new, but a pod keeps the memory of its strings: pods are what comes in thousands a second, one like the other.
+// Resets the event, but a pod keeps the memory of its strings: thousands of similar pods come in a second.
 void Forget(WatchEvent& event) {
   kube::v1::Object object = std::move(event.decoded.object);
   if (object.has_pod()) {
@@ -107,7 +107,7 @@ ObjectKind KindOf(std::string_view group, std::string_view plural) {
 struct Decoder::Impl {
   ObjectKind kind;
   Json json;
-  Wants wants;  // Null: everything is wanted.
+  Wants wants;  // Null if everything is wanted.
   simdjson::ondemand::parser parser;
   std::string buffer;  // The text and the padding that the parser may read.
   simdjson::ondemand::document document;
@@ -127,7 +127,7 @@ struct Decoder::Impl {
     if (const auto error = parser.iterate(buffer.data(), text.size(), buffer.size()).get(document)) {
       return Broken(error);
     }
-    // Fails for a scalar at the root.
+    // get_value fails if the root is a scalar.
     if (const auto error = document.get_value().get(root)) return Broken(error);
     return absl::OkStatus();
   }
@@ -143,7 +143,7 @@ struct Decoder::Impl {
     parser = simdjson::ondemand::parser();
   }
 
-  // Of the object before, whose text is gone.
+  // The envelope belongs to the object before, whose text is gone.
   void ForgetEnvelope() {
     envelope.api_version = envelope.kind = {};
     envelope.meta.Clear();
@@ -180,7 +180,7 @@ struct Decoder::Impl {
     }
   }
 
-  // Requires: the value is an object. `text`: the whole object's text, for generic ones whose JSON is kept.
+  // Requires: the value is an object. `text` is the whole object's text, for generic objects whose JSON is kept.
   absl::Status Read(Value& value, std::string_view text, Decoded& out) {
     simdjson::ondemand::json_type type;
     if (const auto error = value.type().get(type)) return Broken(error);
@@ -323,7 +323,7 @@ v1::KubeError DecodeStatusError(int http_status, std::string_view body) {
     ReadStatus(reader, root, error);
     if (reader.broken()) error.Clear();
   }
-  // The status line is what the server meant, whatever a proxy put into the body.
+  // The status line shows the server's answer, whatever a proxy put into the body.
   error.set_code(http_status != 0 ? http_status : error.code());
   if (error.reason().empty()) error.set_reason(std::string(ReasonOf(error.code())));
   if (error.message().empty()) {

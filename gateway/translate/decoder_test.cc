@@ -47,7 +47,7 @@ TEST(WatchLineTest, ABookmarkCarriesItsVersionAndTheEndOfTheInitialEvents) {
   EXPECT_FALSE(event->initial_events_end);
 }
 
-// Its line is longer, so that the memory of the line before is gone: the sanitizer sees a look at that.
+// The line of the bookmark is longer, so the memory of the line before is gone: a sanitizer reports a read of it.
 TEST(WatchLineTest, ABookmarkIsReadWithoutTheLineBefore) {
   Decoder decoder(ObjectKind::kPod);
   ASSERT_TRUE(decoder
@@ -83,7 +83,7 @@ TEST(WatchLineTest, RefusesWhatIsNoWatchLine) {
         R"({"type":"ADDED","object":{"metadata":{"name":"x")"}) {
     EXPECT_EQ(decoder.DecodeWatchLine(line).status().code(), absl::StatusCode::kInvalidArgument) << line;
   }
-  // And goes on with the next one.
+  // The decoder goes on with the next line.
   EXPECT_TRUE(decoder.DecodeWatchLine(R"({"type":"ADDED","object":{"metadata":{"name":"x","uid":"u"}}})").ok());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// One function per kind that the gateway projects; Jobs come from common/kube/decode. For the .cc files of this folder
-// only.
+// There is one function for each kind that the gateway projects. Jobs come from common/kube/decode. For the .cc files
+// of this folder only.
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/kube/decode/json_reader.h"
@@ -23,11 +23,11 @@ using kube::decode::SortUnique;
 using kube::decode::StringPairs;
 using kube::decode::Value;
 
-// A map of resources to quantities, sorted, in their canonical texts.
+// Reads a map of resources to quantities: sorted, in their canonical texts.
 void ReadResources(Reader& reader, const Path& path, Value& value,
                    google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& resources);
 
-// Each reads one whole object: members in any order.
+// Each of the following functions reads one whole object, with its members in any order.
 void ReadPod(Reader& reader, Value& value, Envelope& envelope, kube::v1::Pod& pod);
 void ReadPodGroup(Reader& reader, Value& value, Envelope& envelope, kube::v1::PodGroup& group);
 void ReadQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::Queue& queue);
@@ -36,7 +36,8 @@ void ReadPriorityClass(Reader& reader, Value& value, Envelope& envelope, kube::v
 void ReadWorkload(Reader& reader, Value& value, Envelope& envelope, kube::v1::Workload& workload);
 void ReadKaiPodGroup(Reader& reader, Value& value, Envelope& envelope, bool with_status, kube::v1::KaiPodGroup& group);
 void ReadKaiQueue(Reader& reader, Value& value, Envelope& envelope, kube::v1::KaiQueue& queue);
-// False: `wants` does not want it, and its identity alone was read. A null `wants` wants everything.
+// Returns false if `wants` does not want the object, of which only the identity was read. A null `wants` wants
+// everything.
 bool ReadOwnerObject(Reader& reader, Value& value, Envelope& envelope, const Wants& wants,
                      kube::v1::GenericObject& generic);
 void ReadClusterRule(Reader& reader, Value& value, Envelope& envelope, kube::v1::GenericObject& generic);

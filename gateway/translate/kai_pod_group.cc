@@ -5,7 +5,7 @@
 
 namespace basalt::gateway {
 
-// The status is written by KAI's scheduler in every cycle, and no rule reads it.
+// KAI's scheduler writes the status in every cycle, and no rule reads it.
 void ReadKaiPodGroup(Reader& reader, Value& value, Envelope& envelope, bool with_status, kube::v1::KaiPodGroup& group) {
   reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
     if (ReadEnvelopeMember(reader, key, member, envelope)) return;

@@ -12,15 +12,15 @@ namespace {
 
 constexpr int32_t kDefaultPriority = 100;
 
-// What stands behind the number of a resource, so that both are a quantity (pod-grouper 9.2); empty: there is no such
-// resource.
+// Returns the unit that follows the number of a resource, so that both are a quantity (pod-grouper 9.2). Empty if the
+// resource has no unit.
 std::string_view UnitOf(std::string_view resource) {
   if (resource == "cpu") return "m";
   if (resource == "memory") return "M";
   return "";
 }
 
-// -1 is unlimited.
+// Adds nothing for -1, which means unlimited.
 void AddAmount(Reader& reader, const Path& path, Value& value, std::string_view resource,
                google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& amounts) {
   if (reader.IsNull(value)) return;

@@ -9,7 +9,7 @@
 namespace basalt::gateway {
 namespace {
 
-// Damages a text in a few places: bytes changed, cut out, doubled; the end cut off.
+// Damages a text in a few places: bytes are changed, cut out or doubled, or the end is cut off.
 std::string Damage(std::string text, Random& random) {
   constexpr std::string_view kBytes = "{}[]\",:\\0nt5\x80\xff ";
   for (uint64_t i = random.Uniform(4); i < 4 && !text.empty(); ++i) {

@@ -12,12 +12,13 @@ constexpr size_t kLongestText = 1024;
 
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-// What is large in a pod template, and says nothing of how its pods belong together.
+// These parts of a pod template are large, and do not show how its pods belong together.
 constexpr std::string_view kLeftOut[] = {"containers",   "initContainers", "ephemeralContainers",  "volumes",
                                          "affinity",     "tolerations",    "volumeClaimTemplates", "env",
                                          "managedFields"};
 
-// Of a status, the names of objects that it leads to; the rest counts pods, and changes with each of them.
+// These are the names of objects to which a status leads. The rest of a status counts pods, and changes with each of
+// them.
 constexpr std::string_view kReadOfStatus[] = {"rayClusterName", "activeServiceStatus", "pendingServiceStatus",
                                               "childQueues"};
 
@@ -56,7 +57,7 @@ void TrimStatus(json::value& value) {
   }
 }
 
-// Empty where the text is no JSON; the parser has looked at the outermost braces alone.
+// Returns an empty object if the text is no JSON, since the parser has checked only the outermost braces.
 json::value ParsedOf(std::string_view text) {
   absl::StatusOr<json::value> value = ParseJson(text);
   return value.ok() ? *std::move(value) : json::value(json::object());
@@ -96,7 +97,7 @@ void SetIdentity(const MetaView& meta, kube::v1::GenericObject& generic) {
   identity.set_deletion_ms(meta.deletion_ms);
 }
 
-// False: `wants` does not want it.
+// Returns false if `wants` does not want the object.
 bool ReadObject(Reader& reader, Value& value, Envelope& envelope, bool trims, const Wants& wants,
                 kube::v1::GenericObject& generic) {
   const MetaView& meta = envelope.meta;

@@ -1,4 +1,4 @@
-// The fields of an owner of pods that the gateway keeps for the rules of grouping.
+// Tests which fields of an owner of pods the gateway keeps for the rules of grouping.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -22,7 +22,7 @@ std::optional<int32_t> ParseInt32(std::string_view text) {
   return number;
 }
 
-// What one list of container statuses says.
+// The facts of one list of container statuses.
 struct Containers {
   int count = 0;
   int ready = 0;
@@ -31,7 +31,7 @@ struct Containers {
   std::string_view exit_reason;
   std::string_view waiting_reason;
   int64_t finished_ms = 0;
-  int32_t last_exit_code = 0;  // Before the restart in place.
+  int32_t last_exit_code = 0;  // The exit code before the restart in place.
 };
 
 void ReadTerminated(Reader& reader, const Path& path, Value& value, Containers& containers) {
@@ -62,7 +62,7 @@ void ReadLastState(Reader& reader, const Path& path, Value& value, Containers& c
   });
 }
 
-// Why a container has not started, or not again; what each of them passes through says nothing.
+// Reads why a container has not started, or not again. Reasons that every container passes through are skipped.
 void ReadWaiting(Reader& reader, const Path& path, Value& value, Containers& containers) {
   reader.Members(path, value, [&](std::string_view key, Value& member) {
     if (key != "reason") return;
@@ -153,7 +153,7 @@ void ReadPodStatus(Reader& reader, const Path& path, Value& value, kube::v1::Pod
   pod.set_reason(reason.data(), reason.size());
 }
 
-// Appends `"name":value` as members of an object that is being written into `out`.
+// Appends `"name":value` to an object that is being written into `out`.
 void AppendMember(std::string& out, std::string_view name, std::string_view json) {
   if (out.back() != '{') out += ',';
   out += '"';
@@ -162,7 +162,7 @@ void AppendMember(std::string& out, std::string_view name, std::string_view json
   out += json;
 }
 
-// The parts of the containers that resource sums need, as a JSON list.
+// Returns the parts of the containers that resource sums need, as a JSON list.
 std::string ContainersJson(Reader& reader, const Path& path, Value& value) {
   std::string out = "[";
   reader.Elements(path, value, [&](const Path& at, Value& item) {
@@ -174,7 +174,7 @@ std::string ContainersJson(Reader& reader, const Path& path, Value& value) {
         if (!raw.empty()) AppendMember(out, key, raw);
       } else if (key == "name" || key == "restartPolicy") {
         const std::string_view text = reader.String(at / key, member);
-        // Both are plain words by Kubernetes' rules; anything else is left out rather than quoted wrongly.
+        // Both are plain words by Kubernetes' rules. Any other text is left out rather than quoted wrongly.
         if (!text.empty() && text.find_first_of("\"\\\n\r\t") == std::string_view::npos) {
           AppendMember(out, key, fmt::format("\"{}\"", text));
         }
@@ -186,7 +186,7 @@ std::string ContainersJson(Reader& reader, const Path& path, Value& value) {
   return out;
 }
 
-// `spec_json` receives what resource sums need; null = not wanted.
+// `spec_json` receives the parts that resource sums need. Null if they are not wanted.
 void ReadPodSpec(Reader& reader, const Path& path, Value& value, kube::v1::Pod& pod, std::string* spec_json) {
   if (spec_json != nullptr) *spec_json = "{";
   reader.Members(path, value, [&](std::string_view key, Value& member) {
@@ -265,7 +265,7 @@ void ReadPod(Reader& reader, Value& value, Envelope& envelope, kube::v1::Pod& po
   reader.Members(kRoot, value, [&](std::string_view key, Value& member) {
     if (ReadEnvelopeMember(reader, key, member, envelope)) return;
     if (key == "spec") {
-      // Without the labels it is not known yet whether the parts for grouping are wanted: then they are kept.
+      // Until the labels are read, the parts for grouping may be wanted, so they are kept.
       const bool job_pod = meta.seen && Has(meta.labels, kube::kJobNameKey);
       ReadPodSpec(reader, kRoot / key, member, pod, job_pod ? nullptr : &spec_json);
     } else if (key == "status") {

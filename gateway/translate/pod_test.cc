@@ -193,7 +193,7 @@ TEST(PodTest, ADisruptionIsReadWhereItsConditionHolds) {
   }
 }
 
-// Also after a later request has cut the grace period short: Kubernetes moves both then.
+// This also holds after a later request has cut the grace period short: Kubernetes then moves both.
 TEST(PodTest, WhenItsDeletionWasAskedForIsTheGracePeriodBeforeItsTimestamp) {
   const auto deletion_ms = [](const std::string& meta) {
     return Decode(R"({"metadata":{"name":"p","uid":"u")" + meta + "}}").object.pod().deletion_ms();
@@ -203,7 +203,7 @@ TEST(PodTest, WhenItsDeletionWasAskedForIsTheGracePeriodBeforeItsTimestamp) {
   EXPECT_EQ(deletion_ms(at), 43'000);
   EXPECT_EQ(deletion_ms(at + R"(,"deletionGracePeriodSeconds":0)"), 43'000);
   EXPECT_EQ(deletion_ms(at + R"(,"deletionGracePeriodSeconds":30)"), 13'000);
-  // It is being deleted, whatever the numbers say.
+  // The pod is being deleted, whatever the numbers are.
   EXPECT_GT(deletion_ms(at + R"(,"deletionGracePeriodSeconds":43)"), 0);
   EXPECT_GT(deletion_ms(at + R"(,"deletionGracePeriodSeconds":9223372036854775807)"), 0);
 }

@@ -6,13 +6,13 @@
 namespace basalt::gateway {
 namespace {
 
-// Others can be large (kubectl keeps a whole manifest in one), and nobody reads them.
+// Other annotations can be large (kubectl keeps a whole manifest in one), and nobody reads them.
 bool IsOfVolcano(std::string_view key) {
   const std::string_view domain = key.substr(0, key.find('/'));
   return domain == "volcano.sh" || domain.ends_with(".volcano.sh");
 }
 
-// spec.template.spec.schedulerName.
+// Reads spec.template.spec.schedulerName.
 void ReadTemplate(Reader& reader, const Path& path, Value& value, kube::v1::Workload& workload) {
   reader.Members(path, value, [&](std::string_view key, Value& spec) {
     if (key != "spec") return;

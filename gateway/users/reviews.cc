@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kTokenPath[] = "/apis/authentication.k8s.io/v1/tokenreviews";
 constexpr char kAccessPath[] = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-constexpr char kTokens[] = "";  // Whose reviews of tokens are.
+constexpr char kTokens[] = "";  // The queue of reviews of tokens.
 constexpr char kToken[] = "TokenReview";
 constexpr char kAccess[] = "SubjectAccessReview";
 constexpr char kTokenResource[] = "tokenreviews.authentication.k8s.io";
@@ -63,7 +63,7 @@ absl::StatusOr<v1::UserClaims> ReadTokenReview(std::string_view body) {
   AddTexts(Find(*user, "groups"), *claims.mutable_groups());
   if (const json::value* const extra = Find(*user, "extra"); extra != nullptr && extra->is_object()) {
     for (const auto& [key, values] : extra->get_object()) {
-      // It is another one for each token, and no authorizer looks at it.
+      // The credential id differs from token to token, and no authorizer reads it.
       if (key == "authentication.kubernetes.io/credential-id") continue;
       v1::UserExtra& one = *claims.add_extra();
       one.set_key(std::string(key));
@@ -135,7 +135,7 @@ void Reviews::StartNext() {
     const uint64_t id = next_++;
     under_way_[id] = StartKubeCall(client_, std::move(first.call),
                                    [this, id, is_token, done = std::move(first.done)](KubeAnswer answer) {
-                                     // The call calls back: it goes once it has returned.
+                                     // The call runs this callback, so it must be destroyed after it has returned.
                                      loop_.Post([ended = std::shared_ptr<http::Call>(std::move(under_way_[id]))] {});
                                      under_way_.erase(id);
                                      if (is_token) --tokens_under_way_;
@@ -225,7 +225,8 @@ void Reviews::ReviewAccess(const Claims& user, const std::vector<v1::AccessQuest
     rpc::Done<v1::ReviewAccessResponse> done;
   };
   auto gathered = std::make_shared<Gathered>();
-  gathered->left = questions.size() + 1;  // This function is one of those that are waited for.
+  // One more for this function, so that `done` waits until all questions are on their way.
+  gathered->left = questions.size() + 1;
   gathered->done = std::move(done);
   const auto end_one = [](Gathered& all) {
     if (--all.left > 0) return;

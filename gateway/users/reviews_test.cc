@@ -40,28 +40,29 @@ v1::AccessQuestion Question(const std::string& verb, const std::string& ns = "te
 class ReviewsTest : public ::testing::Test {
  protected:
   ~ReviewsTest() override { time.Advance(absl::ZeroDuration()); }
-  // Null: no answer yet.
+  // The optional is empty until the review is answered.
   using Known = std::shared_ptr<std::optional<absl::StatusOr<v1::UserClaims>>>;
   Known Token(const std::string& token) {
     auto known = std::make_shared<std::optional<absl::StatusOr<v1::UserClaims>>>();
     reviews.ReviewToken(token, [known](absl::StatusOr<v1::UserClaims> claims) { *known = std::move(claims); });
     return known;
   }
-  using Told = std::shared_ptr<std::optional<absl::StatusOr<v1::ReviewAccessResponse>>>;
-  Told Ask(const std::string& user, const std::vector<v1::AccessQuestion>& questions) {
-    auto told = std::make_shared<std::optional<absl::StatusOr<v1::ReviewAccessResponse>>>();
+  using Response = std::shared_ptr<std::optional<absl::StatusOr<v1::ReviewAccessResponse>>>;
+  Response Ask(const std::string& user, const std::vector<v1::AccessQuestion>& questions) {
+    auto response = std::make_shared<std::optional<absl::StatusOr<v1::ReviewAccessResponse>>>();
     v1::UserClaims claims;
     claims.set_user(user);
-    reviews.ReviewAccess(claims, questions,
-                         [told](absl::StatusOr<v1::ReviewAccessResponse> answer) { *told = std::move(answer); });
-    return told;
+    reviews.ReviewAccess(claims, questions, [response](absl::StatusOr<v1::ReviewAccessResponse> answer) {
+      *response = std::move(answer);
+    });
+    return response;
   }
 
   SimTime time;
   SimLoop loop{time, "gateway"};
   ScriptedClient client;
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  std::vector<std::string> answered;  // Codes and resources.
+  std::vector<std::string> answered;  // The codes and resources that on_review was called with.
   Reviews reviews{loop,
                   client,
                   *metrics,
@@ -113,9 +114,9 @@ TEST_F(ReviewsTest, ARightThatTheGatewayLacksIsNamed) {
   const Known known = Token("secret");
   client.last().Answer(403, Refusal(403, "Forbidden"));
   EXPECT_THAT(**known, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("may not create a TokenReview")));
-  const Told told = Ask("ann", {Question("get")});
+  const Response response = Ask("ann", {Question("get")});
   client.last().Answer(403, Refusal(403, "Forbidden"));
-  EXPECT_THAT(**told,
+  EXPECT_THAT(**response,
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("may not create a SubjectAccessReview")));
   Token("secret");
   client.last().Answer(201, kAnn);
@@ -128,17 +129,17 @@ TEST_F(ReviewsTest, ARightThatTheGatewayLacksIsNamed) {
 }
 
 TEST_F(ReviewsTest, AnAllowedAccessCountsForFiveMinutesAndARefusedOneForHalfAMinute) {
-  const Told told = Ask("ann", {Question("get"), Question("delete")});
+  const Response response = Ask("ann", {Question("get"), Question("delete")});
   ASSERT_EQ(client.started(), 2u);
   EXPECT_EQ(
       client.at(0).request().body,
       R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"ann","groups":[],)"
       R"("resourceAttributes":{"verb":"get","group":"batch.volcano.sh","resource":"jobs","namespace":"team-a"}}})");
   client.at(1).Answer(201, Access(false));
-  EXPECT_FALSE(told->has_value());
+  EXPECT_FALSE(response->has_value());
   client.at(0).Answer(201, Access(true));
-  ASSERT_THAT(**told, IsOk());
-  const auto& answers = (*told)->value().answers();
+  ASSERT_THAT(**response, IsOk());
+  const auto& answers = (*response)->value().answers();
   EXPECT_TRUE(answers[0].allowed());
   EXPECT_EQ(answers[0].valid_ms(), 300'000);
   EXPECT_FALSE(answers[1].allowed());
@@ -152,9 +153,9 @@ TEST_F(ReviewsTest, AnAllowedAccessCountsForFiveMinutesAndARefusedOneForHalfAMin
 }
 
 TEST_F(ReviewsTest, TheSameQuestionIsAskedOnceForAllWhoWaitAndNobodyHearsOfAnother) {
-  const Told first = Ask("ann", {Question("get")});
-  const Told second = Ask("ann", {Question("get")});
-  const Told other = Ask("bob", {Question("get")});
+  const Response first = Ask("ann", {Question("get")});
+  const Response second = Ask("ann", {Question("get")});
+  const Response other = Ask("bob", {Question("get")});
   ASSERT_EQ(client.started(), 2u);
   client.at(0).Answer(201, Access(true));
   EXPECT_TRUE((*first)->value().answers(0).allowed());
@@ -165,15 +166,15 @@ TEST_F(ReviewsTest, TheSameQuestionIsAskedOnceForAllWhoWaitAndNobodyHearsOfAnoth
 TEST_F(ReviewsTest, AUserWhoAsksTooMuchHoldsUpNobodyElse) {
   std::vector<v1::AccessQuestion> questions;
   for (int i = 0; i < 6; ++i) questions.push_back(Question("get", fmt::format("ns-{}", i)));
-  const Told flood = Ask("ann", questions);  // Two are under way, and three wait.
+  const Response flood = Ask("ann", questions);  // Two reviews are under way, and three wait.
   EXPECT_EQ(client.started(), 2u);
-  const Told told = Ask("bob", {Question("get")});
-  EXPECT_FALSE(told->has_value());
+  const Response response = Ask("bob", {Question("get")});
+  EXPECT_FALSE(response->has_value());
   client.at(0).Answer(201, Access(true));
   EXPECT_THAT(client.last().request().body, HasSubstr("bob")) << "users have turns";
   client.last().Answer(201, Access(true));
-  ASSERT_TRUE(told->has_value());
-  EXPECT_THAT(**told, IsOk());
+  ASSERT_TRUE(response->has_value());
+  EXPECT_THAT(**response, IsOk());
   for (size_t i = 0; i < client.started(); ++i) {
     if (client.at(i).open()) client.at(i).Answer(201, Access(true));
   }
@@ -184,11 +185,11 @@ TEST_F(ReviewsTest, AUserWhoAsksTooMuchHoldsUpNobodyElse) {
 TEST_F(ReviewsTest, TokensOfStrangersLeaveRoomForTheRightsOfUsers) {
   for (int i = 0; i < 5; ++i) Token(fmt::format("guess-{}", i));
   EXPECT_EQ(client.started(), 1u);
-  const Told told = Ask("ann", {Question("get")});
+  const Response response = Ask("ann", {Question("get")});
   ASSERT_EQ(client.started(), 2u);
   client.last().Answer(201, Access(true));
-  ASSERT_TRUE(told->has_value());
-  EXPECT_THAT(**told, IsOk());
+  ASSERT_TRUE(response->has_value());
+  EXPECT_THAT(**response, IsOk());
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ absl::StatusOr<v1::UserClaims> TokenIssuer::UserOfCertificate(const std::string&
   v1::UserClaims claims;
   claims.set_user(facts.common_names.front());
   for (const std::string& group : facts.organizations) claims.add_groups(group);
-  // As the API server does with everybody whom it knows.
+  // The API server gives this group to every user whom it authenticates.
   const bool is_there =
       std::find(facts.organizations.begin(), facts.organizations.end(), kAuthenticated) != facts.organizations.end();
   if (!is_there) claims.add_groups(kAuthenticated);
@@ -64,7 +64,7 @@ absl::StatusOr<v1::LogInResponse> TokenIssuer::IssueToken(v1::UserClaims claims,
   v1::LogInResponse response;
   absl::StatusOr<std::string> token = keys_.sign(claims);
   if (absl::IsInvalidArgument(token.status())) {
-    // The files are no affair of the user's.
+    // The files are no concern of the user.
     return MakeStatus(absl::StatusCode::kUnavailable, "this gateway has no certificate that can sign; try again");
   }
   BASALT_RETURN_IF_ERROR(token.status());
@@ -102,7 +102,7 @@ void TokenIssuer::ReviewAccess(const v1::ReviewAccessRequest& request, rpc::Done
   }
   absl::StatusOr<v1::UserClaims> claims = keys_.verify(request.token());
   if (!claims.ok()) return done(claims.status());
-  // Tokens of one user differ by their times alone.
+  // Tokens of one user differ only in their times, which must not make the reviews' cache miss.
   claims->clear_issue_time();
   claims->clear_expire_time();
   reviews_.ReviewAccess(*claims, {request.questions().begin(), request.questions().end()}, std::move(done));

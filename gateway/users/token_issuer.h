@@ -1,6 +1,7 @@
 #pragma once
 
-// Issues tokens of the suite to users of Kubernetes, and tells replicas what users may do. Confined to one loop.
+// Issues tokens of the suite to users of Kubernetes, and answers replicas' questions about users' rights. Confined to
+// one loop.
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,37 +20,37 @@
 
 namespace basalt::gateway {
 
-// What the issuer needs of the process around it. Called on the loop.
+// The functions of the surrounding process that the issuer needs. They are called on the loop.
 struct UserKeys {
   std::string cluster;
-  // UNAUTHENTICATED: the token does not count.
+  // UNAUTHENTICATED if the token does not count.
   std::function<absl::StatusOr<v1::UserClaims>(std::string_view token)> verify;
-  // UNAUTHENTICATED: the chain is not one of a user.
+  // UNAUTHENTICATED if the chain is not one of a user.
   std::function<absl::Status(std::string_view chain_pem)> check_certificate;
   std::function<bool(std::string_view user)> is_denied;
-  // Statuses of identity::SignUserToken.
+  // Returns the statuses of identity::SignUserToken.
   std::function<absl::StatusOr<std::string>(const v1::UserClaims& claims)> sign;
-  // Whether a user, or the host that a client comes from, may make one more call now.
+  // Whether a user, or the host of a client, may make one more call now.
   std::function<bool(const std::string& whose)> allow;
-  std::function<absl::Time()> now;  // By the wall clock, as those who verify tokens have it.
-  // The authorities that sign the certificates of users, each time that they are read.
+  std::function<absl::Time()> now;  // The wall clock, which those who verify tokens use, too.
+  // Receives the authorities that sign certificates of users, each time that they have changed.
   std::function<void(std::shared_ptr<const identity::Authorities> authorities)> set_authorities;
 };
 
 struct TokenIssuerOptions {
   ReviewOptions reviews;
   absl::Duration token_lifetime = identity::kLongestUserToken;
-  absl::Duration authority_refresh = absl::Minutes(5);  // How often the cluster's client authority is read,
-  absl::Duration authority_retry = absl::Seconds(10);   // and how soon again where it could not be.
+  absl::Duration authority_refresh = absl::Minutes(5);  // How often the cluster's client authority is read.
+  absl::Duration authority_retry = absl::Seconds(10);   // How soon it is read again after a failure.
 };
 
 class TokenIssuer {
  public:
-  // All references outlive it. The client authority is read at once, and then from time to time.
+  // All references must outlive the issuer. The client authority is read at once, and then from time to time.
   TokenIssuer(Loop& loop, http::Client& client, obs::Metrics& metrics, UserKeys keys, TokenIssuerOptions options);
   ~TokenIssuer();
 
-  // Statuses as user.proto has them. `done` runs on the loop, and not after the end of the issuer.
+  // Returns the statuses that user.proto lists. `done` runs on the loop, and not after the end of the issuer.
   void LogIn(const v1::LogInRequest& request, const std::string& chain_pem, const std::string& host,
              rpc::Done<v1::LogInResponse> done);
   void ReviewAccess(const v1::ReviewAccessRequest& request, rpc::Done<v1::ReviewAccessResponse> done);
@@ -65,8 +66,8 @@ class TokenIssuer {
   const TokenIssuerOptions options_;
   Reviews reviews_;
   std::unique_ptr<http::Call> reading_;
-  std::string authority_;  // As it was read last.
-  std::string said_;       // The last failure of the reading that the log has.
+  std::string authority_;  // The PEM text that was read last.
+  std::string said_;  // The last failure to read the authority that was logged. Empty if the last attempt succeeded.
   TimerId timer_ = kNoTimer;
 };
 

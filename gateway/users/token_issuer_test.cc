@@ -72,7 +72,7 @@ class TokenIssuerTest : public ::testing::Test {
 
   const http::testing::Certificate own =
       http::testing::MakeCertificate({.common_name = "ann", .organisation = "team-a"});
-  // In the time of the certificate, which is made now.
+  // A moment in the lifetime of the certificate, which is made now.
   SimTime time{identity::ReadCertificate(own.cert_pem)->not_after - absl::Minutes(1)};
   SimLoop loop{time, "gateway"};
   ScriptedClient client;
@@ -136,7 +136,7 @@ TEST_F(TokenIssuerTest, RightsAreReviewedForTokensThatCountAlone) {
   EXPECT_EQ(ask("", 1), absl::StatusCode::kUnauthenticated);
   EXPECT_EQ(ask(claims.SerializeAsString(), 1001), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ask(claims.SerializeAsString(), 0), absl::StatusCode::kOk);
-  // Tokens of one user are reviewed once, whenever they were issued.
+  // The rights of one user are reviewed once, whenever the tokens were issued.
   const size_t before = client.started();
   for (int i = 0; i < 2; ++i) {
     claims.mutable_issue_time()->set_seconds(i);

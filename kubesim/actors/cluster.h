@@ -1,6 +1,6 @@
 #pragma once
 
-// All actors over one client, sharing one watch of pods: what turns an API server into a cluster.
+// The actors that turn an API server into a cluster. They share one client and one watch of pods.
 #include <memory>
 #include <optional>
 
@@ -24,9 +24,8 @@ class Cluster {
  public:
   Cluster(Loop& loop, http::Client& client, Random& random, ClusterOptions options = {});
 
-  // Null where it was not asked for.
-  NodeActor* nodes() { return nodes_.get(); }
-  GangScheduler* scheduler() { return scheduler_.get(); }
+  NodeActor* nodes() { return nodes_.get(); }              // Null if the options do not request nodes.
+  GangScheduler* scheduler() { return scheduler_.get(); }  // Null if the options do not request a scheduler.
 
  private:
   Informer pods_;

@@ -140,7 +140,7 @@ TEST_F(ClusterTest, AGangRunsFromPendingToCompleted) {
   ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Inqueue"; }));
   MakePod("a-0", "g", "sleep 5");
   time_.Advance(absl::Seconds(3));
-  EXPECT_EQ(PodPhase("a-0"), "Pending");  // Alone it is not bound.
+  EXPECT_EQ(PodPhase("a-0"), "Pending");  // One pod alone is not bound.
   EXPECT_EQ(GroupPhase("g"), "Inqueue");
   MakePod("a-1", "g", "sleep 7; exit 3");
   ASSERT_TRUE(Until([&] { return GroupPhase("g") == "Running"; }));
@@ -232,10 +232,11 @@ TEST_F(ClusterTest, AQueuesCapabilityAndStateHoldGroupsBack) {
   ASSERT_TRUE(Until([&] { return PodPhase("a-0") == "Succeeded"; }));
   MakeGroup("stray", 1, {{"queue", "unknown"}});
   time_.Advance(absl::Seconds(3));
-  EXPECT_EQ(GroupPhase("stray"), "");  // Left untouched.
+  EXPECT_EQ(GroupPhase("stray"), "");  // The group has no status.
 }
 
-// A group that came in while the queue was open stays in: its pods wait as those of one that is not let in do.
+// A group that was let in while the queue was open stays in, but its pods wait like those of a group that is not let
+// in.
 TEST_F(ClusterTest, AQueueThatIsNotOpenNeitherLetsGroupsInNorPlacesTheirPods) {
   Start();
   const json::object minimum{{"minResources", json::object{{"cpu", "1"}}}};

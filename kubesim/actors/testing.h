@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests of actors: the kinds that the gang scheduler watches.
+// Helpers for tests of actors: definitions of the kinds that the gang scheduler watches.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace basalt::actors {
 
-// As much of the schemas as the actors touch.
+// Returns a definition whose schema keeps every field.
 inline json::value Crd(std::string_view kind, std::string_view plural, std::string_view scope,
                        std::string_view subresources) {
   constexpr std::string_view kGroup = "scheduling.volcano.sh";

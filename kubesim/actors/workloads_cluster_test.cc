@@ -1,4 +1,4 @@
-// The controllers of workloads beside nodes and scheduler, over kubesim in memory: what becomes of the pods.
+// The pods of workloads, made by the controllers and run beside nodes and scheduler, over kubesim in memory.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ spec:
   void Patch(const std::string& plural, std::string_view patch) {
     Do("PATCH", Apps(plural, "w"), patch, kMergePatchType);
   }
-  // Images of the pods that are not being deleted; "…" for one that does not run.
+  // Returns the image of each pod that is not being deleted, or "…" for a pod that does not run.
   std::vector<std::string> Images() {
     std::vector<std::string> images;
     const json::value list = Do("GET", "/api/v1/namespaces/default/pods");
@@ -171,7 +171,7 @@ spec:
   EXPECT_EQ(Images().size(), 3u);
 }
 
-// Of an idle cluster nothing is written.
+// Nothing is written in an idle cluster.
 TEST_F(WorkloadsClusterTest, WhatIsAsItShouldBeIsLeftAlone) {
   Make("Deployment", "deployments", "replicas: 2");
   Make("StatefulSet", "statefulsets", "replicas: 1");

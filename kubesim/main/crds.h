@@ -9,14 +9,14 @@
 
 namespace basalt::kubesim {
 
-// What a program that serves definitions says at start.
+// The notice that a program that serves definitions prints at its start.
 inline constexpr std::string_view kRulesNotice =
     "kubesim does not evaluate the validation rules of definitions (x-kubernetes-validations): it takes what a real "
     "API "
     "server refuses by them";
 
-// Every CustomResourceDefinition in the YAML files (*.yaml, *.yml, *.json) of the folders, or in the files named, in
-// the order of the paths. Documents of other kinds are left out. The status names the file.
+// Loads every CustomResourceDefinition in the YAML files (*.yaml, *.yml, *.json) of the folders, or in the named files,
+// in the order of the paths. Documents of other kinds are left out. An error names the file.
 absl::StatusOr<std::vector<json::value>> LoadCrds(const std::vector<std::string>& paths);
 
 }  // namespace basalt::kubesim

@@ -1,4 +1,4 @@
-// kube-actors: the gang scheduler, and simulated nodes where they are asked for, as clients of any API server.
+// kube-actors: the gang scheduler, and simulated nodes if requested, as clients of any API server.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// kubesim: the embedded Kubernetes as a process: API server over HTTP, simulated nodes, gang scheduler.
+// kubesim: the embedded Kubernetes as a process, with an API server over HTTP, simulated nodes and the gang scheduler.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -73,7 +73,7 @@ actors::ClusterOptions ClusterFromFlags() {
   options.nodes.api.user_agent = "kubesim-node";
   options.scheduler.period = absl::GetFlag(FLAGS_cycle);
   options.scheduler.create_queues = !absl::GetFlag(FLAGS_no_queues);
-  // Nobody else schedules the pods of Kubernetes' own scheduler here.
+  // kubesim has no other scheduler for the pods of Kubernetes' default scheduler.
   options.scheduler.plain_scheduler_names = {"default-scheduler"};
   const std::vector<std::string> kai = absl::GetFlag(FLAGS_kai_scheduler_name);
   options.scheduler.kai_scheduler_names = {kai.begin(), kai.end()};
@@ -82,7 +82,7 @@ actors::ClusterOptions ClusterFromFlags() {
   return options;
 }
 
-// What lives on the loop, in the order in which it is made.
+// The objects that live on the loop, in the order in which they are made.
 struct World {
   World(Loop& loop, std::vector<json::value> crds) {
     ApiServerOptions options;
@@ -131,7 +131,7 @@ absl::Status Serve() {
     if (const std::string path = absl::GetFlag(FLAGS_kubeconfig_out); !path.empty()) {
       status = shell::WriteFileWhole(path, Kubeconfig(url));
     }
-    // Last: whoever waits for it finds everything else done.
+    // The port file comes last: a program that waits for it finds everything else done.
     if (const std::string path = absl::GetFlag(FLAGS_port_file); status.ok() && !path.empty()) {
       status = shell::WriteFileWhole(path, fmt::format("{}\n", port->port()));
     }

@@ -18,7 +18,8 @@
 namespace basalt::kubesim {
 namespace {
 
-// Nobody answers sooner: a request that gives less time is given up, also where time stands still meanwhile.
+// The shortest time in which a server answers. A request with a shorter timeout times out, also under a simulated time
+// that does not move meanwhile.
 constexpr absl::Duration kFastest = absl::Microseconds(1);
 
 bool IsWrite(std::string_view verb) { return verb != "get" && verb != "list" && verb != "watch"; }
@@ -130,7 +131,7 @@ void ApiServer::Dispatch(const std::shared_ptr<Exchange>& exchange) {
   exchange->injected_code = verdict.code;
   exchange->retry_after_seconds = verdict.retry_after_seconds;
   exchange->injected_by_admission = verdict.admission;
-  // A server that gives a request up does nothing of it any more.
+  // A request whose timeout is shorter than the delay has no effect, as with a real server.
   const bool too_late = info.timeout < std::max(verdict.delay, kFastest);
   const absl::Duration delay = too_late ? info.timeout : verdict.delay;
   if (delay < kFastest) {

@@ -3,12 +3,12 @@
 // A Kubernetes API server as a library: no sockets, no threads, no clock of its own. Core kinds and custom resource
 // definitions, all verbs, watches, patches, garbage collection, faults on request; everything in memory.
 //
-// Confined to `loop`: made, called and destroyed on it. It may be destroyed while watches and delayed requests are
-// open: their connections break. `loop` and `random` outlive it.
+// Confined to `loop`: the server is made, called and destroyed there. The server may be destroyed while watches and
+// delayed requests are open: their connections break. `loop` and `random` outlive the server.
 //
-// Beside the Kubernetes API it serves /kubesim/log (GET: the writes so far; DELETE: forget them) and /kubesim/faults
-// (POST a rule of faults.h, or {"action": "dropWatches" | "stallWatches" | "releaseWatches" | "restart" |
-// "forgetHistory", "resource": …}; DELETE: no more rules).
+// Beside the Kubernetes API the server has two paths of its own. /kubesim/log: GET returns the writes so far, DELETE
+// forgets them. /kubesim/faults: POST adds a rule of faults.h, or does {"action": "dropWatches" | "stallWatches" |
+// "releaseWatches" | "restart" | "forgetHistory", "resource": …}; DELETE removes all rules.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,17 +38,18 @@ namespace basalt::kubesim {
 
 class ApiServer : public http::Handler {
  public:
-  // INVALID_ARGUMENT-like problem with options.crds is in startup_status(): those definitions are not served.
+  // An error in options.crds is reported by startup_status(), and such a definition is not served.
   ApiServer(Loop& loop, Random& random, ApiServerOptions options = {});
   ~ApiServer() override;
 
   void Handle(const http::Request& request, std::shared_ptr<http::ResponseWriter> writer) override;
 
   const absl::Status& startup_status() const { return startup_status_; }
-  // Creates an object in the server's own name, as a POST would; not in the log. A cluster-scoped kind, or the
-  // namespace from the object's metadata.
+  // Creates an object in the server's own name, as a POST would, but without an entry in the log. The namespace is
+  // taken from the object's metadata.
   absl::StatusOr<json::value> CreateObject(const json::value& object);
-  // The newest state, or null. `resource` is "pods" or "jobs.batch.volcano.sh".
+  // Returns the newest state of an object. Null if there is none. `resource` is a text like "pods" or
+  // "jobs.batch.volcano.sh".
   std::shared_ptr<const json::value> Get(std::string_view resource, std::string_view ns, std::string_view name) const;
   const Store& store() const { return core_.store; }
   const Registry& types() const { return core_.types; }
@@ -57,16 +58,16 @@ class ApiServer : public http::Handler {
   void ClearLog() { log_.Clear(); }
 
   FaultInjector& faults() { return faults_; }
-  // `resource` as in Get; empty: all.
+  // The next three functions are about the watches of one resource, named as in Get(), or about all if it is empty.
   void DropWatches(std::string_view resource = {}) { watches_.DropAll(resource); }
   void StallWatches(std::string_view resource = {}) { watches_.Stall(resource); }
   void ReleaseWatches(std::string_view resource = {}) { watches_.Release(resource); }
-  // Every connection breaks; what is stored stays.
+  // Breaks every connection. Stored objects stay.
   void Restart();
-  // Older resourceVersions answer 410 from now on.
+  // Forgets all changes so far: requests with older resourceVersions are answered 410 from now on.
   void ForgetHistory();
   size_t open_watches() const { return watches_.size(); }
-  // Some objects of a collection that is to be deleted are left.
+  // Returns whether the deletion of a collection is under way.
   bool IsDeletingCollection() const;
 
  private:
@@ -88,7 +89,7 @@ class ApiServer : public http::Handler {
   void SendList(Exchange& exchange, const std::vector<RevisionPtr>& items, const ListMetadata& metadata);
   void SendDocument(Exchange& exchange, int code, const json::value& document, std::string_view content_type = {});
   void SendText(Exchange& exchange, int code, std::string_view text);
-  // As API Priority and Fairness refuses: in plain text.
+  // Refuses a request in plain text, as API Priority and Fairness does.
   void SendTooManyRequests(Exchange& exchange, const absl::Status& fault);
   http::Headers MakeHeaders(std::string_view content_type = {}) const;
   void Log(const Exchange& exchange, const absl::StatusOr<Answer>& answer);
@@ -98,7 +99,8 @@ class ApiServer : public http::Handler {
   ObjectWriter writer_;
   Deleter deleter_;
   SubResources subresources_;
-  // The watches come first: they see a change before what the controllers make of it.
+  // The watches come before the controllers, so that they get a change before the changes that controllers make after
+  // it.
   WatchHub watches_;
   CrdController crds_;
   NamespaceController namespaces_;
@@ -108,7 +110,8 @@ class ApiServer : public http::Handler {
   RequestLog log_;
   OpenApiCache openapi_;
   absl::Status startup_status_;
-  // Requests that are not answered at once: a fault delays them, or they go on in slices. Their writers go with them.
+  // Requests that are not answered at once, because a fault delays them or they are carried out in slices. Their
+  // connections break when they are removed.
   std::map<uint64_t, std::shared_ptr<Exchange>> pending_;
   uint64_t next_exchange_ = 1;
 };

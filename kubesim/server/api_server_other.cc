@@ -42,7 +42,7 @@ void ApiServer::HandleOther(Exchange& exchange) {
   }
 }
 
-// There is nothing here that could be ill.
+// Answers the health checks. This server has no part that could fail.
 void ApiServer::HandleHealth(Exchange& exchange) {
   const auto& segments = exchange.target.segments;
   if (segments.size() > 2 || (segments.size() == 2 && segments[1] != "ping" && segments[1] != "etcd")) {

@@ -10,19 +10,19 @@
 
 namespace basalt::kubesim {
 
-// One request on its way through the server.
+// One request and the state of its handling.
 struct ApiServer::Exchange {
   http::Request request;
   std::shared_ptr<http::ResponseWriter> writer;
   http::Target target;
   std::optional<RequestInfo> info;  // Set for resource requests.
-  // What the fault rules said.
+  // The next five members are the verdict of the fault rules.
   bool drop_answer = false;
   bool dropped_request = false;
   int injected_code = 0;
   int retry_after_seconds = 0;
   bool injected_by_admission = false;
-  std::unique_ptr<CollectionDeletion> deletion;  // While a collection is being deleted.
+  std::unique_ptr<CollectionDeletion> deletion;  // Null unless a collection is being deleted.
 };
 
 }  // namespace basalt::kubesim

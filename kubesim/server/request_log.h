@@ -1,6 +1,6 @@
 #pragma once
 
-// What clients asked for, as a judge in tests and benches reads it: every write (and every delete) with its outcome.
+// The log of requests for tests and benches: every write (and every delete) with its outcome.
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace basalt::kubesim {
 
-// One of the objects that the deletion of a collection took. It may be there still: then it waits for its grace or for
-// finalizers.
+// An object that the deletion of a collection has deleted. The object may still exist while it waits for its grace
+// period or for finalizers.
 struct DeletedObject {
   std::string name;
   std::string uid;
@@ -24,21 +24,20 @@ struct LoggedRequest {
   std::string group;
   std::string resource;  // Plural.
   std::string ns;
-  std::string name;  // Also of a generated name.
+  std::string name;  // May be a generated name.
   std::string subresource;
   int status = 0;  // HTTP code that the client got, or would have got.
   std::string uid;
-  int64_t resource_version = 0;  // After the write; 0 = none.
+  int64_t resource_version = 0;  // The version after the write. 0 if there is none.
   std::string user_agent;
-  json::value body;  // Null where it is not JSON or not kept.
+  json::value body;  // Null if the body is no JSON or is not kept.
   bool dry_run = false;
-  bool dropped_request = false;  // A fault cut the connection before any effect.
-  bool dropped_answer = false;   // It took effect; a fault lost the answer.
-  // Of the deletion of a collection: by what it chose, when, and what it deleted until it ended, with or without
-  // success.
-  std::string label_selector;
-  absl::Time chosen;
-  std::vector<DeletedObject> deleted;
+  bool dropped_request = false;  // A fault broke the connection before any effect.
+  bool dropped_answer = false;   // The request took effect, and a fault lost the answer.
+  std::string label_selector;    // The selector of a deletion of a collection.
+  absl::Time chosen;             // When the deletion of a collection chose its objects.
+  std::vector<DeletedObject>
+      deleted;  // The objects that the deletion of a collection deleted, also if it failed later.
 };
 
 class RequestLog {

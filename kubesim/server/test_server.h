@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a server under simulated time, requests as one-liners, watches that collect their events.
+// Helpers for tests: a server under simulated time, requests as one-liners, watches that collect their events.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@
 namespace basalt::kubesim {
 
 struct Reply {
-  int status = 0;  // 0: no answer (yet, or the connection broke).
+  int status = 0;  // 0 if there is no answer yet, or the connection broke.
   bool ended = false;
-  bool broken = false;  // Dropped without End.
+  bool broken = false;  // The writer was destroyed without End().
   http::Headers headers;
   std::string body;
   json::value json;
@@ -35,7 +35,7 @@ struct Reply {
   std::string uid() const { return At({"metadata", "uid"}); }
 };
 
-// Collects what a handler writes; shared with the handler.
+// Collects the answer of a handler. Shared with the handler.
 class TestWriter : public http::ResponseWriter {
  public:
   explicit TestWriter(std::shared_ptr<Reply> reply) : reply_(std::move(reply)) {}
@@ -70,7 +70,7 @@ struct TestWatch {
   std::weak_ptr<TestWriter> writer;
   size_t read = 0;
 
-  // Events since the last call.
+  // Returns the events since the last call.
   std::vector<json::value> Take() {
     std::vector<json::value> events;
     while (true) {
@@ -82,7 +82,7 @@ struct TestWatch {
       read = end + 1;
     }
   }
-  // The same as "ADDED a@7 MODIFIED a@8"; a bookmark without its name.
+  // Returns the events since the last call as "ADDED a@7 MODIFIED a@8". A bookmark has no name.
   std::string TakeText() {
     std::string text;
     for (const json::value& event : Take()) {
@@ -109,7 +109,7 @@ class TestServer {
     if (auto parsed = ParseJson(reply->body); parsed.ok()) reply->json = *std::move(parsed);
     return *reply;
   }
-  // What has been answered so far; more may come.
+  // Sends a request and returns its reply, which may still be incomplete.
   std::shared_ptr<Reply> Begin(std::string method, std::string target, std::string body = "",
                                http::Headers headers = {}) {
     auto reply = std::make_shared<Reply>();
@@ -148,7 +148,7 @@ class TestServer {
     return watch;
   }
 
-  // A pod in namespace default.
+  // Creates a pod in namespace default.
   Reply MakePod(std::string name, std::string labels = "{}", std::string more_spec = "", std::string meta = "") {
     return Post("/api/v1/namespaces/default/pods", PodBody(name, labels, more_spec, meta));
   }
@@ -167,8 +167,8 @@ class TestServer {
   SimTime& time() { return time_; }
   ApiServer& server() { return *server_; }
   void Destroy() { server_.reset(); }
-  // Without it a request's tasks (deliveries, the garbage collector) wait for the test to run them.
-  void set_run_due_tasks(bool settle) { run_due_tasks_ = settle; }
+  // Sets whether a request's tasks (deliveries, the garbage collector) run at once. Otherwise the test runs them.
+  void set_run_due_tasks(bool run) { run_due_tasks_ = run; }
 
  private:
   SimTime time_;

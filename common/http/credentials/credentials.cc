@@ -13,9 +13,9 @@ namespace basalt::http {
 namespace {
 
 constexpr absl::Duration kTokenFileAge = absl::Minutes(1);
-// What expires within this is renewed already.
+// An identity that expires within this time is renewed already.
 constexpr absl::Duration kMargin = absl::Seconds(10);
-// A source is asked no more often than this, and after failures not before 1, 2, 4 … 30 s.
+// A source is called at most once in this time, and after failures not before 1, 2, 4 … 30 s.
 constexpr absl::Duration kLeastAge = absl::Seconds(1);
 constexpr absl::Duration kMostPause = absl::Seconds(30);
 
@@ -71,7 +71,7 @@ void Credentials::GetOtherThan(const IdentityPtr& refused, const Done& done) {
     const bool rested = now - fetched_ >= pause;
     const bool good = current_ != nullptr && current_ != refused && now < expires_ - kMargin;
     if (good || (!fetching_ && !rested)) {
-      // One that is about to expire or was refused is better than a source that is asked without end.
+      // An identity that is about to expire or was refused is better than calls of the source without end.
       if (current_ != nullptr && (error_.ok() || now < expires_)) known = current_;
       error = error_;
     } else {
@@ -96,7 +96,7 @@ void Credentials::OnFetched(absl::StatusOr<FetchedIdentity> fetched) {
       failures_ = 0;
       error_ = absl::OkStatus();
       expires_ = fetched->expires;
-      // The same one stays the same pointer: whom it was refused to need not try again.
+      // An equal identity keeps its pointer, so that a client to whom a server refused it does not try again.
       if (current_ == nullptr || !(*current_ == fetched->identity)) {
         current_ = std::make_shared<const Identity>(std::move(fetched->identity));
       }
@@ -105,7 +105,7 @@ void Credentials::OnFetched(absl::StatusOr<FetchedIdentity> fetched) {
       ++failures_;
       error_ = MakeStatus(absl::StatusCode::kUnauthenticated, ToStd(fetched.status().message()));
       result = error_;
-      // What has not expired goes on.
+      // An identity that has not expired stays in force.
       if (current_ != nullptr && fetched_ < expires_) result = current_;
     }
   }

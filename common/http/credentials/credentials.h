@@ -1,7 +1,8 @@
 #pragma once
 
-// Who a client is, where that changes while it runs: a token in a file, a plugin that is asked. What is in force is
-// kept until it expires or is refused with 401; several callers that wait are served by one look.
+// The identity of a client, where the identity changes while the client runs: a token in a file, or the output of a
+// plugin. The identity in force is kept until it expires or a server refuses it with 401. One fetch serves all callers
+// that wait.
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,8 +17,8 @@
 namespace basalt::http {
 
 struct Identity {
-  std::string token;              // A bearer token; empty = none.
-  std::string cert_pem, key_pem;  // A client certificate; empty = none.
+  std::string token;              // The bearer token. Empty if the client has none.
+  std::string cert_pem, key_pem;  // The client certificate and its key. Empty if the client has none.
   bool operator==(const Identity&) const = default;
 };
 using IdentityPtr = std::shared_ptr<const Identity>;
@@ -27,7 +28,7 @@ struct FetchedIdentity {
   absl::Time expires = absl::InfiniteFuture();
 };
 
-// Where identities come from. `done` runs once, before Fetch returns or later, on any thread; not after the source is
+// A source of identities. `done` runs once, before Fetch returns or later, on any thread, but not after the source is
 // destroyed.
 class IdentitySource {
  public:
@@ -36,23 +37,23 @@ class IdentitySource {
   virtual void Fetch(Done done) = 0;
 };
 
-// Any thread. `time` outlives it; of it only Now() is used.
+// Any thread. `time` must outlive the object, which uses only Now().
 class Credentials {
  public:
-  // UNAUTHENTICATED where the source gave none; the message is the source's.
+  // Gets UNAUTHENTICATED, with the message of the source, if the source gave no identity.
   using Done = std::function<void(absl::StatusOr<IdentityPtr>)>;
 
   Credentials(const TimeSystem& time, std::unique_ptr<IdentitySource> source);
-  // Callers that still wait hear an error before it returns, or nothing.
+  // Callers that still wait get an error before the destructor returns, or are not called.
   ~Credentials();
   Credentials(const Credentials&) = delete;
   Credentials& operator=(const Credentials&) = delete;
 
-  // What is in force, where that is known without a look; else null.
+  // Returns the identity in force. Null if a fetch is needed.
   IdentityPtr Known();
-  // What is in force. `done` runs before it returns where that is known, else on the source's thread.
+  // Passes the identity in force to `done`: before Get returns if the identity is known, else on the source's thread.
   void Get(const Done& done);
-  // The server answered 401 to `refused`: what is in force, unless it is that one and so must be looked for.
+  // Does as Get() after a server answered 401 to `refused`: fetches anew if `refused` is still the known identity.
   void GetOtherThan(const IdentityPtr& refused, const Done& done);
 
  private:
@@ -63,15 +64,15 @@ class Credentials {
   IdentityPtr current_ BASALT_GUARDED_BY(mutex_);
   absl::Time expires_ BASALT_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time fetched_ BASALT_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::Status error_ BASALT_GUARDED_BY(mutex_);  // Of the last look.
-  int failures_ BASALT_GUARDED_BY(mutex_) = 0;    // In a row.
+  absl::Status error_ BASALT_GUARDED_BY(mutex_);  // The result of the last fetch.
+  int failures_ BASALT_GUARDED_BY(mutex_) = 0;    // Counts the failures in a row.
   bool fetching_ BASALT_GUARDED_BY(mutex_) = false;
   std::vector<Done> waiting_ BASALT_GUARDED_BY(mutex_);
-  std::unique_ptr<IdentitySource> source_;  // Last: its thread calls back.
+  std::unique_ptr<IdentitySource> source_;  // Is the last member, since its thread calls back.
 };
 
-// The token in a file, read again when it is a minute old. A file that is missing or empty is an error at first; later
-// the token before it goes on: the file is being replaced.
+// Returns a source that takes the token from a file, and reads the file again when the token is a minute old. A missing
+// or empty file is an error at first. Later the previous token stays in force, since the file is being replaced.
 std::unique_ptr<IdentitySource> MakeTokenFileSource(const TimeSystem& time, std::string path);
 
 }  // namespace basalt::http

@@ -17,7 +17,7 @@ using ::basalt::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Answers when the test says.
+// Keeps each fetch until the test answers it.
 class SlowSource : public IdentitySource {
  public:
   explicit SlowSource(std::vector<Done>& asked) : asked_(asked) {}
@@ -29,7 +29,7 @@ class SlowSource : public IdentitySource {
 
 class CredentialsTest : public ::testing::Test {
  protected:
-  // What each answered call heard: a token, or the error's words.
+  // Requests an identity. The answer adds its token, or the message of its error, to `heard_`.
   void Ask(const IdentityPtr& refused = nullptr) {
     credentials_.GetOtherThan(refused, [this](const absl::StatusOr<IdentityPtr>& got) {
       heard_.push_back(got.ok() ? (*got)->token : std::string(got.status().message()));

@@ -45,7 +45,7 @@ class ExecSource final : public IdentitySource {
 
   const ExecPlugin plugin_;
   CommandStop stop_;
-  std::unique_ptr<Loop> loop_;  // Last: its thread uses the others.
+  std::unique_ptr<Loop> loop_;  // Is the last member, since its thread uses the others.
 };
 
 }  // namespace
@@ -82,7 +82,7 @@ absl::StatusOr<FetchedIdentity> ParseExecCredential(std::string_view text, std::
   if (out.identity.token.empty() && out.identity.cert_pem.empty()) {
     return InvalidCredential("status has neither a token nor a client certificate");
   }
-  // A line break would end the header and begin another.
+  // A line break would end the header and begin another header.
   if (out.identity.token.find_first_of("\r\n") != std::string::npos)
     return InvalidCredential("status.token has a line break");
   if (const std::string_view expires = FindString(*status, "expirationTimestamp"); !expires.empty()) {

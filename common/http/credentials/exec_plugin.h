@@ -1,7 +1,7 @@
 #pragma once
 
-// A kubeconfig's exec plugin: a program that prints who we are. Its protocol is client.authentication.k8s.io/v1 and
-// v1beta1: it is told of the cluster in KUBERNETES_EXEC_INFO and prints an ExecCredential.
+// A kubeconfig's exec plugin: a program that prints our identity. Its protocol is client.authentication.k8s.io/v1 and
+// v1beta1: KUBERNETES_EXEC_INFO describes the cluster to the plugin, which prints an ExecCredential.
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ struct ExecPlugin {
   std::vector<std::string> arguments;
   std::vector<std::pair<std::string, std::string>> environment;
   std::string install_hint;
-  // What spec.cluster of KUBERNETES_EXEC_INFO holds, as JSON; empty = it is not told.
+  // The value of spec.cluster in KUBERNETES_EXEC_INFO, as JSON. Empty if the plugin does not get it.
   std::string cluster_info;
   absl::Duration limit = absl::Minutes(1);
   bool operator==(const ExecPlugin&) const = default;
@@ -30,14 +30,15 @@ struct ExecPlugin {
 inline constexpr std::string_view kExecV1 = "client.authentication.k8s.io/v1";
 inline constexpr std::string_view kExecV1Beta1 = "client.authentication.k8s.io/v1beta1";
 
-// The value of KUBERNETES_EXEC_INFO. Never interactive: nobody sits before a server.
+// Returns the value of KUBERNETES_EXEC_INFO. `interactive` is always false, since a server has no user at a terminal.
 std::string ExecInfo(const ExecPlugin& plugin);
 
-// INVALID_ARGUMENT names the field; no message holds a token or a key.
+// INVALID_ARGUMENT names the field. No message contains a token or a key.
 absl::StatusOr<FetchedIdentity> ParseExecCredential(std::string_view text, std::string_view api_version);
 
-// Runs the plugin on a thread of its own, which ends with the source; a plugin that then runs is killed. Failures are
-// UNAUTHENTICATED, with what the plugin wrote to standard error, and its install hint where it is not there.
+// Returns a source that runs the plugin on its own thread, which ends with the source; a plugin that still runs then is
+// killed. Failures are UNAUTHENTICATED. Their message contains the plugin's standard error, and its install hint if the
+// program does not exist.
 std::unique_ptr<IdentitySource> MakeExecSource(ExecPlugin plugin);
 
 }  // namespace basalt::http

@@ -69,7 +69,7 @@ TEST(ParseExecCredentialTest, WhatCannotBeUsedIsNamedWithoutTheSecret) {
 
 class ExecPluginTest : public ::testing::Test {
  protected:
-  // A plugin that is this shell script.
+  // Returns a plugin that runs this shell script.
   ExecPlugin Plugin(const std::string& script) {
     const std::string path = dir_ / "plugin";
     std::ofstream(path) << "#!/bin/sh\n" << script << "\n";

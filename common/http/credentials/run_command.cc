@@ -18,7 +18,7 @@
 namespace basalt::http {
 namespace {
 
-constexpr size_t kMaxWords = 2000;  // Of standard error, in a message.
+constexpr size_t kMaxWords = 2000;  // Limits the bytes of standard error that a message contains.
 
 class Pipe {
  public:
@@ -88,7 +88,7 @@ absl::StatusOr<pid_t> Spawn(const Command& command, const Pipe& out, const Pipe&
                     fmt::format("cannot run '{}': {}", command.words[0], strerror(error)));
 }
 
-// Reads what there is. False: the other end is closed.
+// Reads the bytes that have come. Returns false if the other end is closed.
 bool Drain(int fd, std::string& into) {
   char buffer[4096];
   const ssize_t bytes = read(fd, buffer, sizeof(buffer));
@@ -114,7 +114,7 @@ CommandStop::~CommandStop() {
 }
 
 void CommandStop::Stop() {
-  // Nothing else can be done about a full pipe, and a full one says the same.
+  // A failed write needs no handling: a full pipe, too, wakes the reader.
   [[maybe_unused]] const ssize_t written = write(fds_[1], "", 1);
 }
 
@@ -149,12 +149,12 @@ absl::StatusOr<std::string> RunCommand(const Command& command, const CommandStop
   }
   int status = 0;
   pid_t ended = 0;
-  // It may have closed both and still run.
+  // The program may have closed both outputs and still run.
   while (failed.ok() && (ended = waitpid(*pid, &status, WNOHANG)) == 0) {
     if (std::chrono::steady_clock::now() >= end) failed = TooLong(command);
     if (poll(&watched[2], 1, 10) > 0) failed = MakeStatus(absl::StatusCode::kCancelled, "stopped");
   }
-  // The whole group: a plugin may be a script that started another program.
+  // Kill the whole group, since a plugin may be a script that started another program.
   if (!failed.ok()) kill(-*pid, SIGKILL);
   while (ended == 0 && waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
   }

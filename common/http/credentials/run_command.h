@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs a program to its end, without a terminal and without a shell. Any thread; it blocks.
+// Runs a program to its end, without a terminal and without a shell. Any thread; blocks.
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,13 +11,14 @@
 namespace basalt::http {
 
 struct Command {
-  std::vector<std::string> words;  // The program, looked for in PATH where its name has no slash, and its arguments.
-  std::vector<std::pair<std::string, std::string>> environment;  // On top of this process's own.
+  // The program and its arguments. A program without a slash in its name is looked up in PATH.
+  std::vector<std::string> words;
+  std::vector<std::pair<std::string, std::string>> environment;  // Is added to this process's own environment.
   absl::Duration limit = absl::Minutes(1);
   size_t max_output = 1 << 20;
 };
 
-// Ends a Run from another thread: the program is killed with all that it started.
+// Ends a RunCommand from another thread: kills the program and its process group.
 class CommandStop {
  public:
   CommandStop();
@@ -31,9 +32,9 @@ class CommandStop {
   int fds_[2];
 };
 
-// Its standard output. NOT_FOUND: there is no such program. DEADLINE_EXCEEDED: it ran longer than the limit and was
-// killed. CANCELLED: stopped. RESOURCE_EXHAUSTED: too much output. UNKNOWN: it failed; the message has its exit status
-// and the end of what it said on standard error.
+// Returns the program's standard output. NOT_FOUND: the program does not exist. DEADLINE_EXCEEDED: the program ran
+// longer than the limit and was killed. CANCELLED: `stop` ended the program. RESOURCE_EXHAUSTED: the program wrote too
+// much. UNKNOWN: the program failed; the message has its exit status and the end of its standard error.
 absl::StatusOr<std::string> RunCommand(const Command& command, const CommandStop& stop);
 
 }  // namespace basalt::http

@@ -44,7 +44,8 @@ class CurlClient final : public Client {
       : loop_(loop), options_(Cleaned(std::move(options))), credentials_(MakeCredentials(loop, options_)) {}
 
   ~CurlClient() override {
-    // The credentials' thread tells lanes; the lanes' threads ask credentials.
+    // The workers stop before the credentials go: the workers' threads call the credentials, whose thread posts to
+    // them.
     short_.Stop();
     bulk_.Stop();
     credentials_.reset();
@@ -98,7 +99,7 @@ class CurlClient final : public Client {
       bool waiting;
       {
         MutexLock lock(transfer->mutex);
-        waiting = transfer->posted;  // Something has come, this loop was only slow.
+        waiting = transfer->posted;  // True if something has come, and this loop was only slow.
       }
       if (waiting || due > now) {
         ArmIdle(transfer, std::max(due, now + transfer->idle));
@@ -140,7 +141,7 @@ void Transfer::Deliver(const TransferPtr& transfer) {
     end = transfer->end;
     resume = std::exchange(transfer->paused, false);
   }
-  // Each call may destroy the Call, and with it clear the observer.
+  // Each of the following callbacks may destroy the Call, which clears `observer`.
   if (transfer->observer == nullptr) return;
   transfer->last_activity = transfer->loop->Now();
   if (resume) transfer->lane->Post({CurlCommand::kResume, transfer});

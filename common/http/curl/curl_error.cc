@@ -10,7 +10,7 @@ namespace {
 
 Failure OfCertificate(long verify_result) {
   switch (verify_result) {
-    case X509_V_ERR_UNSPECIFIED:  // The library itself compares the name, after it has said this of the rest.
+    case X509_V_ERR_UNSPECIFIED:  // libcurl itself compares the name, after it has set this result for the rest.
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return Failure::kCertificateName;
@@ -35,7 +35,7 @@ Failure OfCertificate(long verify_result) {
 
 Failure FailureOfCode(CURLcode code, long verify_result, std::string_view words) {
   const auto say = [words](std::string_view part) { return words.find(part) != std::string_view::npos; };
-  // A server that does not like our certificate says so by an alert when the handshake is over for us.
+  // A server that refuses our certificate sends an alert when the handshake is over on our side.
   if (say("alert") && (say("certificate") || say("unknown ca"))) return Failure::kOwnCertificate;
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -53,11 +53,11 @@ Failure FailureOfCode(CURLcode code, long verify_result, std::string_view words)
     case CURLE_SSL_ISSUER_ERROR:
       return Failure::kAuthorityUnreadable;
     case CURLE_SSL_CONNECT_ERROR:
-      // An authority of the name that we trust but with another key, as of a cluster that was made anew.
+      // The authority has the name that we trust but another key, as that of a cluster that was made anew.
       if (say("asn1 encoding routines") || say("rsa routines") || say("elliptic curve routines")) {
         return Failure::kCertificateAuthority;
       }
-      // A server that ends takes connections a moment longer than it answers them.
+      // A server that shuts down accepts connections a moment longer than it answers on them.
       if (say("SSL_ERROR_SYSCALL") || say("Connection reset") || say("unexpected eof")) return Failure::kConnect;
       return Failure::kTls;
     case CURLE_RECV_ERROR:

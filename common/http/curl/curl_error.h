@@ -1,6 +1,6 @@
 #pragma once
 
-// What libcurl's codes mean to us. Internal to the curl client.
+// Translates libcurl's codes into our statuses. Internal to the curl client.
 #include <curl/curl.h>
 
 #include <string_view>
@@ -11,10 +11,11 @@
 
 namespace basalt::http::internal {
 
-// `verify_result` is OpenSSL's, of the server's certificate; `words` are the library's. Pure.
+// `verify_result` is OpenSSL's result for the server's certificate. `words` is libcurl's message. Pure.
 Failure FailureOfCode(CURLcode code, long verify_result, std::string_view words);
 
-// Of a transfer that has failed and is not yet taken off the handle. UNAVAILABLE: surely not sent; else UNKNOWN.
+// Returns the status of a transfer that has failed and still has its handle. UNAVAILABLE if the request surely was not
+// sent, else UNKNOWN.
 absl::Status ErrorOf(CURL* easy, CURLcode code, std::string_view words, bool cut, const Request& request,
                      std::string_view base_url);
 

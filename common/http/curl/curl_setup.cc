@@ -15,7 +15,7 @@ void SetPem(CURL* easy, CURLoption option, const std::string& text) {
 void SetUpTls(CURL* easy, const CurlOptions& options, const Identity* identity) {
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(easy, CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  // A resumed session would keep an identity and a verdict of before the files changed.
+  // A resumed session would keep the identity and the verdict from before the files changed.
   curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
   if (!options.ca_pem.empty()) {
     SetPem(easy, CURLOPT_CAINFO_BLOB, options.ca_pem);
@@ -23,7 +23,7 @@ void SetUpTls(CURL* easy, const CurlOptions& options, const Identity* identity) 
   } else if (!options.ca_file.empty()) {
     curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca_file.c_str());
     curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, options.ca_file.c_str());
-    // The library keeps a parsed file for a day unless told otherwise.
+    // By default libcurl keeps a parsed file for a day.
     curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
   }
   if (identity != nullptr && !identity->cert_pem.empty()) {
@@ -35,7 +35,7 @@ void SetUpTls(CURL* easy, const CurlOptions& options, const Identity* identity) 
     curl_easy_setopt(easy, CURLOPT_SSLCERT, options.cert_file.c_str());
   }
   if (identity != nullptr && !identity->cert_pem.empty()) {
-    // Its key came with it.
+    // The key is set together with the certificate above.
   } else if (!options.key_pem.empty()) {
     SetPem(easy, CURLOPT_SSLKEY_BLOB, options.key_pem);
   } else if (!options.key_file.empty()) {
@@ -55,7 +55,7 @@ CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& re
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   std::string url = options.base_url + request.target;
   if (!options.tls_server_name.empty()) {
-    // "::address:port" connects there whatever the URL says; the URL's host is what the certificate must show.
+    // "::address:port" connects there whatever host the URL names. The certificate must contain the URL's host.
     const size_t scheme = options.base_url.find("://");
     const std::string address = options.base_url.substr(scheme == std::string::npos ? 0 : scheme + 3);
     const size_t colon = address.rfind(':');
@@ -77,7 +77,7 @@ CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& re
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                    static_cast<long>(options.http2 && tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   if (options.http2 && tls) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-  // Always said: else the library asks the environment, by rules of its own.
+  // Always set the proxy: else libcurl reads the environment, by its own rules.
   const std::string_view proxy = options.proxy_url;
   const bool socks = proxy.starts_with("socks5://");
   const std::string proxy_url = socks ? fmt::format("socks5h{}", proxy.substr(6)) : std::string(proxy);
@@ -87,7 +87,7 @@ CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& re
   if (tls) SetUpTls(easy, options, identity);
   if (request.compressed) curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 
-  // No "100-continue": it costs a round trip.
+  // Send no "Expect: 100-continue", which costs a round trip.
   curl_slist* headers = curl_slist_append(nullptr, "Expect:");
   for (const Headers* list : {&request.headers, &options.headers}) {
     for (const auto& [name, value] : *list) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// How one request and the client's options are told to a libcurl handle. Internal to the curl client.
+// Sets one request and the client's options on a libcurl handle. Internal to the curl client.
 #include <curl/curl.h>
 
 #include <memory>
@@ -15,12 +15,12 @@ struct FreeList {
 };
 using CurlList = std::unique_ptr<curl_slist, FreeList>;
 
-// What the handle refers to until the transfer is over; so it does to `options`, `request` and the identity.
+// The lists that the curl handle points into. They, `options`, `request` and the identity must outlive the transfer.
 struct CurlLists {
   CurlList headers, connect_to;
 };
 
-// Everything but the callbacks. `identity` is shown instead of the options' own; null = theirs.
+// Sets everything but the callbacks. `identity` replaces the token and certificate of the options, unless it is null.
 CurlLists SetUpRequest(CURL* easy, const CurlOptions& options, const Request& request, const Identity* identity);
 
 }  // namespace basalt::http::internal

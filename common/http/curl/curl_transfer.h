@@ -1,6 +1,6 @@
 #pragma once
 
-// One exchange of the curl client, between its loop and the lane that drives it. Internal to the client.
+// One exchange of the curl client, between its loop and the worker that drives it. Internal to the client.
 #include <curl/curl.h>
 
 #include <memory>
@@ -16,11 +16,11 @@ namespace basalt::http::internal {
 
 class CurlWorker;
 
-// What the two threads share is behind the mutex; the rest belongs to the thread named.
+// The mutex guards the members that both threads use. Each of the others belongs to the thread that its comment names.
 struct Transfer : std::enable_shared_from_this<Transfer> {
-  CurlWorker* lane = nullptr;  // Never changes.
+  CurlWorker* lane = nullptr;  // Never changes after Start.
 
-  // Written before the lane sees it, then only the lane's.
+  // The following belong to the worker's thread once the transfer is posted to the worker.
   Request request;
   CURL* easy = nullptr;
   CurlLists lists;
@@ -28,21 +28,21 @@ struct Transfer : std::enable_shared_from_this<Transfer> {
   ResponseHead head;
   size_t header_bytes = 0;
   bool head_done = false;
-  int status = 0;        // Once the head is done.
-  bool counted = false;  // In the limit of parallel requests.
+  int status = 0;        // The status of the answer, once its head is done.
+  bool counted = false;  // Whether the transfer counts towards the limit of parallel requests.
   bool cancelled = false;
   IdentityPtr identity;
-  bool again = false;    // It was sent a second time, with another identity.
-  bool refused = false;  // A 401 that is kept back: it may be sent once more.
-  std::string refusal;   // The body of that.
-  bool cut = false;      // Its connection was cut.
-  bool late = false;     // It was given up since it had not gone out by its `send_by`.
+  bool again = false;    // Whether the request was sent a second time, with another identity.
+  bool refused = false;  // Whether a 401 is kept back, since the request may be sent once more.
+  std::string refusal;   // The body of the 401 that is kept back.
+  bool cut = false;      // Whether the worker cut the connection.
+  bool late = false;     // Whether the request was given up since it had not gone out by its `send_by`.
   curl_socket_t heard_on = CURL_SOCKET_BAD;
   char error[CURL_ERROR_SIZE] = {};
 
-  // The loop's.
+  // The following belong to the loop.
   Loop* loop = nullptr;
-  ResponseObserver* observer = nullptr;  // Null: ended or cancelled.
+  ResponseObserver* observer = nullptr;  // Null if the call has ended or was cancelled.
   TimerId whole_timer = kNoTimer;
   TimerId idle_timer = kNoTimer;
   absl::Duration idle;
@@ -57,9 +57,10 @@ struct Transfer : std::enable_shared_from_this<Transfer> {
   bool has_end BASALT_GUARDED_BY(mutex) = false;
   absl::Status end BASALT_GUARDED_BY(mutex);
 
-  // The exchange is over for the observer. On the loop.
+  // Ends the exchange for the observer, and returns the observer. Runs on the loop.
   ResponseObserver* Forget();
-  // Tells the observer what has come. On the loop; it may run when the call and then the client are gone already.
+  // Passes the parts of the answer that have come to the observer. Runs on the loop, maybe after the call and then the
+  // client are gone.
   static void Deliver(const std::shared_ptr<Transfer>& transfer);
 };
 using TransferPtr = std::shared_ptr<Transfer>;

@@ -19,9 +19,9 @@ constexpr size_t kMaxKeptHandles = 256;
 constexpr long kMaxKeptConnections = 512;
 constexpr size_t kMaxHeaderBytes = 1 << 20;
 constexpr size_t kMaxRefusal = 64 << 10;
-// Streams that every server takes at once on a connection (RFC 9113, 6.5.2, says that it should).
+// The number of streams that every server should accept at once on a connection (RFC 9113, 6.5.2).
 constexpr size_t kLeastStreams = 100;
-// Connections where streams share them; one that speaks HTTP/1.1 after all gets that many requests at once.
+// Limits the connections if streams share them. A server that speaks only HTTP/1.1 gets that many requests at once.
 constexpr long kMaxMultiplexed = 16;
 
 bool Multiplexes(const CurlOptions& options) { return options.http2 && options.base_url.starts_with("https://"); }
@@ -43,7 +43,7 @@ CurlWorker::CurlWorker(const TimeSystem& time, const CurlOptions& options, Crede
       wakeups_(options.wakeups) {
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxKeptConnections);
-  // Where one connection is full the library opens one for each request that waits.
+  // When a connection is full, libcurl would open a new one for each request that waits.
   if (!bulk && Multiplexes(options)) curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, kMaxMultiplexed);
   driver_ = MakeThreadLoop(bulk ? "curl-bulk" : "curl");
   driver_->Post([this] { Drive(); });
@@ -70,7 +70,7 @@ void CurlWorker::Post(CurlCommand command) {
   {
     MutexLock lock(mutex_);
     commands_.push_back(std::move(command));
-    if (commands_.size() > 1) return;  // The thread has been told.
+    if (commands_.size() > 1) return;  // The thread has been woken already.
     if (resting_) return posted_.NotifyAll();
   }
   curl_multi_wakeup(multi_);
@@ -105,7 +105,7 @@ void CurlWorker::Drive() {
     if (!waiting_.empty() && parallel_ < max_parallel_) continue;
     long again_ms = -1;
     curl_multi_timeout(multi_, &again_ms);
-    if (again_ms == 0) continue;  // The library has left something unread.
+    if (again_ms == 0) continue;  // libcurl has left something unread.
     curl_multi_poll(multi_, nullptr, 0, 10'000, nullptr);
     Rest();
   }
@@ -115,7 +115,7 @@ void CurlWorker::Rest() {
   MutexLock lock(mutex_);
   resting_ = true;
   while (commands_.empty() && !stopping_ && !wakeups_.Allows(time_.Now())) {
-    // By the clock that nobody sets.
+    // Wait by a clock that cannot be set.
     posted_.WaitUntil(mutex_,
                       std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(wakeups_.Next() - time_.Now()));
   }
@@ -216,8 +216,8 @@ void CurlWorker::SetUp(Transfer& transfer) {
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &CurlWorker::OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-  // By functions that are asked first: the library would otherwise silently send a request again when a kept connection
-  // dies under it, and the first one may have taken effect.
+  // The body comes by functions that may refuse. Otherwise libcurl would silently send a request again when a kept
+  // connection dies under it, though the first request may have taken effect.
   curl_easy_setopt(easy, CURLOPT_READFUNCTION, &CurlWorker::OnUpload);
   curl_easy_setopt(easy, CURLOPT_READDATA, &transfer);
   curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, &CurlWorker::OnRewind);
@@ -249,7 +249,7 @@ void CurlWorker::Complete(CURL* easy, CURLcode code) {
   if (found == active_.end()) return;
   const TransferPtr transfer = found->second;
   active_.erase(found);
-  // A server that refuses before it has read the body may break the stream off behind its answer.
+  // A server that refuses a request before it has read the body may break the stream off behind its answer.
   if (transfer->status >= 400 && (code == CURLE_PARTIAL_FILE || code == CURLE_HTTP2_STREAM)) code = CURLE_OK;
   const auto status_of = [&] {
     if (code == CURLE_OK) return absl::OkStatus();
@@ -311,7 +311,8 @@ int CurlWorker::OnClose(void* user, curl_socket_t socket) {
   return close(socket);
 }
 
-// By our port: of a stream that shares a connection the library does not tell the socket before its end.
+// Finds the socket by our port, since libcurl does not name the socket of a stream that shares a connection before the
+// stream ends.
 curl_socket_t CurlWorker::SocketOf(const Transfer& transfer) {
   long port = 0;
   curl_easy_getinfo(transfer.easy, CURLINFO_LOCAL_PORT, &port);
@@ -321,7 +322,7 @@ curl_socket_t CurlWorker::SocketOf(const Transfer& transfer) {
       sockaddr_storage address{};
       socklen_t size = sizeof address;
       if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
-      // The port lies at the same place in both.
+      // The port lies at the same place in sockaddr_in and sockaddr_in6.
       connection.port = ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
     }
     if (connection.port == port) return socket;
@@ -340,22 +341,22 @@ void CurlWorker::CutIfSilent(const Transfer& transfer) {
   const auto found = connections_.find(socket);
   if (found == connections_.end() || time_.Now() - found->second.heard < options_.dead_after / 3) return;
   for (const auto& [easy, other] : active_) other->cut = other->cut || SocketOf(*other) == socket;
-  // Closed so, the kernel throws away what the peer has not taken: it would send it again once the peer is back, when
-  // nobody answers for it any more.
+  // With this option the kernel throws away the bytes that the peer has not acknowledged. Otherwise it would send them
+  // again once the peer is back, though the requests have already failed.
   const linger at_once{1, 0};
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  // The library sees the end of the stream, ends what else goes over it, and opens another for what comes.
+  // libcurl then sees the end of the connection, ends its other requests, and opens another one for new requests.
   shutdown(socket, SHUT_RDWR);
 }
 
-// ---- what the library calls ----
+// ---- callbacks of libcurl ----
 
 size_t CurlWorker::OnHeader(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const size_t bytes = size * count;
   const std::string_view line = Trim({data, bytes});
   transfer.lane->Heard(transfer);
-  if (transfer.head_done) return bytes;  // A trailer.
+  if (transfer.head_done) return bytes;  // The line is a trailer.
   transfer.header_bytes += bytes;
   if (transfer.header_bytes > kMaxHeaderBytes) return 0;
   if (line.starts_with("HTTP/")) {
@@ -375,7 +376,7 @@ size_t CurlWorker::OnHeader(char* data, size_t size, size_t count, void* user) {
     }
     return bytes;
   }
-  if (transfer.head.status < 200) return bytes;  // An interim response: the real one follows.
+  if (transfer.head.status < 200) return bytes;  // This is an interim response; the final one follows.
   transfer.head_done = true;
   transfer.status = transfer.head.status;
   if (transfer.head.status == 401 && transfer.lane->credentials_ != nullptr && !transfer.again) {
@@ -419,7 +420,7 @@ int CurlWorker::OnConnected(void* user, char*, char*, int, int) {
   return IsLate(*static_cast<Transfer*>(user)) ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-// A server that has the head of a request has nothing to carry out before the whole body is there.
+// A request may still be given up here: a server carries nothing out before it has the whole body.
 size_t CurlWorker::OnUpload(char* out, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   if (transfer.sent < transfer.request.body.size() && IsLate(transfer)) return CURL_READFUNC_ABORT;
@@ -429,9 +430,10 @@ size_t CurlWorker::OnUpload(char* out, size_t size, size_t count, void* user) {
   return bytes;
 }
 
-// The library wants to send it again, by another connection. Over HTTP/2 it names a failure first where the connection
-// died; where it names none, the server has refused the stream with GOAWAY or REFUSED_STREAM, and so surely not looked
-// at the request (RFC 9113, 8.7). A connection of HTTP/1 that ends names none either, but was answered on before.
+// libcurl calls this to send the request again on another connection. Over HTTP/2, libcurl sets an error first if the
+// connection died. Without an error, the server has refused the stream with GOAWAY or REFUSED_STREAM, and so surely not
+// looked at the request (RFC 9113, 8.7). A connection of HTTP/1 that ends sets no error either; `spoke_http1_` excludes
+// that case, since such a connection had an answer before.
 int CurlWorker::OnRewind(void* user, curl_off_t offset, int origin) {
   auto& transfer = *static_cast<Transfer*>(user);
   if (transfer.error[0] != '\0' || transfer.lane->spoke_http1_ || offset != 0 || origin != SEEK_SET) {

@@ -21,10 +21,10 @@ using internal::InvalidKubeconfig;
 
 struct Entry {
   json::value value;
-  std::string directory;  // Of the file that it stands in.
+  std::string directory;  // The directory of the file that has the entry.
 };
 
-// One or more files; of what stands in several the first counts.
+// The contents of one or more files. If several files have an entry of one name, the first counts.
 struct Merged {
   std::string current_context;
   std::map<std::string, Entry> clusters, contexts, users;
@@ -32,7 +32,7 @@ struct Merged {
 
 constexpr size_t kMaxFileBytes = 4 << 20;
 
-// At most a byte more than is taken, also of a device that never ends.
+// Reads at most one byte beyond the limit, also from a device that never ends.
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return MakeStatus(absl::StatusCode::kNotFound, fmt::format("cannot read '{}'", path));
@@ -50,7 +50,7 @@ std::string DirectoryOf(const std::string& path) {
   return slash == std::string::npos ? std::string(".") : path.substr(0, slash);
 }
 
-// An entry without its inner map is kept as null: it is refused only where it is used.
+// Keeps an entry without its inner map as null, so that the entry is refused only if it is used.
 void AddEntries(const json::value& root, std::string_view list, std::string_view inner, std::string_view directory,
                 std::map<std::string, Entry>& into) {
   const json::value* entries = Find(root, list);

@@ -1,7 +1,8 @@
 #pragma once
 
-// The part of a kubeconfig that a client needs: where the API server is and how to prove who we are. Also what a pod
-// finds in itself. Reads files; any thread. Rules: those of kubectl's own loader, for a client without a terminal.
+// Reads the part of a kubeconfig that a client needs: the address of the API server and the client's identity. Also
+// reads the service account inside a pod. Reads files; any thread. The rules are those of kubectl's own loader, for a
+// client without a terminal.
 #include <string>
 #include <string_view>
 
@@ -10,20 +11,22 @@
 
 namespace basalt::http {
 
-// Of the current context, or of `context`. Relative file names are relative to `directory`; so is an exec plugin's
-// command that has a slash. INVALID_ARGUMENT names the field and the rule; UNIMPLEMENTED names a way of proving
-// identity that is not supported (auth-provider, username and password, an exec plugin that wants a terminal).
+// Returns the options of `context`, or of the current context if `context` is empty. Relative file names, and an exec
+// plugin's command that has a slash, are relative to `directory`. INVALID_ARGUMENT names the field and the rule.
+// UNIMPLEMENTED names an unsupported way of proving identity (auth-provider, username and password, an exec plugin that
+// needs a terminal).
 absl::StatusOr<CurlOptions> ParseKubeconfig(std::string_view text, std::string_view directory,
                                             std::string_view context = "");
 
-// NOT_FOUND where the file is not there.
+// NOT_FOUND if the file does not exist.
 absl::StatusOr<CurlOptions> ReadKubeconfig(const std::string& path, std::string_view context = "");
 
-// Several files with ':' between them, as the variable KUBECONFIG has them: of two entries of one name, and of two
-// current contexts, the first counts. Files that are not there are left out; NOT_FOUND where none is.
+// Reads several files, separated by ':' as in the variable KUBECONFIG. The first of several entries of one name, and
+// the first current context, counts. Files that do not exist are left out. NOT_FOUND if no file exists.
 absl::StatusOr<CurlOptions> ReadKubeconfigs(std::string_view paths, std::string_view context = "");
 
-// The service account of the pod that this runs in. FAILED_PRECONDITION outside of a cluster.
+// Returns the options of the service account of the pod in which this process runs. FAILED_PRECONDITION outside of a
+// cluster.
 absl::StatusOr<CurlOptions> InClusterOptions(std::string_view host, std::string_view port,
                                              const std::string& directory);
 

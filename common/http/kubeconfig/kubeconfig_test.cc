@@ -87,7 +87,7 @@ TEST(KubeconfigTest, AnExecPluginIsRunAsTheFileSays) {
   EXPECT_EQ(*options->exec_plugin, wanted);
 }
 
-// A config of one cluster and one user, each in YAML's flow form.
+// Returns a config of one cluster and one user, each given in YAML's flow form.
 std::string ConfigOf(std::string_view cluster, std::string_view user) {
   return fmt::format(
       "current-context: c\nclusters: [{{name: c, cluster: {}}}]\nusers: [{{name: u, user: {}}}]\n"

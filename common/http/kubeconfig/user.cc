@@ -18,13 +18,13 @@ bool IsTrue(const json::value& from, std::string_view field) {
   return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-// A header's value must stay one.
+// Refuses a line break, which would begin another header.
 absl::Status CheckText(std::string_view name, std::string_view field, std::string_view text) {
   if (text.find_first_of("\r\n") == std::string_view::npos) return absl::OkStatus();
   return InvalidKubeconfig(fmt::format("users['{}'].{} has a line break", name, field));
 }
 
-// Small letters, and percent signs for what may not stand in a header's name.
+// Returns the key in lower case, with percent signs for characters that a header's name may not have.
 std::string HeaderKey(std::string_view key) {
   std::string out;
   for (const char c : key) {
@@ -68,7 +68,7 @@ absl::Status ReadImpersonation(std::string_view name, const json::value& user, H
   return absl::OkStatus();
 }
 
-// What a plugin is told of the cluster: the fields of ExecCredential's spec.cluster.
+// Returns the description of the cluster for a plugin: the fields of ExecCredential's spec.cluster.
 std::string ClusterInfo(const json::value& cluster, const CurlOptions& options) {
   json::object info;
   for (const std::string_view field : {"server", "tls-server-name", "certificate-authority-data", "proxy-url"}) {
@@ -175,7 +175,7 @@ absl::Status ReadUser(std::string_view name, const json::value& user, std::strin
   BASALT_RETURN_IF_ERROR(ReadImpersonation(name, user, options.headers));
   const json::value* exec = Find(user, "exec");
   if (exec == nullptr || exec->is_null()) return absl::OkStatus();
-  // As with kubectl: a token in the file itself comes before what a plugin would say.
+  // A token in the file itself wins over a plugin, as with kubectl.
   if (!options.bearer_token.empty() || !options.bearer_token_file.empty()) return absl::OkStatus();
   return ReadExec(name, *exec, directory, cluster, options);
 }

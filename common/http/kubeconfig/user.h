@@ -1,6 +1,7 @@
 #pragma once
 
-// A kubeconfig's user: how to prove who we are, and whom we act for. Internal to the kubeconfig reader. Pure.
+// Reads a kubeconfig's user: the proofs of our identity, and the user that we impersonate. Internal to the kubeconfig
+// reader. Pure.
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -9,14 +10,15 @@
 
 namespace basalt::http::internal {
 
-// INVALID_ARGUMENT, "kubeconfig: <message>".
+// Returns INVALID_ARGUMENT with the message "kubeconfig: <message>".
 absl::Status InvalidKubeconfig(std::string_view message);
 
-// What base64 in `field` stands for, and the file that `field` names, seen from the folder of the kubeconfig.
+// Returns the bytes that `field` has in base64.
 absl::StatusOr<std::string> DecodedField(const json::value& from, std::string_view field);
+// Returns the path of the file that `field` names. A relative name starts at `directory`, the folder of the kubeconfig.
 std::string FileField(const json::value& from, std::string_view field, std::string_view directory);
 
-// Puts what `user` says into `options`. `cluster`: what an exec plugin is told.
+// Puts the settings of `user` into `options`. An exec plugin gets the description of `cluster`.
 absl::Status ReadUser(std::string_view name, const json::value& user, std::string_view directory,
                       const json::value& cluster, CurlOptions& options);
 

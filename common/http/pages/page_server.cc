@@ -24,7 +24,7 @@
 namespace basalt::http {
 namespace {
 
-// What one connection may take for the head of a request and of its answer.
+// Limits the memory of one connection for the head of a request and of its answer.
 constexpr size_t kConnectionMemory = 16 << 10;
 
 char kTlsPriorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
@@ -69,25 +69,25 @@ absl::StatusOr<TlsCredentials> MakeTlsCredentials(const PageCertificate& certifi
   return TlsCredentials(std::move(credentials));
 }
 
-// One request. The library keeps a pointer to it from its first call to its last.
+// One request. libmicrohttpd keeps a pointer to it from its first call to its last.
 struct Exchange {
   MHD_Connection* connection = nullptr;
   std::optional<Response> response;
 };
 
-// What the loop and the library's thread share.
+// The state that the loop and the library's thread share.
 struct Shared {
   explicit Shared(MakePage make) : make_page(std::move(make)) {}
 
   const MakePage make_page;
   Mutex mutex;
   bool stopped BASALT_GUARDED_BY(mutex) = false;
-  std::set<Exchange*> waiting BASALT_GUARDED_BY(mutex);  // For their page; the library has suspended them.
+  std::set<Exchange*> waiting BASALT_GUARDED_BY(mutex);  // Are suspended in the library until their page is made.
 };
 
 void MakePageOf(Shared& shared, Exchange* exchange, const PageRequest& request) {
   MutexLock lock(shared.mutex);
-  // The server may have ended meanwhile: then the exchange is gone.
+  // If the server has ended meanwhile, the exchange is gone.
   if (shared.waiting.erase(exchange) == 0) return;
   exchange->response = shared.make_page(request);
   MHD_resume_connection(exchange->connection);
@@ -123,22 +123,22 @@ class PageServerImpl final : public PageServer {
     std::vector<MHD_OptionItem> tls;
     if (options_.certificate.has_value()) {
       BASALT_RETURN_IF_ERROR(SetCertificate(*options_.certificate));
-      // The library needs a certificate to start; OnConnection gives each connection the one that is in force then.
+      // libmicrohttpd needs a certificate to start. OnConnection gives each connection the certificate in force then.
       tls.push_back({MHD_OPTION_HTTPS_MEM_CERT, 0, options_.certificate->certificate_pem.data()});
       tls.push_back({MHD_OPTION_HTTPS_MEM_KEY, 0, options_.certificate->key_pem.data()});
       tls.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, kTlsPriorities});
     }
     tls.push_back({MHD_OPTION_END, 0, nullptr});
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
-    // As of a gRPC port, "::" stands for every address of either family.
+    // "::" means every address of either family, as for a gRPC port.
     const bool is_any = address.any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&address.v6.sin6_addr);
     if (address.any.sa_family == AF_INET6) flags |= is_any ? MHD_USE_DUAL_STACK : MHD_USE_IPv6;
     if (options_.certificate.has_value()) flags |= MHD_USE_TLS;
     const auto most = static_cast<unsigned>(std::max(1, options_.bounds.max_connections));
     const auto idle = static_cast<unsigned>(std::clamp<int64_t>(
         absl::ToInt64Seconds(absl::Ceil(options_.bounds.idle_timeout, absl::Seconds(1))), 1, 86400));
-    // The port is a part of the address. A connection that we close counts until its thread has seen that: so the
-    // library's own bound, beyond which nobody is let in, is above ours.
+    // The port is part of the address. A connection that we close counts until the library's thread has noticed the
+    // end. So the library's own limit, beyond which it refuses connections, is above ours.
     daemon_ = MHD_start_daemon(flags, 0, nullptr, nullptr, &PageServerImpl::OnRequest, this,       //
                                MHD_OPTION_SOCK_ADDR, &address.any,                                 //
                                MHD_OPTION_CONNECTION_LIMIT, 2 * most,                              //
@@ -165,12 +165,12 @@ class PageServerImpl final : public PageServer {
   }
 
  private:
-  // ---- called by the library, all on its one thread ----
+  // ---- the library calls these functions, all on its one thread ----
 
   struct Connection {
     int socket = -1;
-    bool busy = false;   // Its page is being made.
-    TlsCredentials tls;  // The credentials of the server when the connection was opened; null: plain HTTP.
+    bool busy = false;   // Whether a page of the connection is being made.
+    TlsCredentials tls;  // The credentials of the server when the connection was opened. Null for plain HTTP.
   };
   using Connections = std::list<Connection>;
 
@@ -208,7 +208,7 @@ class PageServerImpl final : public PageServer {
     for (Connection& connection : idle_longest_) {
       if (open <= options_.bounds.max_connections) return;
       if (connection.socket < 0 || connection.busy) continue;
-      // The library sees its end and closes it.
+      // The library notices the end of the connection and closes it.
       shutdown(std::exchange(connection.socket, -1), SHUT_RDWR);
       --open;
     }
@@ -227,7 +227,7 @@ class PageServerImpl final : public PageServer {
       *context = new Exchange{.connection = connection, .response = {}};
       const std::string_view verb = method;
       if (verb == MHD_HTTP_METHOD_GET || verb == MHD_HTTP_METHOD_HEAD) return MHD_YES;
-      // Answered before its body has come: the connection is closed with it.
+      // This answer goes out before the body has come, so the library closes the connection afterwards.
       return Send(connection, {405, {{"Content-Type", "text/plain"}, {"Allow", "GET"}}, "only GET\n"});
     }
     if (*body_size > 0) {
@@ -263,9 +263,9 @@ class PageServerImpl final : public PageServer {
   Loop& loop_;
   PageServerOptions options_;  // The library keeps pointers to the certificate.
   const std::shared_ptr<Shared> shared_;
-  Connections idle_longest_;  // First.
+  Connections idle_longest_;  // The connection that has been idle for longest is first.
   mutable Mutex mutex_;
-  TlsCredentials tls_ BASALT_GUARDED_BY(mutex_);  // The credentials of the next connection; null: plain HTTP.
+  TlsCredentials tls_ BASALT_GUARDED_BY(mutex_);  // The credentials of the next connection. Null for plain HTTP.
   MHD_Daemon* daemon_ = nullptr;
   uint16_t port_ = 0;
 };

@@ -24,7 +24,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::RawConnection;
 
-// True: so many files may be open at once.
+// Raises the limit of open files. Returns whether so many files may be open at once.
 bool MayOpen(rlim_t files) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
@@ -106,7 +106,7 @@ class TlsPageServerTest : public PageServerTest {
     RunOn(*client_loop_, [&] { client.reset(); });
     return all;
   }
-  // By a connection of its own.
+  // Gets the page on a new connection.
   std::string GetAnew(const Party& trusted) { return Get(Connect(trusted.authority.cert_pem)); }
 
   const Party first_{"first"};
@@ -193,7 +193,7 @@ TEST_F(PageServerTest, AThousandIdleConnectionsKeepNobodyElseOut) {
   std::vector<std::unique_ptr<RawConnection>> idle;
   for (int i = 0; i < 1000; ++i) idle.push_back(std::make_unique<RawConnection>(server_->port()));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Get("/healthz").body, "page /healthz");
-  // All but the last fifty or so were closed: who was idle for longest went first.
+  // All but the last fifty or so were closed: the connections that were idle for longest went first.
   for (int i = 0; i < 940; ++i) ASSERT_EQ(idle[static_cast<size_t>(i)]->ReadToEnd(), "") << i;
   idle.back()->Send("GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
   EXPECT_NE(idle.back()->ReadToEnd().find("page /last"), std::string::npos);
@@ -203,7 +203,7 @@ TEST_F(PageServerTest, ItEndsWhilePagesAreBeingWaitedFor) {
   for (int i = 0; i < 20; ++i) {
     Serve();
     RawConnection connection(server_->port());
-    // The loop may come to this after the server has gone.
+    // The loop makes the page only after the server has gone.
     std::promise<void> held;
     loop_->Post([released = held.get_future().share()] { released.wait(); });
     connection.Send("GET /p HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -72,7 +72,7 @@ class ServerImpl final : public Server {
       for (const auto& session : Sessions()) session->StopSoon();
     });
     work_.reset();
-    threads_.clear();  // Joins: the context runs until every session has closed.
+    threads_.clear();  // Joins the threads, which run the context until every session has closed.
   }
 
   uint16_t port() const override { return port_; }
@@ -105,7 +105,7 @@ class ServerImpl final : public Server {
         }
         return Accept();
       }
-      // Out of descriptors, or the peer has gone already: not a reason to spin.
+      // The process is out of descriptors, or the peer has gone already. Wait, so that the loop does not spin.
       retry_.expires_after(std::chrono::milliseconds(50));
       retry_.async_wait([this](ErrorCode) {
         if (acceptor_.is_open()) Accept();
@@ -120,7 +120,7 @@ class ServerImpl final : public Server {
   tcp::acceptor acceptor_;
   asio::steady_timer retry_{acceptor_.get_executor()};
   uint16_t port_ = 0;
-  std::vector<std::unique_ptr<Loop>> threads_;  // Last: they run the context.
+  std::vector<std::unique_ptr<Loop>> threads_;  // Is the last member, since the threads run the context.
 };
 
 }  // namespace

@@ -12,17 +12,18 @@ namespace basalt::http {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  uint16_t port = 0;  // 0: any free one, see Server::port().
+  uint16_t port = 0;  // 0 means any free port, see Server::port().
   int threads = 1;
-  // PEM files; both or none.
+  // The PEM files of the server's certificate and key. Both or none must be set.
   std::string tls_cert_file, tls_key_file;
-  // PEM file of who signs clients' certificates: without one of those nobody comes in. Empty: nobody is asked.
+  // The PEM file of the authority that signs clients' certificates, without which no client may connect. Empty if the
+  // server requests no client certificate.
   std::string tls_client_ca_file;
-  size_t max_body = 16 << 20;  // A larger request is answered with 413 and the connection closed.
+  size_t max_body = 16 << 20;  // A request with a larger body gets 413, and its connection is closed.
 };
 
-// Destroying it closes the listener and every connection: handlers see their writers closed. Handle is not called any
-// more once the destructor has returned, provided that the destructor runs on the handler's loop or that loop is idle.
+// The destructor closes the listener and every connection; the writers of handlers become closed. Handle is not called
+// any more once the destructor has returned, if the destructor runs on the handler's loop or that loop is idle.
 class Server {
  public:
   virtual ~Server() = default;
@@ -30,8 +31,8 @@ class Server {
   virtual size_t connections() const = 0;
 };
 
-// The handler is called on `handler_loop`; both outlive the server. INVALID_ARGUMENT: address or TLS files;
-// UNAVAILABLE: the port cannot be listened on.
+// The handler is called on `handler_loop`. Both must outlive the server. INVALID_ARGUMENT: the address or the TLS files
+// are wrong. UNAVAILABLE: the server cannot listen on the port.
 absl::StatusOr<std::unique_ptr<Server>> StartServer(Loop& handler_loop, Handler& handler, ServerOptions options);
 
 }  // namespace basalt::http

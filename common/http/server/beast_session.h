@@ -1,6 +1,6 @@
 #pragma once
 
-// One connection of the HTTP server. Internal to it: only beast_server.cc includes this.
+// One connection of the HTTP server. Internal to the server: only beast_server.cc includes this header.
 #include <fmt/format.h>
 
 #include <boost/asio/dispatch.hpp>
@@ -28,9 +28,9 @@ using ErrorCode = boost::system::error_code;
 
 inline constexpr size_t kReadBytes = 16 << 10;
 inline constexpr uint32_t kMaxHeaderBytes = 64 << 10;
-// What a peer may send ahead while its request is being answered.
+// Limits the bytes that a peer may send ahead while its request is being answered.
 inline constexpr size_t kMaxAhead = 64 << 10;
-// After a refused body: what is still read and thrown away, so that the peer gets to read the answer.
+// Limits the bytes that are read and thrown away after a refused body, so that the peer gets to read the answer.
 inline constexpr size_t kMaxDiscard = 64 << 20;
 inline constexpr auto kDiscardTime = std::chrono::seconds(2);
 
@@ -39,7 +39,7 @@ inline std::string_view ReasonOf(int status) {
   return {text.data(), text.size()};
 }
 
-// What the connections of one server share.
+// The state that the connections of one server share.
 struct Shared {
   Shared(Loop& loop_in, Handler& handler_in, size_t max_body_in)
       : loop(loop_in), handler(handler_in), max_body(max_body_in) {}
@@ -51,8 +51,8 @@ struct Shared {
   std::map<SessionBase*, std::weak_ptr<SessionBase>> sessions BASALT_GUARDED_BY(mutex);
 };
 
-// One connection; everything runs on its strand. Reading goes on while an answer is under way: that is how a peer that
-// goes away from a quiet watch is noticed.
+// One connection. Everything runs on its strand. Reading goes on while an answer is under way, so that the server
+// notices when a peer leaves a quiet watch.
 template <typename Stream>
 class Session final : public SessionBase {
  public:
@@ -121,7 +121,7 @@ class Session final : public SessionBase {
     });
   }
 
-  // Feeds what was read to the parser, unless an answer is under way.
+  // Feeds the bytes that were read to the parser, unless an answer is under way.
   void Take() {
     if (discarding_) {
       discarded_ += buffer_.size();
@@ -193,7 +193,7 @@ class Session final : public SessionBase {
     });
   }
 
-  // Writes what there is, one write at a time.
+  // Writes the bytes that wait, one write at a time.
   void Flush() {
     if (writing_ || closed_) return;
     write_.clear();
@@ -245,7 +245,7 @@ class Session final : public SessionBase {
           chunked_ = true;
           write_ += "Transfer-Encoding: chunked\r\n";
         } else {
-          keep_alive_ = false;  // HTTP/1.0: the body ends with the connection.
+          keep_alive_ = false;  // With HTTP/1.0 the body ends with the connection.
         }
       }
       if (!keep_alive_) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Between a handler's loop and a connection of the HTTP server: what is answered and how far it has gone out. Internal
+// Connects a handler's loop with a connection of the HTTP server: the answer, and how much of it has gone out. Internal
 // to the server.
 #include <atomic>
 #include <functional>
@@ -17,32 +17,32 @@ namespace basalt::http::internal {
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
   virtual ~SessionBase() = default;
-  virtual void FlushSoon() = 0;  // From any thread.
-  virtual void StopSoon() = 0;   // From any thread.
+  virtual void FlushSoon() = 0;  // Any thread.
+  virtual void StopSoon() = 0;   // Any thread.
 };
 
-// One answer: the handler's loop fills it, the session empties it.
+// One answer, which the handler's loop fills and the session empties.
 struct Exchange {
   Mutex mutex;
-  // Null once the connection is gone: nothing is posted to the session's executor after that.
+  // Null once the connection is gone. Nothing is posted to the session's executor then.
   SessionBase* session BASALT_GUARDED_BY(mutex) = nullptr;
   std::string out BASALT_GUARDED_BY(mutex);
   bool has_head BASALT_GUARDED_BY(mutex) = false;
   int status BASALT_GUARDED_BY(mutex) = 0;
   Headers headers BASALT_GUARDED_BY(mutex);
   bool ended BASALT_GUARDED_BY(mutex) = false;
-  bool broken BASALT_GUARDED_BY(mutex) = false;  // The handler dropped its writer.
+  bool broken BASALT_GUARDED_BY(mutex) = false;  // Whether the handler dropped its writer without End.
   std::atomic<bool> closed{false};
   std::atomic<size_t> buffered{0};
 
-  std::function<void()> on_close;  // The handler's loop's.
+  std::function<void()> on_close;  // Belongs to the handler's loop.
 };
 
 // The handler's side of an Exchange.
 class ServerWriter final : public ResponseWriter {
  public:
   ServerWriter(Loop& loop, std::shared_ptr<Exchange> exchange) : loop_(loop), exchange_(std::move(exchange)) {}
-  // A dropped writer breaks the connection, after what was written has gone out.
+  // Without End, the destructor breaks the connection after the written bytes have gone out.
   ~ServerWriter() override {
     if (ended_) return;
     MutexLock lock(exchange_->mutex);
@@ -85,8 +85,8 @@ class ServerWriter final : public ResponseWriter {
   size_t buffered() const override { return exchange_->buffered; }
 
  private:
-  // After the running task: an answer made in one go is then one write with a Content-Length, and the events of one
-  // task are one chunk.
+  // Flushes after the running task, so that an answer made in one task is one write with a Content-Length, and the
+  // events of one task are one chunk.
   void FlushLater() {
     if (std::exchange(flush_posted_, true)) return;
     loop_.Post([exchange = exchange_, posted = posted_] {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Certificates of a test's own, made when it runs. Any thread.
+// Makes certificates for a test while the test runs. Any thread.
 #include <optional>
 #include <string>
 
@@ -15,16 +15,17 @@ struct Certificate {
 struct CertificateSpec {
   std::string common_name = "test";
   std::string organisation;
-  // As OpenSSL's configuration has them: "IP:127.0.0.1,DNS:kubernetes". Empty = none.
+  // The names in the form of OpenSSL's configuration: "IP:127.0.0.1,DNS:kubernetes". Empty if there are none.
   std::string alternative_names = "IP:127.0.0.1,DNS:localhost,DNS:kubernetes";
-  std::string usages;                     // "serverAuth,clientAuth", also as OpenSSL has them. Empty = no bound.
-  std::string request;                    // PKCS#10 as DER: the certificate is for that key. Empty = a new key.
-  bool authority = false;                 // It may sign others.
-  absl::Duration from = -absl::Hours(1);  // Seen from now.
+  std::string usages;      // "serverAuth,clientAuth", in the form of OpenSSL. Empty means no restriction.
+  std::string request;     // PKCS#10 as DER, with the key of the certificate. Empty means a new key.
+  bool authority = false;  // Whether the certificate may sign others.
+  // The certificate is valid from now + `from` until now + `until`.
+  absl::Duration from = -absl::Hours(1);
   absl::Duration until = absl::Hours(1);
 };
 
-// Signed by `issuer`, or by itself. Without a key where the spec has a request.
+// Returns a certificate that is signed by `issuer`, or by itself. Has no key if the spec has a request.
 Certificate MakeCertificate(const CertificateSpec& spec, const std::optional<Certificate>& issuer = std::nullopt);
 
 }  // namespace basalt::http::testing

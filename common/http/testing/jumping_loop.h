@@ -1,6 +1,6 @@
 #pragma once
 
-// A loop whose clock jumps forward, as that of a process that stood still meanwhile. Its timers go on as if it had not.
+// A loop whose clock jumps forward, as that of a process that stood still meanwhile. Its timers do not jump.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ class JumpingLoop final : public Loop {
 
   explicit JumpingLoop(std::string name) : loop_(MakeThreadLoop(std::move(name))) {}
 
-  // After so many more looks at the clock by other threads than the loop's. Any thread.
+  // The clock jumps after other threads than the loop's have read the clock so many times more. Any thread.
   void JumpAfter(int looks) { looks_ = looks; }
   void JumpBack() { looks_ = kNever; }
 

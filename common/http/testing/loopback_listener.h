@@ -1,7 +1,7 @@
 #pragma once
 
-// A port of loopback on which a test waits for connections and speaks by hand. Blocking. What the system refuses fails
-// the test. One thread; Stop: any.
+// A port of loopback on which a test waits for connections, which it reads and writes by hand. Blocks. An error of the
+// system fails the test. One thread, but any thread may call Stop.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -31,13 +31,13 @@ class LoopbackListener {
   LoopbackListener& operator=(const LoopbackListener&) = delete;
 
   uint16_t port() const { return port_; }
-  // Waits for the next connection, which is the caller's to close. -1: there will be none.
+  // Waits for the next connection, which the caller must close. Returns -1 if no connection will come.
   int Accept() {
     const int connection = accept(socket_, nullptr, nullptr);
     EXPECT_TRUE(connection >= 0 || stopped_) << "accept: " << strerror(errno);
     return connection;
   }
-  // Whoever waits for a connection goes on.
+  // Ends a wait for a connection.
   void Stop() {
     stopped_ = true;
     shutdown(socket_, SHUT_RDWR);

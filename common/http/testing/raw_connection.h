@@ -1,6 +1,6 @@
 #pragma once
 
-// A connection to a port of loopback on which a test speaks by hand. What the system refuses fails the test.
+// A connection to a port of loopback, which a test reads and writes by hand. An error of the system fails the test.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 namespace basalt::http::testing {
 
-// Blocking, for ten seconds at most unless `patience` says otherwise. One thread.
+// Blocks for `patience` at most, which is ten seconds by default. One thread.
 class RawConnection {
  public:
   explicit RawConnection(uint16_t port, timeval patience = {.tv_sec = 10, .tv_usec = 0}) {
@@ -30,12 +30,12 @@ class RawConnection {
   void Send(std::string_view text) {
     EXPECT_EQ(send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
   }
-  // The connection ends with a reset, which leaves its ports free at once.
+  // Makes the connection end with a reset, which frees its ports at once.
   void EndWithReset() {
     const linger reset{.l_onoff = 1, .l_linger = 0};
     EXPECT_EQ(setsockopt(socket_, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
   }
-  // Until the peer closes the connection. "timed out" at the end: it did not.
+  // Reads until the peer closes the connection. The text ends in "timed out" if the peer did not.
   std::string ReadToEnd() {
     std::string all;
     char buffer[4096];

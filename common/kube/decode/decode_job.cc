@@ -19,7 +19,7 @@ absl::StatusOr<DecodedJob> Decode(std::string_view text, decode::Source source) 
   simdjson::ondemand::document document;
   decode::Value root;
   if (const auto error = parser.iterate(padded).get(document)) return broken(error);
-  // Fails for a scalar at the root.
+  // This call fails for a scalar at the root.
   if (document.get_value().get(root) != simdjson::SUCCESS) return Invalid("expected an object");
   simdjson::ondemand::json_type type;
   if (const auto error = root.type().get(type)) return broken(error);

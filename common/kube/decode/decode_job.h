@@ -1,7 +1,7 @@
 #pragma once
 
-// The text of one Job -> its projected message, for whoever has no watch: the same rules as everywhere (job.h), without
-// a JSON library in the header. Pure.
+// Decodes the text of one Job into its projected message, for callers without a watch. The rules are those of job.h;
+// this header needs no JSON library. Pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace basalt::kube {
 
-// What a definition calls the event or the iteration that documents for users call by another word: Any, JobUnknown,
-// IterationAny, IterationAll (job spec 14, S4 to S6). Every other word is its own.
+// Returns the definition's name of an event or an iteration that documents for users call by another name: Any,
+// JobUnknown, IterationAny, IterationAll (job spec 14, S4 to S6). Returns every other name unchanged.
 std::string_view WireEvent(std::string_view event);
 std::string_view WireIteration(std::string_view iteration);
 
@@ -20,14 +20,15 @@ struct DecodedJob {
   v1::Job job;
   std::string api_version;
   std::string kind;
-  // "<field>: <rule>" each; what they name is treated as absent in `job`.
+  // Each error is "<field>: <rule>". The fields that errors name are treated as absent in `job`.
   std::vector<std::string> errors;
 };
 
-// As a server has stored it: fields that no message has are ignored. INVALID_ARGUMENT: no JSON, or no object.
+// Decodes a Job that a server has stored, and ignores fields that no message has. INVALID_ARGUMENT: the text is no JSON
+// or no object.
 absl::StatusOr<DecodedJob> DecodeStoredJob(std::string_view text);
-// As a person has written it: a field of the Job or its spec that does not exist is an error too, and so is a null in a
-// list (a pod template, a claim and the metadata are the server's to judge).
+// Decodes a Job that a person has written. A field of the Job or its spec that does not exist is an error, too, and so
+// is a null in a list. (The server validates a pod template, a claim and the metadata.)
 absl::StatusOr<DecodedJob> DecodeWrittenJob(std::string_view text);
 
 }  // namespace basalt::kube

@@ -18,7 +18,7 @@ namespace {
 
 std::string Text(Reader& reader, const Path& path, Value& value) { return std::string(reader.String(path, value)); }
 
-// Nothing where there is no text, and where it is no duration, which is told.
+// Nullopt if the text is empty, or if it is no duration. The latter is reported as an error of the reader.
 std::optional<absl::Duration> ReadDuration(Reader& reader, const Path& path, std::string_view text) {
   if (text.empty()) return std::nullopt;
   const absl::StatusOr<absl::Duration> duration = kube::ParseGoDuration(text);
@@ -44,7 +44,7 @@ void ReadPolicy(Reader& reader, const Path& path, Value& value, kube::v1::Lifecy
     } else if (key == "timeout") {
       const std::optional<absl::Duration> timeout = ReadDuration(reader, at, reader.String(at, member));
       if (!timeout) return;
-      // Rounded up: a timeout that is set never becomes none.
+      // The timeout is rounded up, so that a small one does not become 0, which means no timeout.
       policy.set_timeout_ms(absl::ToInt64Milliseconds(absl::Ceil(*timeout, absl::Milliseconds(1))));
     } else {
       reader.Unknown(at);
@@ -162,7 +162,7 @@ void ReadSpec(Reader& reader, const Path& path, Value& value, kube::v1::JobSpec&
       ReadPlugins(reader, at, member, spec);
     } else if (key == "runningEstimate") {
       spec.set_running_estimate(Text(reader, at, member));
-      ReadDuration(reader, at, spec.running_estimate());  // Kept as it is written.
+      ReadDuration(reader, at, spec.running_estimate());  // Checks the text, which is kept as it is written.
     } else if (key == "queue") {
       spec.set_queue(Text(reader, at, member));
     } else if (key == "maxRetry") {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A whole Job (job spec 1.3-1.6) from a value of the parser, for .cc files that project objects. Members in any order.
-// Pure.
+// Reads a whole Job (job spec 1.3-1.6) from a value of the parser, for .cc files that project objects. Members may have
+// any order. Pure.
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/kube/decode/metadata.h"
 

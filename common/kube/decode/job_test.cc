@@ -13,7 +13,7 @@ kube::v1::Job Decode(const std::string& text) {
   absl::StatusOr<DecodedJob> decoded = DecodeStoredJob(text);
   EXPECT_TRUE(decoded.ok()) << decoded.status() << "\n" << text;
   if (!decoded.ok()) return {};
-  // As the gateway tells it.
+  // Put the errors into the message as the gateway does.
   for (const std::string& error : decoded->errors) {
     *decoded->job.mutable_decode_error() += (decoded->job.decode_error().empty() ? "" : "; ") + error;
   }
@@ -102,7 +102,7 @@ network_topology {
 )");
 }
 
-// Job spec 14, S4 to S6.
+// The rules are those of job spec 14, S4 to S6.
 TEST(JobTest, WordsOfDocumentsForUsersAreThoseOfTheWire) {
   const kube::v1::Job job = WithSpec(
       R"({"policies":[{"event":"Any"},{"event":"*","events":["JobUnknown","Any","PodFailed"]},{"events":["any"]}],)"
@@ -270,7 +270,7 @@ TEST(JobTest, AForeignTextInAMessageIsCutBetweenCharactersAndHasNoControlCharact
   const kube::v1::Job job =
       Decode(R"({"metadata":{"name":"j","uid":"u"},"status":{"state":{"phase":")" + phase + R"("}}})");
   EXPECT_EQ(job.decode_error().substr(0, 29), "status.state.phase: '?[2Jéé");
-  // A message with half a character would not pass from the gateway to a service.
+  // Protobuf would refuse a message with half a character on its way from the gateway to a service.
   kube::v1::Job received;
   EXPECT_TRUE(received.ParseFromString(job.SerializeAsString()));
 }

@@ -27,7 +27,7 @@ std::string_view TypeName(json_type type) {
       return "a boolean";
     case json_type::null:
       return "null";
-    default:  // Newer versions of simdjson tell a value that begins like none of these.
+    default:  // Newer versions of simdjson have a type for a value that begins like none of these.
       return "something else";
   }
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 // Typed reading over simdjson's on-demand API, for .cc files that project objects (this folder and gateway/translate).
-// Values are read in the order in which they stand; each once. Wrong types become errors with the field's path; null is
-// absent. Not thread-safe.
+// Values are read in their order in the text, each once. Wrong types become errors with the field's path. Null counts
+// as absent. Not thread-safe.
 #include <simdjson.h>
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace basalt::kube::decode {
 
 using Value = simdjson::ondemand::value;
 
-// Where a value stands; a chain on the stack, spelled out only for an error.
+// The path of a value: a chain on the stack, of which only an error makes a text.
 struct Path {
   const Path* parent = nullptr;
   std::string_view name;
   int index = -1;
 
-  // The result refers to this one, which therefore has to be named.
+  // The result points to this path, which therefore must not be a temporary.
   Path operator/(std::string_view child) const& { return {this, child, -1}; }
   Path operator/(int at) const& { return {this, {}, at}; }
   Path operator/(std::string_view child) const&& = delete;
@@ -32,13 +32,13 @@ struct Path {
 };
 inline constexpr Path kRoot;
 
-// In what a person wrote, a field that no message has and a null in a list are errors; in what a server has stored
-// they are passed over.
+// The origin of a text. A field that no message has, and a null in a list, are errors in the text of a person, and are
+// ignored in a text that a server has stored.
 enum class Source { kStored, kWritten };
 
 class Reader {
  public:
-  // Of many errors the first `max_errors` are kept.
+  // Keeps the first `max_errors` errors.
   explicit Reader(Source source = Source::kStored, size_t max_errors = 4) : source_(source), max_errors_(max_errors) {}
 
   void Reset() {
@@ -47,25 +47,25 @@ class Reader {
   }
 
   void Fail(const Path& path, std::string_view rule);
-  // A member that no branch knows.
+  // Handles a member that the caller does not know.
   void Unknown(const Path& path) {
     if (source_ == Source::kWritten) Fail(path, "there is no such field");
   }
-  // The text itself is no JSON here: nothing after it can be read.
+  // Records that the text is no JSON at this point. Nothing behind it can be read.
   void Break(simdjson::error_code error) { broken_ = error; }
   bool broken() const { return broken_ != simdjson::SUCCESS; }
   simdjson::error_code break_code() const { return broken_; }
-  // "field: rule" each.
+  // Returns the errors, each as "field: rule".
   std::vector<std::string> TakeErrors() { return std::move(errors_); }
   bool has_error() const { return !errors_.empty(); }
 
-  // fn(key, value) for each member. Keys are compared as they stand: for objects with known fields.
+  // Calls fn(key, value) for each member of an object with known fields. Keys keep their escapes.
   template <typename Fn>
   void Members(const Path& path, Value& value, Fn&& fn) {
     EachMember(path, value, [&fn](simdjson::ondemand::field& field) { CallWithKeyAsItStands(field, fn); });
   }
 
-  // fn(key, value) for each entry of a map with free keys.
+  // Calls fn(key, value) for each entry of a map with free keys. Keys are unescaped.
   template <typename Fn>
   void Entries(const Path& path, Value& value, Fn&& fn) {
     EachMember(path, value, [this, &fn](simdjson::ondemand::field& field) {
@@ -75,7 +75,7 @@ class Reader {
     });
   }
 
-  // fn(path of the element, element).
+  // Calls fn(path of the element, element) for each element.
   template <typename Fn>
   void Elements(const Path& path, Value& value, Fn&& fn) {
     if (!Is(path, value, simdjson::ondemand::json_type::array)) return;
@@ -95,22 +95,22 @@ class Reader {
     }
   }
 
-  // Views into the parser's buffer: valid until it reads the next text.
+  // Returns a view into the parser's buffer, which is valid until the parser reads the next text.
   std::string_view String(const Path& path, Value& value);
   std::optional<int64_t> Int(const Path& path, Value& value, int64_t low, int64_t high);
   int32_t Int32(const Path& path, Value& value) { return OptionalInt32(path, value).value_or(0); }
   std::optional<int32_t> OptionalInt32(const Path& path, Value& value);
   bool Bool(const Path& path, Value& value);
-  // Milliseconds; 0 = absent or no time.
+  // Returns milliseconds since the Unix epoch. 0 if the value is absent or no time.
   int64_t Time(const Path& path, Value& value);
-  // A quantity, written as a string or a number: its text.
+  // Returns the text of a quantity, which may be a string or a number.
   std::string_view IntOrString(const Path& path, Value& value);
-  // The object's own text; empty = absent.
+  // Returns the object's own text. Empty if the value is absent.
   std::string_view RawObject(const Path& path, Value& value) {
     simdjson::ondemand::object object;
     return RawText(path, value, object);
   }
-  // The same, and fn(key, value) for each member, as Members calls it.
+  // Does the same, and calls fn(key, value) for each member, as Members does.
   template <typename Fn>
   std::string_view RawObject(const Path& path, Value& value, Fn&& fn) {
     simdjson::ondemand::object object;
@@ -153,10 +153,10 @@ class Reader {
     }
   }
 
-  // RawObject, and the object behind whose end the reader stands.
+  // Returns the text as RawObject does, and leaves the reader behind the end of `object`.
   std::string_view RawText(const Path& path, Value& value, simdjson::ondemand::object& object);
 
-  // False with an error, or without one where the value is null.
+  // Returns whether the value has the type. Reports an error if it has another type, but not if it is null.
   bool Is(const Path& path, Value& value, simdjson::ondemand::json_type wanted);
 
   Source source_;

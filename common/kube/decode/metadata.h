@@ -1,7 +1,7 @@
 #pragma once
 
-// What every object has, as views into the parser's buffer, and its way into messages. For .cc files that project
-// objects. Pure; the views are valid until the parser reads its next text.
+// Reads the parts that every object has, as views into the parser's buffer, and fills messages from them. For .cc files
+// that project objects. Pure; the views are valid until the parser reads its next text.
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,7 +22,7 @@ struct OwnerView {
   bool block_owner_deletion = false;
 };
 
-// Metadata as views into the parser's buffer. Reused from object to object so that its lists keep their memory.
+// Metadata as views into the parser's buffer. The caller reuses the object, so that its lists keep their memory.
 struct MetaView {
   std::string_view ns;
   std::string_view name;
@@ -41,7 +41,7 @@ struct MetaView {
   void Clear();
 };
 
-// The value of that key; a null view where there is none.
+// Returns the value of that key. The view's data() is null if the key is absent.
 std::string_view Lookup(const StringPairs& pairs, std::string_view key);
 bool Has(const StringPairs& pairs, std::string_view key);
 
@@ -53,18 +53,18 @@ using KeyValues = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
 void FillPairs(const StringPairs& pairs, KeyValues& out);
 void FillOwner(const OwnerView& owner, kube::v1::OwnerReference& out);
 void FillMeta(const MetaView& meta, kube::v1::ObjectMeta& out);
-// Sorts by key; of equal keys the last stays.
+// Sorts by key, and keeps the last of equal keys.
 void SortUnique(KeyValues& pairs);
 void ReadNetworkTopology(Reader& reader, const Path& path, Value& value, kube::v1::NetworkTopology& out);
 
-// What stands at the top of every object.
+// The members at the top of every object.
 struct Envelope {
   std::string_view api_version;
   std::string_view kind;
   MetaView meta;
 };
 
-// True where the member was apiVersion, kind or metadata.
+// Returns true if the member is apiVersion, kind or metadata, which it reads.
 bool ReadEnvelopeMember(Reader& reader, std::string_view key, Value& value, Envelope& envelope);
 
 }  // namespace basalt::kube::decode

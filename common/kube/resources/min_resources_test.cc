@@ -27,7 +27,7 @@ void AddTask(v1::JobSpec& spec, std::string_view name, int32_t replicas, std::op
 
 int32_t Priority(std::string_view name) { return name == "high" ? 1000 : 0; }
 
-// Job spec 9.10, worked example.
+// This is the worked example of job spec 9.10.
 v1::JobSpec DriverAndExecutor(int32_t min_available) {
   v1::JobSpec spec;
   spec.set_min_available(min_available);
@@ -62,7 +62,7 @@ TEST(MinResourcesTest, BelowTheSumOfMinimumsPriorityAloneDecides) {
                                   {"count/pods", "2"}}));
 }
 
-// Job spec, appendix B. "-" there is what defaulting sets: replicas.
+// The rows are those of job spec, appendix B. "-" there is the value that defaulting sets: replicas.
 struct Row {
   std::string name;
   int32_t min_available;
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(MinResourcesTest, EdgesTakeNoMoreThanThereIs) {
   EXPECT_TRUE(MinResources(DriverAndExecutor(0), Priority)->empty());
   EXPECT_EQ(ToTexts(*MinResources(DriverAndExecutor(99), Priority))["pods"], "6");
-  // Without a minimum a task only takes part in the second pass.
+  // A task without a minimum takes part only in the second pass.
   v1::JobSpec spec;
   spec.set_min_available(3);
   AddTask(spec, "a", 2, std::nullopt, "", R"({"cpu":"1"})");

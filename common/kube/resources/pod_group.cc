@@ -27,7 +27,7 @@ bool SameRequirement(const v1::LabelRequirement& a, const v1::LabelRequirement& 
          std::equal(a.values().begin(), a.values().end(), b.values().begin());
 }
 
-// Absent and 0 of `observed` are one where the schema has a default (subGroupSize 1, minSubGroups 0).
+// An absent field equals the schema's default (subGroupSize 1, minSubGroups 0), which `observed` may have.
 bool SamePolicy(const v1::SubGroupPolicy& a, const v1::SubGroupPolicy& b) {
   const auto size = [](const v1::SubGroupPolicy& p) { return p.has_sub_group_size() ? p.sub_group_size() : 1; };
   if (a.name() != b.name() || size(a) != size(b) || a.min_sub_groups() != b.min_sub_groups()) return false;
@@ -107,7 +107,7 @@ json::object SelectorJson(const v1::SubGroupPolicy& policy) {
   json::object selector;
   json::object labels;
   for (const v1::KeyValue& label : policy.match_labels()) labels[label.key()] = label.value();
-  // Without anything a selector is empty, and says so.
+  // A selector without labels and expressions gets an empty matchLabels.
   if (!labels.empty() || policy.match_expressions().empty()) selector["matchLabels"] = std::move(labels);
   json::array expressions;
   for (const v1::LabelRequirement& requirement : policy.match_expressions()) {
@@ -134,7 +134,7 @@ json::array PoliciesJson(const v1::PodGroupSpec& spec) {
   return policies;
 }
 
-// A merge patch merges maps: what is in `observed` and not in `wanted` must be named with null.
+// Adds a null for each member of `observed` that is missing in `wanted`, since a merge patch merges maps.
 json::object MapPatch(const json::object& observed, json::object wanted) {
   for (const auto& member : observed) {
     if (wanted.if_contains(member.key()) == nullptr) wanted[member.key()] = nullptr;

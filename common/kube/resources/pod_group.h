@@ -1,6 +1,6 @@
 #pragma once
 
-// The JSON of a Volcano PodGroup, as EnsurePodGroup creates and patches it (job spec 9.8). Pure.
+// Makes the JSON of a Volcano PodGroup, for the creates and patches of EnsurePodGroup (job spec 9.8). Pure.
 #include <string>
 
 #include "basalt/kube/v1/kube.pb.h"
@@ -9,18 +9,19 @@
 
 namespace basalt::kube {
 
-// Whether one of the fields that job spec 9.8 keeps up to date differs: priorityClassName, minMember, minResources (by
-// value), minTaskMember, subGroupPolicy; and networkTopology (S31). Not: queue, labels, annotations, owner.
+// Returns whether one of the fields differs that job spec 9.8 keeps up to date: priorityClassName, minMember,
+// minResources (by value), minTaskMember, subGroupPolicy; and networkTopology (S31). Ignores queue, labels, annotations
+// and owner.
 bool PodGroupDiffers(const v1::PodGroupSpec& observed, const v1::PodGroupSpec& wanted);
 
-// spec as JSON; fields without a value are left out, as Go clients do.
+// Returns spec as JSON. Fields without a value are left out, as Go clients do.
 json::object PodGroupSpecJson(const v1::PodGroupSpec& spec);
 
-// The whole object for a create: owned by the job, with UID and version as annotations of ours.
+// Returns the whole object for a create. The job owns it; our annotations have the job's UID and version.
 std::string PodGroupBody(const podgroup::v1::EnsurePodGroupRequest& request);
 
-// The merge patch from `observed` to `wanted`: only what differs, explicit nulls for what goes. Groups are patched,
-// never PUT, so that the scheduler's status is never overwritten.
+// Returns the merge patch from `observed` to `wanted`, with only the fields that differ, and nulls for removed fields.
+// Groups are patched, never PUT, so that no write of ours overwrites the scheduler's status.
 std::string PodGroupPatch(const v1::PodGroupSpec& observed, const v1::PodGroupSpec& wanted);
 
 }  // namespace basalt::kube

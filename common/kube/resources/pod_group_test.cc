@@ -65,7 +65,7 @@ TEST(PodGroupJsonTest, EachOfItsFieldsIsADifferenceAndIsPatched) {
       << "of a task without partitions";
 }
 
-// As groups have them that select pods of several leaves.
+// Groups that select pods of several leaves have such expressions.
 TEST(PodGroupJsonTest, ExpressionsOfASelectorAreKeptAndCompared) {
   v1::PodGroupSpec spec = Spec();
   v1::SubGroupPolicy& policy = *spec.add_sub_group_policy();

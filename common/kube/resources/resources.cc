@@ -30,7 +30,7 @@ bool IsExtended(std::string_view name) {
          IsQualifiedKey(fmt::format("{}{}", kRequests, name));
 }
 
-// The names that a pod-level list may speak about.
+// Returns whether a pod-level list may contain the name.
 bool IsPodLevel(std::string_view name) { return name == "cpu" || name == "memory" || name.starts_with(kHugePages); }
 
 void RaiseTo(ResourceMap& peak, const ResourceMap& other) {
@@ -53,7 +53,7 @@ absl::StatusOr<Demand> ReadDemand(const json::value& holder, std::string_view wh
 
 struct Container {
   Demand demand;
-  bool sidecar = false;  // Only among init containers.
+  bool sidecar = false;  // Can be true only for init containers.
 };
 
 absl::StatusOr<std::vector<Container>> ReadContainers(const json::value& pod_spec, std::string_view list,
@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<Container>> ReadContainers(const json::value& pod_spe
   return out;
 }
 
-// Steps A.2 to A.4. Sidecars stay; other init containers run before the rest, one after the other.
+// Does steps A.2 to A.4. Sidecars stay; other init containers run before the rest, one after the other.
 ResourceMap Aggregate(const std::vector<Container>& containers, const std::vector<Container>& init_containers,
                       ResourceMap Demand::*list) {
   ResourceMap sum;
@@ -93,7 +93,7 @@ ResourceMap Aggregate(const std::vector<Container>& containers, const std::vecto
   return sum;
 }
 
-// Step A.5.
+// Does step A.5.
 void ApplyPodLevel(const Demand& pod_level, RequestDefaults defaults, Demand& total) {
   for (const auto& [name, value] : pod_level.requests) {
     if (IsPodLevel(name)) total.requests[name] = value;
@@ -101,12 +101,12 @@ void ApplyPodLevel(const Demand& pod_level, RequestDefaults defaults, Demand& to
   for (const auto& [name, value] : pod_level.limits) {
     if (!IsPodLevel(name)) continue;
     total.limits[name] = value;
-    // Kubernetes fills in a pod-level request from the containers' where they have any, else from the limit.
+    // Kubernetes fills in a pod-level request from the containers' requests, if they have any, else from the limit.
     if (defaults == RequestDefaults::kLimitsAsRequests) total.requests.try_emplace(name, value);
   }
 }
 
-// Step A.6.
+// Does step A.6.
 void AddOverhead(const ResourceMap& overhead, Demand& total) {
   AddTo(total.requests, overhead);
   for (const auto& [name, value] : overhead) {
@@ -115,7 +115,7 @@ void AddOverhead(const ResourceMap& overhead, Demand& total) {
   }
 }
 
-// Steps B and C.
+// Does steps B and C.
 ResourceMap QuotaEntries(const Demand& total) {
   ResourceMap usage;
   usage["count/pods"] = Quantity::OfInt(1);

@@ -16,7 +16,7 @@ Texts ToTexts(const ResourceMap& map) {
 struct Case {
   std::string name;
   std::string spec;
-  Texts usage;  // Without the two counts.
+  Texts usage;  // Does not contain the two counts.
   RequestDefaults defaults = RequestDefaults::kAsStored;
 };
 
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NullsAreAbsent",
              R"({"containers":[{"resources":null},{"resources":{"requests":null}}],"initContainers":null})",
              {}},
-        // Job spec, appendix B.
+        // The following cases are those of job spec, appendix B.
         Case{"TwoContainers",
              R"({"containers":[
                  {"resources":{"requests":{"cpu":"1","memory":"1000Mi","nvidia.com/gpu":"1","hugepages-test":"2000"},
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
              R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}],
                  "initContainers":[{"resources":{"requests":{"cpu":"3"}}},{"resources":{"requests":{"cpu":"2","memory":"1Gi"}}}]})",
              {{"cpu", "3"}, {"requests.cpu", "3"}, {"memory", "1Gi"}, {"requests.memory", "1Gi"}}},
-        // The sidecar counts with the containers, and with every init container after it.
+        // The sidecar counts with the containers, and with every init container after the sidecar.
         Case{"SidecarsCountTwice",
              R"({"containers":[{"resources":{"requests":{"cpu":"1"}}}],
                  "initContainers":[{"resources":{"requests":{"cpu":"3"}}},
@@ -109,7 +109,7 @@ TEST(PodQuotaUsageTest, ABadQuantityIsNamed) {
       << usage.status();
 }
 
-// Podgroup spec 6.4, worked example.
+// This is the worked example of podgroup spec 6.4.
 TEST(PodQuotaUsageTest, SumsEntryByEntry) {
   const auto usage = PodQuotaUsage(
       json::parse(R"({"containers":[{"resources":{"requests":{"cpu":"1","memory":"2Gi","nvidia.com/gpu":"1"},

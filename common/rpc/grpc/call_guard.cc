@@ -88,7 +88,7 @@ absl::Status CallGuard::CheckUser(const absl::Status& no_identity, std::string_v
     return RefuseUser(user.status(), is_denied ? named : "", path, is_denied ? "denied" : "identity");
   }
   if (right == nullptr) return RefuseUser(NoRpc(path), user->user(), path, "unknown");
-  // Before anything of the request is read.
+  // Checked before anything of the request is read.
   if (!users_->AllowCall(identity::UriOfUser(user->user()), ProcessNow())) {
     return RefuseUser(MakeStatus(absl::StatusCode::kResourceExhausted,
                                  "the user makes too many calls (--user_rate); come again later"),

@@ -16,10 +16,10 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, uint32_t 
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // The time that one attempt to connect is given: enough for a busy host, and one that is gone delays nobody for long.
+  // The time for one attempt to connect: enough for a busy host, and a host that is gone delays no caller for long.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // Who resends what is decided by rule, above.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // Rules of the callers decide which calls are sent again.
   const std::shared_ptr<const Credentials> used = credentials != nullptr ? credentials : Credentials::Insecure();
   return grpc::CreateCustomChannel(address, used->ForChannel(servers), arguments);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the client adapters share: channels, and unary calls that end on a loop and can all be ended at once.
+// Shared by the client adapters: channels, and unary calls that end on a loop and can all be ended at once.
 // Heavy (gRPC): only in .cc files.
 #include <grpcpp/grpcpp.h>
 
@@ -18,15 +18,16 @@ namespace basalt::rpc {
 
 class Credentials;
 
-// To a server of one of these roles (a mask of identity::Only). `credentials`: null: without TLS, to anybody.
+// Makes a channel to a server of one of these roles (a mask of identity::Only). If `credentials` is null, the channel
+// has no TLS, and any server is accepted. Any thread.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address, uint32_t servers = 0,
                                            const std::shared_ptr<const Credentials>& credentials = nullptr);
 
-// The calls under way of one peer. Its owner ends them all before the loop may go.
+// The calls under way of one peer. Its owner ends them all before the loop may be destroyed. Any thread.
 //
-// A context holds its channel, and gRPC 1.51 crashes where the last channel of a process goes inside one of its own
-// callbacks: it then joins, and frees what is still used by, the thread that it is on. So a callback never lets go of
-// the last of a call; it hands the call over to the loop.
+// A context holds its channel, and gRPC 1.51 crashes if the last channel of a process is destroyed inside one of its
+// own callbacks: the library then joins the thread that it runs on, and frees memory that this thread still uses. So a
+// callback never drops the last reference to a call; it hands the call over to the loop.
 class CallSet {
  public:
   void Add(grpc::ClientContext* context) BASALT_EXCLUDES(mutex_) {
@@ -35,8 +36,8 @@ class CallSet {
     contexts_.insert(context);
     if (ending_) context->TryCancel();
   }
-  // The call is over. `hand_over` gives what owns `context`, and all else that the callback owns, to the loop; this set
-  // touches the context no more by then.
+  // The call is over. `hand_over` hands the owner of `context`, and all else that the callback owns, over to the loop;
+  // this set no longer touches the context by then.
   template <typename F>
   void End(grpc::ClientContext* context, F hand_over) BASALT_EXCLUDES(mutex_) {
     {
@@ -44,11 +45,11 @@ class CallSet {
       contexts_.erase(context);
     }
     hand_over();
-    // Told under the lock: after the last one the set and the loop may be destroyed.
+    // Notified under the lock: after the last call the set and the loop may be destroyed.
     MutexLock lock(mutex_);
     if (--under_way_ == 0) none_.NotifyAll();
   }
-  // Cancels everything and waits until it is handed over. Not on gRPC's threads.
+  // Cancels all calls and waits until all are handed over. Not on gRPC's threads.
   void EndAll() BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     ending_ = true;
@@ -64,7 +65,7 @@ class CallSet {
   bool ending_ BASALT_GUARDED_BY(mutex_) = false;
 };
 
-// `start(context, request, response, callback)` starts the call with a generated stub's async().
+// `start(context, request, response, callback)` starts the call with a generated stub's async(). `done` runs on `loop`.
 template <typename Request, typename Response, typename Start>
 void CallUnary(CallSet& calls, Loop& loop, Request request, absl::Duration timeout, Done<Response> done, Start start) {
   struct Call {

@@ -36,7 +36,7 @@ obs::Health::Condition ConditionOf(const absl::Status& files, absl::Time from, a
             .why = fmt::format("the certificate counts from {} on", ToText(from)),
             .cure = "compare the clocks of this machine and of whoever issues certificates"};
   }
-  // Connections that are open go on, and the next look may find better files.
+  // Open connections stay open, and the next look may find better files.
   if (!files.ok()) {
     return {.ready = true, .state = "unusable", .why = std::string(ToStd(files.message())), .cure = kCure};
   }

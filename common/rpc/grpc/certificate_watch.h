@@ -1,8 +1,8 @@
 #pragma once
 
-// Looks at the certificate of a process while it runs: a certificate that ends soon, has ended, or does not belong to
-// its key, is said in readiness, metrics and the log before the first handshake fails. Hands new files on to servers
-// that do not read them themselves. Reads the list of denied identities anew, too (common/identity/denied.h).
+// Watches the certificate of a process while it runs. A certificate that ends soon, has ended, or does not belong to
+// its key is reported in readiness, metrics and the log before the first handshake fails. Hands new files to servers
+// that do not read them themselves. Also reads the list of denied identities again (common/identity/denied.h).
 //
 // Heavy (gRPC): only in .cc files.
 #include <functional>
@@ -19,23 +19,23 @@
 
 namespace basalt::rpc {
 
-// The readiness of a process whose certificate counts from `from` to `end`: in the last week of the certificate the
-// process is ready, and readiness names the end; before `from` and from `end` on the process is not ready. `files`:
-// whether the files on the disk can be used; while they cannot be, `from` and `end` are those of the certificate
-// before. Pure.
+// Returns the readiness of a process whose certificate is valid from `from` to `end`. In the last week of the
+// certificate the process is ready, and readiness names the end; before `from` and from `end` on the process is not
+// ready. `files` states whether the files on the disk can be used; while they cannot, `from` and `end` are those of the
+// previous certificate. Pure.
 obs::Health::Condition ConditionOf(const absl::Status& files, absl::Time from, absl::Time end, absl::Time now);
 
 class CertificateWatch {
  public:
-  // Takes over the certificate and key of the process, and does not block. Not OK: they cannot be used, and those of
-  // before stay in force.
+  // Puts certificate and key of the process into use, and does not block. Not OK if they cannot be used; the previous
+  // ones stay in force then.
   using UseFiles = std::function<absl::Status(const identity::KeyPair& own)>;
 
-  // Looks once, and then every TlsFiles::refresh, on `loop`. `use_files` is called there with each certificate that
-  // belongs to its key and states the identity of the process: with the first one, with each new one, and again with
-  // one that was not OK. Call and destroy it on any other thread, while `loop` runs; all references outlive the watch.
-  // Null: `guard` is null, and the process has no TLS. INVALID_ARGUMENT names the line of the list of denied identities
-  // and the rule.
+  // Looks once, and then every TlsFiles::refresh, on `loop`. Calls `use_files` there with each certificate that belongs
+  // to its key and states the identity of the process: with the first one, with each new one, and again with one for
+  // which `use_files` failed. Call and destroy the watch on any other thread, while `loop` runs; all references outlive
+  // the watch. Null if `guard` is null: the process has no TLS. INVALID_ARGUMENT names the line of the list of denied
+  // identities and the rule.
   static absl::StatusOr<std::unique_ptr<CertificateWatch>> Start(Loop& loop, const Credentials* credentials,
                                                                  std::shared_ptr<CallGuard> guard,
                                                                  obs::Metrics& metrics, obs::Health& health,
@@ -47,7 +47,7 @@ class CertificateWatch {
                    obs::Health& health, UseFiles use_files);
 
   void Look();
-  // Keeps the times of the certificate and hands the files on, where they can be used and state the identity of the
+  // Keeps the times of the certificate, and hands the files on if they can be used and state the identity of the
   // process.
   absl::Status ReadCertificate();
   absl::Status ReadDenied();
@@ -63,9 +63,9 @@ class CertificateWatch {
   obs::Gauge& is_denied_list_read_;
   absl::Time from_ = absl::InfinitePast();
   absl::Time until_ = absl::InfiniteFuture();
-  std::string certificate_;  // The text that `use_files_` has taken over.
+  std::string certificate_;  // The certificate that `use_files_` has put into use.
   std::string denied_;       // The text of the list that is in force.
-  std::string said_;         // The state that the log has been told.
+  std::string said_;         // The state that was last logged.
   TimerId timer_ = kNoTimer;
 };
 

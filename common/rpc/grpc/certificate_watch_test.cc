@@ -96,7 +96,7 @@ class CertificateWatchTest : public ::testing::Test {
     if (watch.ok()) watch_ = *std::move(watch);
     return status;
   }
-  // What the watch has handed on so far.
+  // Returns the key pairs that the watch has handed on so far.
   std::vector<identity::KeyPair> Used() {
     std::vector<identity::KeyPair> used;
     RunOn(*loop_, [&] { used = used_; });
@@ -135,8 +135,8 @@ class CertificateWatchTest : public ::testing::Test {
   const TestAuthority authority_{folder_ / "certificates", "blue"};
   const std::unique_ptr<obs::Metrics> metrics_ = obs::MakeMetrics();
   obs::Health health_;
-  std::vector<identity::KeyPair> used_;  // On the loop of the watch.
-  absl::Status use_;                     // The answer to whoever hands files on; on the loop of the watch.
+  std::vector<identity::KeyPair> used_;  // Used on the loop of the watch.
+  absl::Status use_;                     // The result of UseFiles. Used on the loop of the watch.
   std::unique_ptr<Loop> loop_ = MakeThreadLoop("watch");
   std::shared_ptr<const Credentials> credentials_;
   std::shared_ptr<CallGuard> guard_;
@@ -184,7 +184,7 @@ TEST_F(CertificateWatchTest, AListThatCannotBeReadEndsTheStartWithTheLine) {
 TEST_F(CertificateWatchTest, FilesOfSomebodyElseAreNotUsable) {
   Deny("");
   ASSERT_THAT(StartWatch(), IsOk());
-  // They replace the files of the process, whose folder has its name.
+  // The new files replace those of the process in its folder.
   authority_.FilesOf(identity::Role::kGateway, "gateway-1");
   for (const char* name : {"/tls.crt", "/tls.key"}) {
     std::filesystem::copy_file(folder_ / ("certificates/gateway-gateway-1" + std::string(name)),

@@ -1,6 +1,6 @@
 #pragma once
 
-// Orders what a reactor's maker has done before gRPC's callbacks. Any thread.
+// Orders the construction of a reactor before gRPC's callbacks. Any thread.
 #include <atomic>
 
 namespace basalt::rpc {
@@ -8,9 +8,9 @@ namespace basalt::rpc {
 // gRPC orders the two itself, but inside its library, where the thread sanitizer does not see it.
 class ConstructionFence {
  public:
-  // Last, when the reactor is made; of a client's, before the call starts.
+  // The last step of making the reactor; for a client's reactor, before the call starts.
   void Release() { done_.store(true, std::memory_order_release); }
-  // First, in each callback that may be the first one.
+  // The first step of each callback that may be the first one.
   void Acquire() const { static_cast<void>(done_.load(std::memory_order_acquire)); }
 
  private:

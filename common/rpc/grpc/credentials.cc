@@ -32,7 +32,7 @@ using identity::IdentityRules;
 
 std::string ToText(grpc::string_ref text) { return {text.data(), text.size()}; }
 
-// Of the clients of a gateway: members have certificates of the suite, users some of Kubernetes or none.
+// Verifies the clients of a gateway: members have certificates of the suite, users have some of Kubernetes or none.
 class ClientVerifier final : public tls::ExternalCertificateVerifier {
  public:
   explicit ClientVerifier(std::shared_ptr<const Users> users) : users_(std::move(users)) {}
@@ -54,7 +54,7 @@ class ClientVerifier final : public tls::ExternalCertificateVerifier {
   const std::shared_ptr<const Users> users_;
 };
 
-// gRPC runs it on the thread of the call, before any handler.
+// gRPC calls it on the thread of the call, before any handler.
 class Authorizer final : public grpc::AuthMetadataProcessor {
  public:
   explicit Authorizer(std::shared_ptr<const CallGuard> guard) : guard_(std::move(guard)) {}
@@ -106,7 +106,7 @@ class TlsCredentials final : public Credentials {
     } else if (!guard->users()->takes_certificates()) {
       options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
     } else {
-      // The client shows that it has the key, and ClientVerifier says whose certificate that is.
+      // The handshake proves that the client has the key, and ClientVerifier decides whether the certificate is known.
       options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
       options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<ClientVerifier>(guard->users()));
     }

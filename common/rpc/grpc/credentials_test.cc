@@ -74,7 +74,7 @@ class Folder {
   int versions_ = 0;
 };
 
-// Answers who has asked.
+// Answers with the identity of the caller.
 class WhoAsks final : public gateway::v1::GatewayService::Service {
  public:
   explicit WhoAsks(const CallGuard& guard) : guard_(guard) {}
@@ -89,7 +89,7 @@ class WhoAsks final : public gateway::v1::GatewayService::Service {
   const CallGuard& guard_;
 };
 
-// A client with a certificate of that URI.
+// The context of a client with a certificate of that URI.
 class FakeContext final : public grpc::AuthContext {
  public:
   explicit FakeContext(std::string uri) : uri_(std::move(uri)) {}
@@ -124,7 +124,7 @@ class CredentialsTest : public ::testing::Test {
   }
   ~CredentialsTest() override { server_->Shutdown(); }
 
-  // By a connection of its own; what the service says of the client.
+  // Calls over a connection of its own, and returns the client's identity as the service has it.
   absl::StatusOr<std::string> Ask(const std::shared_ptr<grpc::ChannelCredentials>& credentials) const {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -144,7 +144,7 @@ class CredentialsTest : public ::testing::Test {
     return Ask((*client)->ForChannel(kGatewayOnly));
   }
 
-  // Written by gRPC's threads.
+  // Texts that gRPC's threads add.
   class Texts {
    public:
     void Add(std::string text) BASALT_EXCLUDES(mutex_) {
@@ -209,13 +209,13 @@ TEST_F(CredentialsTest, ARoleCallsWhatItsRowsNameAndNothingElse) {
   EXPECT_THAT(refused_.all(), ::testing::ElementsAre("/basalt.gateway.v1.GatewayService/Get operator role"));
 }
 
-// Its authority signs for other clusters, too.
+// The authority signs for other clusters, too.
 TEST_F(CredentialsTest, AMemberOfAnotherClusterCallsNothing) {
   Folder folder(folder_ / "green");
   const auto green = Credentials::FromFiles(folder.Put(Uri("jobsvc", "jobsvc-0", "green"), authority_, authority_),
                                             identity::IdentityRules("basalt.local", "green"));
   ASSERT_THAT(green, IsOk());
-  grpc::SslCredentialsOptions plain;  // Which believes the server, whatever its cluster.
+  grpc::SslCredentialsOptions plain;  // These trust the server, whatever its cluster.
   plain.pem_root_certs = authority_.cert_pem;
   const auto read = [](const std::string& path) {
     std::ifstream file(path);
@@ -290,7 +290,7 @@ TEST_F(CredentialsTest, AClientBelievesNoServerOfAnotherCluster) {
   EXPECT_THAT(refused_.all(), ::testing::IsEmpty()) << "the server has seen no call";
 }
 
-// Both sides read the files anew, though a link to their folder is replaced.
+// Both sides read the files again, also if a link to their folder is replaced.
 TEST_F(CredentialsTest, FilesThatAreReplacedCountForTheNextConnection) {
   const Certificate next = MakeAuthority();
   server_files_.Put(Uri("gateway", "gateway-0"), next, next);

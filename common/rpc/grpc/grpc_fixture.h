@@ -1,6 +1,6 @@
 #pragma once
 
-// The gRPC adapters over real sockets, in one process, each side on a loop of its own.
+// The gRPC adapters over real sockets, in one process; each side has a loop of its own.
 #include <gtest/gtest.h>
 
 #include <grpcpp/grpcpp.h>
@@ -42,7 +42,7 @@ auto On(Loop& loop, F task) {
   return result.get_future().get();
 }
 
-// Sends kBatches batches as fast as OnSent allows, counts acknowledgements.
+// Sends kBatches batches as fast as OnSent allows, and counts acknowledgements.
 struct FakeGateway final : GatewayHandler {
   static constexpr int64_t kBatches = 200;
 
@@ -63,7 +63,7 @@ struct FakeGateway final : GatewayHandler {
       if (sent < kBatches) SendNext();
     }
     void OnClosed() override {
-      if (!std::exchange(gateway.told_closed, true)) gateway.closed.set_value();
+      if (!std::exchange(gateway.closed_reported, true)) gateway.closed.set_value();
     }
     void SendNext() {
       AttachBatch batch;
@@ -104,8 +104,8 @@ struct FakeGateway final : GatewayHandler {
   std::vector<std::string> written;  // The names of all writes that came.
   int64_t acknowledged = 0;
   int sessions = 0;
-  std::promise<void> closed;  // Of the first stream.
-  bool told_closed = false;
+  std::promise<void> closed;  // Set when the first stream is closed.
+  bool closed_reported = false;
   std::vector<Done<WriteResponse>> held;
 };
 
@@ -130,7 +130,7 @@ struct Observer final : AttachObserver {
   std::promise<absl::Status> closed;
 };
 
-// A Write stream as a replica has it, without what GatewayPeer makes of it.
+// A Write stream as a replica opens it, without the layer that GatewayPeer adds.
 class WriteStream {
  public:
   explicit WriteStream(const std::shared_ptr<grpc::Channel>& channel)
@@ -143,7 +143,7 @@ class WriteStream {
     const grpc::Status status = stream_->Finish();
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
-  // In one message; how each was answered.
+  // Sends the requests in one message and returns how each was answered.
   std::vector<grpc::Status> Write(const std::vector<WriteRequest>& requests) {
     gateway::v1::WriteBatch batch;
     for (size_t i = 0; i < requests.size(); ++i) {
@@ -152,18 +152,18 @@ class WriteStream {
       *write.mutable_request() = requests[i];
     }
     EXPECT_TRUE(stream_->Write(batch));
-    std::vector<grpc::Status> told(requests.size(), {grpc::StatusCode::INTERNAL, "no answer"});
+    std::vector<grpc::Status> statuses(requests.size(), {grpc::StatusCode::INTERNAL, "no answer"});
     gateway::v1::WriteAnswers answers;
-    for (size_t left = told.size(); left > 0 && stream_->Read(&answers);) {
+    for (size_t left = statuses.size(); left > 0 && stream_->Read(&answers);) {
       for (const auto& answer : answers.answers()) {
         --left;
-        told[answer.id() - batch.writes(0).id()] =
+        statuses[answer.id() - batch.writes(0).id()] =
             answer.has_not_handled() ? grpc::Status(static_cast<grpc::StatusCode>(answer.not_handled().code()),
                                                     answer.not_handled().message())
                                      : grpc::Status::OK;
       }
     }
-    return told;
+    return statuses;
   }
 
  private:
@@ -206,7 +206,7 @@ class GrpcTest : public ::testing::Test {
   absl::StatusOr<WriteResponse> Write(const std::string& name, absl::Duration timeout = kTimeout) {
     return StartWrite(name, timeout).get();
   }
-  // Until the gateway has taken it, and holds it.
+  // Returns once the gateway has the write and holds its answer back.
   std::future<absl::StatusOr<WriteResponse>> HoldWrite() {
     auto answer = StartWrite("hold");
     while (On(*server_loop_, [&] { return gateway_.held.empty(); })) std::this_thread::yield();

@@ -25,8 +25,8 @@ namespace basalt::rpc {
 namespace {
 
 constexpr size_t kMostLogged = 500;
-// A server compares the host that a client dialled (SNI) with the names in its own certificate, and goes on where none
-// fits: members are known by their identities (credentials.h).
+// A server compares the host that a client dialled (SNI) with the names in its own certificate, and accepts the client
+// if none fits: members are known by their identities (credentials.h). The log leaves such lines out.
 constexpr std::string_view kHostComparison = "No match found for server name";
 
 void LogLine(obs::Level level, std::string_view said, std::string_view file, int line) {

@@ -3,8 +3,8 @@
 // The log of gRPC's library.
 namespace basalt::rpc {
 
-// From here on gRPC's lines are lines of ours. The library itself writes to stderr what a peer has sent, as the peer
-// has sent it, line ends included. Any thread, any number of times.
+// From here on gRPC's log lines are lines of our log. The library itself would write to stderr what a peer has sent,
+// unchanged, line ends included. Any thread; may be repeated.
 void TakeOverGrpcLog();
 
 }  // namespace basalt::rpc

@@ -5,7 +5,7 @@
 
 #include "common/base/status_macros.h"
 
-// The header that came with the interface of today; the old interface is deprecated since.
+// The header came with the present interface; the old interface has been deprecated since.
 #if __has_include(<grpcpp/security/tls_private_key_signer.h>)
 #define BASALT_GRPC_HAS_TWO_PROVIDERS 1
 #else

@@ -16,16 +16,17 @@ namespace basalt::rpc {
 
 using TlsProvider = std::shared_ptr<grpc::experimental::CertificateProviderInterface>;
 
-// A client believes the authorities of the provider, or shows the provider's certificate. Both take the same provider.
+// Makes a client trust the authorities of the provider. Takes the same provider as Show.
 void Believe(const TlsProvider& provider, grpc::experimental::TlsChannelCredentialsOptions& options);
+// Makes a client send the certificate of the provider.
 void Show(const TlsProvider& provider, grpc::experimental::TlsChannelCredentialsOptions& options);
 
-// A server shows the certificate of the provider and believes the provider's authorities. The provider must not be
-// null.
+// Makes a server send the certificate of the provider and trust the provider's authorities. Requires: the provider is
+// not null.
 grpc::experimental::TlsServerCredentialsOptions ServerOptions(const TlsProvider& provider);
 
-// A provider whose certificates never change. `authorities` is PEM; each of the two may be empty. INVALID_ARGUMENT
-// where gRPC cannot read them: 1.51 takes everything here, and its handshakes fail.
+// Makes a provider whose certificates never change. `authorities` is PEM; each of the two may be empty.
+// INVALID_ARGUMENT if gRPC cannot read them: 1.51 takes everything here, and its handshakes fail.
 absl::StatusOr<TlsProvider> MakeFixedProvider(const std::string& authorities, const identity::KeyPair& own);
 
 }  // namespace basalt::rpc

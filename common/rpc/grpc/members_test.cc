@@ -1,4 +1,4 @@
-// A caller states a member at Attach, Write, Get and ExportRecords: the member of its certificate, or it is refused.
+// A caller states a member at Attach, Write, Get and ExportRecords. It must be the member of the certificate.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 
@@ -31,7 +31,7 @@ gateway::v1::Member Jobsvc(const std::string& replica) {
 }
 
 class MembersTest : public ::testing::Test {
- public:  // Its calls are taken by name.
+ public:  // The test's table names these calls.
   MembersTest() {
     std::vector<std::unique_ptr<GrpcService>> services;
     services.push_back(MakeGatewayService(*loop_, gateway_, guard_));
@@ -96,7 +96,7 @@ class MembersTest : public ::testing::Test {
   std::unique_ptr<Loop> loop_ = MakeThreadLoop("server");
   FakeGateway gateway_{*loop_};
   NoRecords records_;
-  // One process has both services, for want of two servers: it is a jobsvc.
+  // One process has both services, to save a second server: it is a jobsvc.
   const std::shared_ptr<const Credentials> credentials_ = authority_.CredentialsOf(Role::kJobsvc, "jobsvc-1");
   const std::shared_ptr<const CallGuard> guard_ = MakeCallGuard(credentials_, metrics_.get());
   std::unique_ptr<GrpcServer> server_;

@@ -9,8 +9,8 @@ namespace basalt::rpc {
 
 using grpc::experimental::InterceptionHookPoints;
 
-// Sees every stream of a server begin and end, whatever service it belongs to. The context of the stream exists up to
-// POST_RECV_CLOSE.
+// Observes the begin and end of every stream of a server, whatever service it belongs to. The context of the stream
+// exists up to POST_RECV_CLOSE.
 class OpenStreams::Interceptor final : public grpc::experimental::Interceptor {
  public:
   Interceptor(std::shared_ptr<OpenStreams> streams, grpc::ServerContextBase& context)
@@ -55,7 +55,7 @@ void OpenStreams::Add(grpc::ServerContextBase& context) {
     MutexLock lock(mutex_);
     streams_[&context] = uris;
   }
-  // Who is denied from now on is found by EndDenied.
+  // EndDenied finds the streams of clients that are denied from now on.
   if (is_denied_(uris)) context.TryCancel();
 }
 
@@ -72,7 +72,7 @@ void OpenStreams::EndDenied() {
     if (is_denied_(uris)) denied.push_back(context);
   }
   for (grpc::ServerContextBase* const context : denied) {
-    // Another stream may have the address by now.
+    // The stream may have ended, and another stream may have its address by now.
     const auto still = streams_.find(context);
     if (still == streams_.end() || !is_denied_(still->second)) continue;
     cancelling_ = context;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Knows the streams that are open at a server, and ends those of a client whose identity is denied. Any thread. Heavy
-// (gRPC): only in .cc files.
+// Knows the open streams of a server, and ends those of a client whose identity is denied. Any thread. Heavy (gRPC):
+// only in .cc files.
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/server_interceptor.h>
 
@@ -21,14 +21,14 @@ class OpenStreams {
  public:
   using IsDenied = std::function<bool(const std::vector<std::string>& uris)>;
 
-  // The server calls them for each stream. Calls without a stream are over soon, and are not known here.
+  // The server calls the interceptors for each stream. Unary calls end soon, and are not recorded here.
   static std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MakeInterceptors(
       std::shared_ptr<OpenStreams> streams);
 
   // `is_denied` runs on any thread.
   explicit OpenStreams(IsDenied is_denied) : is_denied_(std::move(is_denied)) {}
 
-  // Ends the streams of denied clients with CANCELLED. One thread at a time.
+  // Ends the streams of denied clients with CANCELLED. One thread at a time; may be repeated.
   void EndDenied() BASALT_EXCLUDES(mutex_);
 
  private:
@@ -41,9 +41,9 @@ class OpenStreams {
   Mutex mutex_;
   CondVar cancelled_;
   std::map<grpc::ServerContextBase*, std::vector<std::string>> streams_ BASALT_GUARDED_BY(mutex_);
-  // The context that is being cancelled, and on which thread: the context must not go meanwhile, and gRPC may tell of
-  // the end of any stream from within the cancellation, on the same thread.
+  // The context that is being cancelled, which must not be destroyed meanwhile.
   grpc::ServerContextBase* cancelling_ BASALT_GUARDED_BY(mutex_) = nullptr;
+  // The thread that cancels it: gRPC may report the end of any stream from within the cancellation, on that thread.
   std::thread::id canceller_ BASALT_GUARDED_BY(mutex_);
 };
 

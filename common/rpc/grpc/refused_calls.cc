@@ -11,7 +11,7 @@
 namespace basalt::rpc {
 
 void RefusedCalls::Record(const RefusedCall& call, absl::Time now) {
-  // The client chooses the path: only rows of the table are labels.
+  // The client chooses the path, so only rows of the table become labels.
   const identity::Right* const right = identity::FindRight(call.path);
   const std::string rpc = right == nullptr ? "unknown" : fmt::format("{}/{}", right->service, right->method);
   const std::string role = call.role.empty() ? "none" : std::string(call.role);

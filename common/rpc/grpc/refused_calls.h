@@ -1,7 +1,7 @@
 #pragma once
 
-// Calls that a server has refused for want of an identity or a right: counted each, logged at most once a second.
-// Any thread.
+// Counts each call that a server has refused for want of an identity or a right, and logs at most one a second. Any
+// thread.
 #include <map>
 #include <string>
 
@@ -15,7 +15,7 @@ namespace basalt::rpc {
 
 class RefusedCalls {
  public:
-  // `metrics` may be null, and outlives this.
+  // `metrics` may be null, and outlives this object.
   explicit RefusedCalls(obs::Metrics* metrics) : metrics_(metrics) {}
 
   void Record(const RefusedCall& call, absl::Time now) BASALT_EXCLUDES(mutex_);
@@ -23,7 +23,7 @@ class RefusedCalls {
  private:
   obs::Metrics* const metrics_;
   Mutex mutex_;
-  // By the labels, whose number is bounded: rows of the table of rights, roles and reasons.
+  // Counters by their labels. The number of labels is bounded: rows of the table of rights, roles and reasons.
   std::map<std::string, obs::Counter*> counters_ BASALT_GUARDED_BY(mutex_);
   obs::LogLimit logged_ BASALT_GUARDED_BY(mutex_){absl::Seconds(1)};
 };

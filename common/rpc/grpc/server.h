@@ -1,6 +1,7 @@
 #pragma once
 
-// The shell of every server: one gRPC port with our services and health; reflection and channelz where a flag says so.
+// The shell of every server: one gRPC port with our services and health, and with reflection and channelz if a flag
+// requests them.
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,41 +15,41 @@ namespace basalt::rpc {
 class CallGuard;
 class Credentials;
 
-// What its clients may take, whoever they are. Streams that are open, such as Attach and Watch, are never idle.
+// The limits for the clients of a server. Open streams, such as Attach and Watch, are never idle.
 struct GrpcBounds {
   int max_streams = 1000;  // Calls and streams of one connection; more of them wait in the client.
-  // Of all connections together: beyond it they are read more slowly, then streams and connections are refused.
+  // Memory of all connections together. Beyond it gRPC reads them more slowly, then refuses streams and connections.
   size_t max_memory_bytes = size_t{2} << 30;
   absl::Duration idle_timeout = absl::Minutes(5);        // A connection without a call is closed.
-  absl::Duration handshake_timeout = absl::Seconds(10);  // One on which nobody speaks HTTP/2 is closed.
-  // Whoever asks is told which services there are (reflection) and who is connected (channelz). Once a server of the
-  // process has it, those that follow do.
+  absl::Duration handshake_timeout = absl::Seconds(10);  // A connection on which no client speaks HTTP/2 is closed.
+  // Every client can list the services (reflection) and the connected clients (channelz). Once a server of the process
+  // has it, later ones have it, too.
   bool shows_itself = false;
 };
 
 struct GrpcServerOptions {
-  std::string address = "127.0.0.1:0";  // Port 0: any free one, see port().
-  // What is larger is refused with RESOURCE_EXHAUSTED before it is read. Members alone send more, and to gateways only:
-  // writes that travel together.
+  std::string address = "127.0.0.1:0";  // Port 0 means any free port, see port().
+  // A larger request is refused with RESOURCE_EXHAUSTED before it is read. Only members send larger messages, and only
+  // to gateways: writes that travel together.
   int max_request_bytes = 4 << 20;
   int max_answer_bytes = 64 << 20;
   GrpcBounds bounds;
-  std::shared_ptr<const Credentials> credentials = nullptr;  // Null: without TLS.
-  std::shared_ptr<const CallGuard> guard = nullptr;          // MakeCallGuard of the credentials.
+  std::shared_ptr<const Credentials> credentials = nullptr;  // Null for a server without TLS.
+  std::shared_ptr<const CallGuard> guard = nullptr;          // The result of MakeCallGuard for the credentials.
 };
 
 class GrpcServer {
  public:
-  // Not serving (by the health protocol) until SetServing(true). UNAVAILABLE: the address cannot be listened on.
+  // The server is not serving (by the health protocol) until SetServing(true). UNAVAILABLE: it cannot listen there.
   // The loops of the services' handlers outlive the server.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
                                                            std::vector<std::unique_ptr<GrpcService>> services);
   virtual ~GrpcServer() = default;  // Drains for at most a second.
   virtual int port() const = 0;
-  // Any thread. What grpc.health.v1 answers, for the server and each of its services.
+  // Sets the answer of grpc.health.v1 for the server and each of its services. Any thread; may be repeated.
   virtual void SetServing(bool serving) = 0;
-  // Takes no new calls, waits for those under way, cuts off what is left at the deadline. Blocks: not on a loop that a
-  // handler needs.
+  // Takes no new calls, waits for those under way, and cuts off the rest at the deadline. A repeated call does nothing.
+  // Blocks: not on a loop that a handler needs.
   virtual void Drain(absl::Duration at_most) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a server says of itself, and what a status becomes on the wire.
+// The services that a server lists, and the form of a status on the wire.
 #include "common/rpc/grpc/server.h"
 
 #include <google/protobuf/empty.pb.h>
@@ -32,7 +32,7 @@ TEST_F(GrpcTest, APortInUseIsAnError) {
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
 }
 
-// Each of these characters takes six bytes on the way, and headers may have 8 KiB.
+// Each of these characters takes six bytes on the wire, and headers may have 8 KiB.
 TEST_F(GrpcTest, DetailsArriveBesideALongMessage) {
   std::string sentence = "f: ";
   while (sentence.size() < 400) sentence += "ä";
@@ -49,7 +49,7 @@ TEST_F(GrpcTest, DetailsArriveBesideALongMessage) {
 
 using HealthStub = grpc::health::v1::Health::Stub;
 
-// By a connection of its own.
+// Connects by a connection of its own.
 std::unique_ptr<HealthStub> Connect(int port) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -64,7 +64,7 @@ grpc::StatusCode Check(HealthStub& stub, absl::Duration patience) {
   return stub.Check(&context, {}, &response).error_code();
 }
 
-// Whether the server of that port has the method.
+// Returns whether the server of that port has the method.
 bool Serves(int port, const char* name) {
   const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
   grpc::ClientContext context;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A service to be registered with a GrpcServer, opaque so that gRPC's headers stay in .cc files.
+// A service that a GrpcServer registers, opaque so that gRPC's headers stay in .cc files.
 #include <memory>
 #include <utility>
 
@@ -15,7 +15,7 @@ class GrpcService {
  public:
   virtual ~GrpcService() = default;
   virtual void Register(grpc::ServerBuilder& builder) = 0;
-  // The server is about to end: calls that would not end by themselves are to come to an end. Any thread.
+  // The server is about to end: calls that would not end by themselves are to end. Any thread.
   virtual void Drain() {}
 };
 

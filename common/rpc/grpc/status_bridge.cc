@@ -12,17 +12,17 @@ namespace {
 
 constexpr char kAnswerKey[] = "basalt-answer";
 
-// How gRPC 1.51 says that it never had a connection to send on.
+// gRPC 1.51 states by these messages that it never had a connection to send on.
 bool NeverConnected(std::string_view message) {
   return message.starts_with("failed to connect to all addresses") ||
          message.starts_with("connections to all backends failing") || message.starts_with("DNS resolution failed") ||
          message.starts_with("empty address list");
 }
 
-// What a byte takes in the header grpc-message, which is percent-encoded.
+// Returns the size of a byte in the header grpc-message, which is percent-encoded.
 size_t SizeInHeader(char byte) { return byte >= ' ' && byte <= '~' && byte != '%' ? 1 : 3; }
 
-// So many bytes of `message` take at most `room` bytes in the header.
+// Returns how many bytes of `message` take at most `room` bytes in the header.
 size_t BytesThatFit(std::string_view message, size_t room) {
   size_t taken = 0;
   for (size_t i = 0; i < message.size(); ++i) {

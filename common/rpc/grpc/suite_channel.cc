@@ -56,7 +56,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeSuiteChannelCredentials(
   Believe(provider, options);
   if (has_certificate) Show(provider, options);
   options.set_verify_server_certs(true);
-  // Members are reached by addresses that no certificate names: their identity says who they are.
+  // Members are reached by addresses that no certificate names, so they are identified by their identities.
   options.set_check_call_host(false);
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<SuiteVerifier>(rules, servers, std::move(denied)));

@@ -26,7 +26,8 @@ inline identity::KeyPair ReadPair(const TlsFiles& files) {
   return {*identity::ReadSmallFile(files.certificate), *identity::ReadSmallFile(files.key)};
 }
 
-// A token of a user, a minute old and with so much time left, that counts if `signer` is a gateway of the cluster.
+// Makes a token of a user that is a minute old and valid for `left`, provided that `signer` is a gateway of the
+// cluster.
 inline std::string MakeUserToken(const std::string& user, const std::string& cluster, const identity::KeyPair& signer,
                                  absl::Duration left = absl::Minutes(5)) {
   gateway::v1::UserClaims claims;
@@ -44,7 +45,7 @@ class TestAuthority {
 
   const identity::IdentityRules& rules() const { return rules_; }
 
-  // The files of that process below the folder of the authority.
+  // Writes the files of that process below the folder of the authority.
   TlsFiles FilesOf(identity::Role role, const std::string& replica) const {
     const identity::Identity own{rules_.trust_domain(), rules_.cluster(), role, replica};
     const http::testing::Certificate certificate = http::testing::MakeCertificate(
@@ -63,13 +64,13 @@ class TestAuthority {
     return made.ok() ? *std::move(made) : nullptr;
   }
 
-  // As those who verify tokens have it.
+  // Returns the authorities as programs that verify tokens have them.
   std::shared_ptr<const identity::Authorities> authorities() const {
     return *identity::Authorities::FromPem(authority_.cert_pem);
   }
   const std::string& authority_pem() const { return authority_.cert_pem; }
 
-  // Of a server that takes clients without a certificate, too, and with one of any authority.
+  // Returns credentials of a server that takes clients without a certificate, too, and with one of any authority.
   std::shared_ptr<grpc::ServerCredentials> OpenServerOf(identity::Role role, const std::string& replica) const {
     const TlsFiles files = FilesOf(role, replica);
     grpc::experimental::TlsServerCredentialsOptions options =
@@ -82,7 +83,8 @@ class TestAuthority {
  private:
   const std::string folder_;
   const identity::IdentityRules rules_;
-  // Each has a name of its own: of two of one name and without key identifiers OpenSSL looks at the first alone.
+  // Each authority has a name of its own: of two with one name and without key identifiers OpenSSL considers only the
+  // first.
   const http::testing::Certificate authority_ =
       http::testing::MakeCertificate({.common_name = "authority " + std::filesystem::path(folder_).filename().string(),
                                       .alternative_names = "",

@@ -8,7 +8,9 @@
 //         [this](GetJobRequest request, rpc::Done<Job> done) { … });
 //   }
 //
-// Heavy (gRPC): only in .cc files of api/ and common/rpc. The loop outlives the server.
+// ServeUnary is called on gRPC's threads; the handler runs on the loop. The loop outlives the server.
+//
+// Heavy (gRPC): only in .cc files of api/ and common/rpc.
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -24,14 +26,14 @@
 
 namespace basalt::rpc {
 
-// The unary calls, and writes of streams, that this process serves at a time, and the bytes of their requests: what
-// comes over that is refused with RESOURCE_EXHAUSTED before anything is kept of it. Any thread.
+// Limits the unary calls, and writes of streams, that this process serves at a time, and the bytes of their requests. A
+// call beyond the limit is refused with RESOURCE_EXHAUSTED before anything of it is kept. Any thread.
 class InflightLimiter {
  public:
   static constexpr size_t kMaxCalls = 20'000;
   static constexpr size_t kMaxBytes = 256 << 20;
 
-  // What somebody has taken of the process's room: given back at the end.
+  // A share of the process's limit, given back at the end.
   class Place {
    public:
     explicit Place(size_t bytes) : bytes_(bytes) {}
@@ -45,7 +47,7 @@ class InflightLimiter {
     std::optional<size_t> bytes_;
   };
 
-  // Of the process.
+  // The limiter of the process.
   static InflightLimiter& Get() {
     static InflightLimiter room;
     return room;
@@ -55,7 +57,7 @@ class InflightLimiter {
   bool TryAcquire(size_t bytes) {
     const size_t before = calls_.fetch_add(1);
     const size_t with_it = bytes_.fetch_add(bytes) + bytes;
-    // One that is large has its way while nothing else is there.
+    // A large call is admitted while nothing else is under way.
     if (before == 0 || (before < max_calls_ && with_it <= max_bytes_)) return true;
     Leave(bytes);
     return false;
@@ -74,13 +76,13 @@ class InflightLimiter {
 
 inline constexpr char kTooManyCalls[] = "too many calls are under way here; come again later";
 
-// One call, until gRPC is done with it and the handler has let go of it. It is finished once: by the handler, or when
-// the caller is gone or the server cuts it off. That too is done on the loop, after the handler was called: a server
-// that ends waits for its loops but for no answer, and no call begins once it has ended.
+// One call, alive until gRPC and the handler are done with it. It is finished once: by the handler, or when the caller
+// is gone or the server cuts it off. Cutting off, too, is done on the loop, after the handler was called: a server that
+// ends waits for its loops but for no answer, and no call begins once it has ended.
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  // `bytes`: taken of InflightLimiter, given back at the end.
+  // `bytes` were acquired from InflightLimiter, and are given back at the end.
   static std::shared_ptr<UnaryCall> Make(Loop& loop, grpc::CallbackServerContext* context, Response* response,
                                          size_t bytes) {
     auto call = std::make_shared<UnaryCall>(loop, context, response, bytes);
@@ -91,7 +93,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   UnaryCall(Loop& loop, grpc::CallbackServerContext* context, Response* response, size_t bytes)
       : loop_(loop), context_(context), response_(response), place_(bytes) {}
 
-  // Any thread.
+  // Only the first answer counts. Any thread.
   void Answer(absl::StatusOr<Response> answer) {
     if (finished_.exchange(true)) return;  // Context and response may be gone.
     const absl::Status status = answer.status();
@@ -115,7 +117,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   std::atomic<bool> finished_ = false;
 };
 
-// What a handler holds of a call. Answers it when it is dropped, so that no call hangs.
+// A handler's reference to a call. Answers the call when it is dropped unanswered, so that no call hangs.
 template <typename Response>
 class UnaryEnd {
  public:

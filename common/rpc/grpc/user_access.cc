@@ -50,7 +50,7 @@ UserAccess::Question UserAccess::QuestionOf(const identity::Right& right, const 
   question.set_group(target.group.empty() ? std::string(right.users.group) : target.group);
   question.set_resource(std::string(right.users.resource));
   question.set_namespace_(right.users.in_namespace.empty() ? target.ns : std::string(right.users.in_namespace));
-  // What is made has no name yet, as Kubernetes sees that.
+  // A new object has no name yet when Kubernetes reviews the right to create it.
   if (right.users.verb != "create") question.set_name(target.name);
   return question;
 }
@@ -60,7 +60,7 @@ std::string UserAccess::KeyOf(const std::string& digest, const Question& questio
 }
 
 void UserAccess::Finish(Asked asked, bool allowed) {
-  // A call without the right does not count: nobody can use up the calls of a namespace that is not theirs.
+  // A call without the right does not count, so that no user can use up the calls of another user's namespace.
   if (allowed && !asked.target.ns.empty() && !per_namespace_.Allow(asked.target.ns, loop_.Now())) {
     return asked.done(guard_->RefuseUser(
         MakeStatus(absl::StatusCode::kResourceExhausted,
@@ -94,7 +94,7 @@ void UserAccess::Check(const Client& client, const identity::Right& right, const
     all.clear_name();
     const std::string token = asked.client.user_token;
     const std::string digest = asked.digest;
-    // The first review is about all objects, and serves the calls about others, too.
+    // The first review is about all objects, so that its result serves calls about other objects, too.
     auto answered = [self, one, token, digest,
                      asked = std::move(asked)](absl::StatusOr<std::vector<bool>> may) mutable {
       if (!may.ok()) return asked.done(may.status());
@@ -143,7 +143,7 @@ void UserAccess::Ask(const std::string& token, const std::string& digest, std::v
                                may = std::move(may), open = std::move(open), done = std::move(done)](
                                   absl::StatusOr<gateway::v1::ReviewAccessResponse> answer) mutable {
     if (!answer.ok()) {
-      // Nobody is let in because nobody answers.
+      // No user is let in because the reviewer does not answer.
       return done(
           MakeStatus(absl::IsUnauthenticated(answer.status()) ? absl::StatusCode::kUnauthenticated
                                                               : absl::StatusCode::kUnavailable,
@@ -155,10 +155,10 @@ void UserAccess::Ask(const std::string& token, const std::string& digest, std::v
                              "has not answered every question"));
     }
     for (size_t i = 0; i < open.size(); ++i) {
-      const auto& told = answer->answers(static_cast<int>(i));
-      may[open[i]] = told.allowed();
-      self->known_.Put(KeyOf(digest, questions[open[i]]), told.allowed(),
-                       self->loop_.Now() + absl::Milliseconds(told.valid_ms()));
+      const auto& review = answer->answers(static_cast<int>(i));
+      may[open[i]] = review.allowed();
+      self->known_.Put(KeyOf(digest, questions[open[i]]), review.allowed(),
+                       self->loop_.Now() + absl::Milliseconds(review.valid_ms()));
     }
     done(std::move(may));
   });

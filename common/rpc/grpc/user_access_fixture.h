@@ -1,6 +1,6 @@
 #pragma once
 
-// Users whose rights a test gives: UserAccess under simulated time, with reviews that the test answers. Heavy (gRPC).
+// Users whose rights a test sets: UserAccess under simulated time, with reviews that the test answers. Heavy (gRPC).
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace basalt::rpc {
 
-// The lines that the audit log gets while `act` runs.
+// Returns the lines that the audit log gets while `act` runs.
 template <typename Act>
 std::vector<std::string> AuditOf(Act act) {
   ::testing::internal::CaptureStderr();
@@ -49,7 +49,7 @@ class UserAccessFixture : public ::testing::Test {
     access = std::make_shared<UserAccess>(loop, guard, review, TokenBucketOptions{.per_second = 1, .burst = 3});
   }
 
-  // As a token that counts for so long would name the user.
+  // Returns the user that a token which is valid for `left` would name.
   static Client User(const std::string& name, absl::Duration left = absl::InfiniteDuration()) {
     gateway::v1::UserClaims claims;
     claims.set_user(name);
@@ -58,7 +58,7 @@ class UserAccessFixture : public ::testing::Test {
     return {
         .is_user = true, .uri = "user:" + name, .user_token = token.SerializeAsString(), .user = name, .left = left};
   }
-  // Answers the reviews that are held now, and runs what follows.
+  // Answers the reviews that are held now, and runs the tasks that follow.
   void AnswerReviews() {
     for (auto& [request, done] : std::exchange(held, {})) Answer(request, std::move(done));
     time.RunDueTasks();
@@ -77,11 +77,11 @@ class UserAccessFixture : public ::testing::Test {
   SimTime time;
   SimLoop loop{time, "main"};
   std::shared_ptr<UserAccess> access;
-  absl::Status answer;            // Of every review, where it is no OK.
-  std::set<std::string> allowed;  // "get team-a/x"; of another group than Volcano's "get team-a/x of GROUP".
+  absl::Status answer;            // The answer to every review, unless it is OK.
+  std::set<std::string> allowed;  // "get team-a/x"; for another group than Volcano's "get team-a/x of GROUP".
   absl::Duration valid = absl::Seconds(30);
   bool holds_reviews = false;
-  std::vector<std::string> asked;  // As `allowed`.
+  std::vector<std::string> asked;  // In the form of `allowed`.
   int reviews = 0;
   std::vector<std::string> refused;
   std::vector<std::pair<ReviewRequest, ReviewDone>> held;

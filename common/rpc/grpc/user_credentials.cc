@@ -37,7 +37,7 @@ class HeldToken {
   std::string token_ BASALT_GUARDED_BY(mutex_);
 };
 
-// gRPC asks it for each call once the handshake is over and the server verified.
+// gRPC asks the plugin for each call, once the handshake is over and the server is verified.
 class TokenPlugin final : public grpc::MetadataCredentialsPlugin {
  public:
   explicit TokenPlugin(std::shared_ptr<const HeldToken> token) : token_(std::move(token)) { constructed_.Release(); }
@@ -92,7 +92,8 @@ class TlsUserCredentials final : public UserCredentials {
  private:
   const std::string authorities_;
   const identity::IdentityRules rules_;
-  const std::shared_ptr<const identity::DeniedList> denied_ = std::make_shared<identity::DeniedList>();  // Nobody.
+  // Always empty.
+  const std::shared_ptr<const identity::DeniedList> denied_ = std::make_shared<identity::DeniedList>();
   const std::shared_ptr<HeldToken> token_ = std::make_shared<HeldToken>();
   const std::shared_ptr<grpc::CallCredentials> plugin_ =
       grpc::MetadataCredentialsFromPlugin(std::make_unique<TokenPlugin>(token_));

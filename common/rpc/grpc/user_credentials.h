@@ -16,24 +16,25 @@ namespace basalt::rpc {
 
 class UserCredentials {
  public:
-  // `authorities`: a file of the suite's authorities, in PEM, which is read anew every ten seconds. INVALID_ARGUMENT
+  // `authorities` is a file of the suite's authorities, in PEM, which is read again every ten seconds. INVALID_ARGUMENT
   // names the file and the rule.
   static absl::StatusOr<std::unique_ptr<UserCredentials>> FromFile(const std::string& authorities,
                                                                    const identity::IdentityRules& rules);
   virtual ~UserCredentials() = default;
 
-  // For UserService.LogIn: gateways alone are believed, and the user's token is not sent. `certificate`: that by which
-  // Kubernetes knows the user, and its key; both empty: the client shows none. INVALID_ARGUMENT says which of the texts
-  // cannot be used.
+  // Returns credentials for UserService.LogIn: they trust only gateways, and do not send the user's token.
+  // `certificate` is the one by which Kubernetes knows the user, and its key; both are empty if the client sends none.
+  // INVALID_ARGUMENT names the text that cannot be used.
   virtual absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ForLogIn(
       const identity::KeyPair& certificate) const = 0;
 
-  // For all other calls, each of which carries the token that is in force when the call begins; before the first one
-  // calls end with UNAVAILABLE. Believes servers as Credentials::ForChannel does, and the client shows no
-  // certificate. The same roles give the same credentials: channels to one address share their connection.
+  // Returns credentials for all other calls. Each call carries the token that is in force when the call begins; before
+  // the first token calls end with UNAVAILABLE. They trust servers as Credentials::ForChannel does, and the client
+  // sends no certificate. The same roles give the same credentials, so that channels to one address share their
+  // connection.
   virtual std::shared_ptr<grpc::ChannelCredentials> ForChannel(uint32_t servers) const = 0;
 
-  // A token of the suite (LogInResponse.token).
+  // Replaces the token, which is one of the suite (LogInResponse.token).
   virtual void SetToken(std::string token) = 0;
 };
 

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 constexpr uint32_t kGateways = identity::Only({identity::Role::kGateway});
 
-// Says what a client has shown of itself: its token, and the name in its certificate.
+// Answers with the credentials that the client has sent: its token, and the name in its certificate.
 class ShownByClient final : public gateway::v1::GatewayService::Service {
  public:
   grpc::Status GetTopology(grpc::ServerContext* context, const gateway::v1::GetTopologyRequest*,
@@ -58,7 +58,7 @@ class UserCredentialsTest : public ::testing::Test {
     for (const auto& server : servers_) server->Shutdown();
   }
 
-  // A server of that role, until the test ends; Ask asks it from now on.
+  // Starts a server of that role, which runs until the test ends. From now on Ask calls it.
   ShownByClient& Serve(identity::Role role) {
     services_.push_back(std::make_unique<ShownByClient>());
     grpc::ServerBuilder builder;

@@ -64,7 +64,7 @@ identity::KeyPair Users::own() const {
 absl::Status Users::CheckHandshake(const std::vector<std::string>& uris, std::string_view chain_pem) const {
   const std::shared_ptr<const identity::Authorities> authorities = suite();
   if (authorities != nullptr && authorities->VerifyClient(chain_pem, Now()).ok()) return absl::OkStatus();
-  // Whoever signs certificates of users signs what they ask for: it must not make a member of them.
+  // The authority of users signs what they request, so it must not turn a user into a member.
   for (const std::string& uri : uris) {
     if (uri.starts_with("spiffe://")) {
       return Unknown("the certificate of the client states an identity, and is not of an authority of this suite");

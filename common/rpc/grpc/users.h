@@ -1,7 +1,7 @@
 #pragma once
 
-// Which users of Kubernetes a server knows: by a token of the suite, and at a gateway by a certificate of the cluster's
-// client authority. Any thread. Heavy (gRPC): only in .cc files.
+// The users of Kubernetes that a server knows: by a token of the suite, and at a gateway by a certificate of the
+// cluster's client authority. Any thread; calls may be repeated. Heavy (gRPC): only in .cc files.
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
@@ -23,35 +23,36 @@ namespace basalt::rpc {
 
 class Users {
  public:
-  // `denied`: the list of the process. `takes_certificates`: the server is a gateway's. `rate`: of the calls of one
-  // user.
+  // `denied` is the list of the process. `takes_certificates`: the server is a gateway's. `rate` limits the calls of
+  // one user.
   Users(identity::IdentityRules rules, std::shared_ptr<const identity::DeniedList> denied, bool takes_certificates,
         const TokenBucketOptions& rate)
       : rules_(std::move(rules)), denied_(std::move(denied)), takes_certificates_(takes_certificates), rate_(rate) {}
 
-  // The authorities of the suite, and those that sign the certificates of users; each replaces those of before. Until
-  // the first ones are there, nobody is believed.
+  // Replaces the authorities of the suite. Before the first ones no token is valid.
   void SetSuite(std::shared_ptr<const identity::Authorities> authorities) BASALT_EXCLUDES(mutex_);
+  // Replaces the authorities that sign the certificates of users. Before the first ones no such certificate is valid.
   void SetKubernetes(std::shared_ptr<const identity::Authorities> authorities) BASALT_EXCLUDES(mutex_);
   bool takes_certificates() const { return takes_certificates_; }
 
-  // By the wall clock, as tokens and certificates have it.
+  // Returns the time of the wall clock, in which tokens and certificates state their validity.
   static absl::Time Now();
 
-  // UNAUTHENTICATED says why the token does not count now.
+  // UNAUTHENTICATED states why the token is not valid now.
   absl::StatusOr<gateway::v1::UserClaims> Verify(std::string_view token) const;
   bool IsDenied(std::string_view user) const { return denied_->Has({identity::UriOfUser(user)}); }
-  // Whether `whose` may make one more call now, which then counts; `now` never goes back.
+  // Returns whether `whose` may make one more call now, and counts that call. `now` never goes back.
   bool AllowCall(const std::string& whose, absl::Time now) BASALT_EXCLUDES(mutex_);
 
-  // Certificate and key of this process, as they were read last; they belong together. Not set: empty texts.
+  // Certificate and key of this process, as they were last read; they belong together. Empty texts before the first
+  // SetOwn.
   void SetOwn(identity::KeyPair own) BASALT_EXCLUDES(mutex_);
   identity::KeyPair own() const BASALT_EXCLUDES(mutex_);
 
-  // A handshake with a client that has a certificate. UNAUTHENTICATED: the chain leads neither to the suite's
+  // Checks the certificate of a client in a handshake. UNAUTHENTICATED: the chain leads neither to the suite's
   // authorities nor to those of users, or the certificate states an identity of the suite that the suite has not given.
   absl::Status CheckHandshake(const std::vector<std::string>& uris, std::string_view chain_pem) const;
-  // Whether the chain is one of a user. UNAUTHENTICATED says why not.
+  // Returns whether the chain is one of a user. UNAUTHENTICATED states why not.
   absl::Status CheckUserCertificate(std::string_view chain_pem) const;
 
  private:
@@ -68,9 +69,9 @@ class Users {
   std::shared_ptr<const identity::Authorities> kubernetes_ BASALT_GUARDED_BY(mutex_);
 };
 
-// The token that the client of a call has sent, as it came; empty: none.
+// Returns the token that the client of a call has sent, unchecked. Empty if there is none.
 std::string UserTokenOf(const grpc::ServerContextBase& context);
-// What a token says, whoever has signed it; nothing where it cannot be read.
+// Returns the claims of a token, without checking the signature. Empty if they cannot be read.
 gateway::v1::UserClaims ClaimsIn(std::string_view token);
 
 }  // namespace basalt::rpc

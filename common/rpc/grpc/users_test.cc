@@ -73,7 +73,7 @@ class Port {
   }
   ~Port() { server_->Shutdown(); }
 
-  // By a connection of its own. `own`: empty texts: without a certificate.
+  // Calls over a connection of its own. `own` with empty texts: without a certificate.
   template <typename Call>
   grpc::Status Ask(const Certificate& own, const std::string& token, Call call) const {
     grpc::ChannelArguments arguments;
@@ -97,14 +97,14 @@ class Port {
     MutexLock lock(mutex_);
     return refused_;
   }
-  // Signed by this process.
+  // Returns a token that this process has signed.
   std::string TokenOf(const std::string& user, absl::Duration left = absl::Minutes(5)) const {
     return MakeUserToken(user, kCluster, ReadPair(files_), left);
   }
   identity::DeniedList& denied() { return *denied_; }
 
  private:
-  // Believes every server: whom a client believes is not asked here.
+  // The credentials trust every server: these tests are not about the trust of clients.
   static std::shared_ptr<grpc::ChannelCredentials> ClientOf(const Certificate& own) {
     tls::TlsChannelCredentialsOptions options;
     if (!own.cert_pem.empty()) {
@@ -198,7 +198,7 @@ TEST_F(UsersTest, ADeniedUserCallsNothing) {
   EXPECT_THAT(service_.refused(), ElementsAre("user user:ann denied"));
 }
 
-// Whoever signs the certificates of users makes no member of anybody.
+// The authority that signs users' certificates turns no user into a member.
 TEST_F(UsersTest, ACertificateOfTheClientAuthorityMakesNoMember) {
   const Certificate pretender = UserCertificate("URI:spiffe://basalt.local/cluster/blue/role/operator/root");
   for (const Port* port : {&gateway_, &service_}) {
@@ -223,7 +223,7 @@ TEST_F(UsersTest, OtherCertificatesHaveNoConnection) {
 TEST_F(UsersTest, MembersAreWhoTheirCertificatesSayBesideUsers) {
   for (const Port* port : {&gateway_, &service_}) {
     EXPECT_TRUE(port->Topology(CertificateOf(identity::Role::kJobsvc), "").ok());
-    // What a member hands on makes nobody else of the member.
+    // A token that a member hands on does not change the member's identity.
     EXPECT_TRUE(port->Topology(CertificateOf(identity::Role::kJobsvc), gateway_.TokenOf("ann")).ok());
   }
 }

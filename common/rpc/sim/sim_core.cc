@@ -3,7 +3,7 @@
 namespace basalt::rpc {
 namespace {
 
-// Between two looks at whether a server that drains has anything left to do.
+// The interval at which a server that drains checks whether calls or streams are left.
 constexpr absl::Duration kDrainLook = absl::Milliseconds(10);
 
 }  // namespace
@@ -38,7 +38,7 @@ uint64_t SimNetwork::Core::OpenStream(const Endpoint& client, const std::string&
   At(stream.up_until, [id, server](Core& core) {
     const auto it = core.streams_.find(id);
     if (it == core.streams_.end()) return;
-    // From here the end of that process is the stream's.
+    // From here on the end of that process ends the stream, too.
     if (const Host* host = core.Find(server)) it->second.server.generation = host->generation;
     core.Reach(server, [id](Core& self) { self.ServeStream(id); });
   });
@@ -51,7 +51,7 @@ void SimNetwork::Core::ServeStream(uint64_t id) {
   Host* host = Find(it->second.server.host);
   if (host == nullptr || host->gateway == nullptr || host->draining) {
     it->second.broken = true;
-    After([id](Core& core) { core.TellClient(id, absl::UnavailableError("nobody listens there")); });
+    After([id](Core& core) { core.NotifyClient(id, absl::UnavailableError("nobody listens there")); });
     return;
   }
   it->second.sink = std::make_unique<Sink>(weak_from_this(), id);
@@ -81,7 +81,7 @@ void SimNetwork::Core::SendDown(uint64_t id, const std::string& bytes) {
   const auto it = streams_.find(id);
   if (it == streams_.end() || it->second.broken || !IsAlive(it->second.server)) return;
   gateway::v1::AttachBatch batch;
-  // As a real transport does with what it cannot read.
+  // A real transport breaks the stream, too, if it cannot parse a message.
   if (Happens(options_.break_stream) || !batch.ParseFromString(bytes)) return Break(id, it->second);
   it->second.down_until = std::max(it->second.down_until, time_.Now() + Delay() + options_.batch_delay);
   At(it->second.down_until, [id, batch = std::move(batch)](Core& core) mutable {
@@ -110,22 +110,22 @@ void SimNetwork::Core::Arrive(uint64_t id, gateway::v1::AttachBatch batch) {
 void SimNetwork::Core::CloseFromServer(uint64_t id, const absl::Status& status) {
   const auto it = streams_.find(id);
   if (it == streams_.end() || it->second.broken || !IsAlive(it->second.server)) return;
-  // What was sent before still arrives; the session hears OnClosed in a task of its own.
+  // Messages sent before still arrive; the session gets OnClosed in a task of its own.
   it->second.down_until = std::max(it->second.down_until, time_.Now() + Delay());
   At(it->second.down_until, [id, status](Core& core) {
     const auto stream = core.streams_.find(id);
     if (stream == core.streams_.end() || stream->second.broken) return;
     stream->second.broken = true;
-    core.TellClient(id, status);
+    core.NotifyClient(id, status);
   });
-  At(time_.Now(), [id](Core& core) { core.TellServer(id); });
+  At(time_.Now(), [id](Core& core) { core.NotifyServer(id); });
 }
 
 void SimNetwork::Core::CloseFromClient(uint64_t id) {
   const auto it = streams_.find(id);
   if (it == streams_.end()) return;
   it->second.observer = nullptr;
-  if (!IsAlive(it->second.client)) return;  // RemoveHost tells the server.
+  if (!IsAlive(it->second.client)) return;  // RemoveHost notifies the server.
   Break(id, it->second);
 }
 
@@ -153,7 +153,7 @@ void SimNetwork::Core::AwaitDrained(const Endpoint& server, absl::Time end, cons
     return;
   }
   CutOff(server.generation);
-  loop.Post(done);  // After what the sessions are told.
+  loop.Post(done);  // Runs after the notifications of the sessions.
 }
 
 bool SimNetwork::Core::IsServing(uint64_t generation) const {
@@ -167,15 +167,15 @@ bool SimNetwork::Core::IsServing(uint64_t generation) const {
 
 void SimNetwork::Core::CutOff(uint64_t generation) {
   CutOffGroupStreams(generation);
-  // Whoever is told that one stream has ended may want to send on another one.
+  // All streams are marked broken first: a session that is notified may want to send on another stream.
   std::vector<uint64_t> ended;
   for (auto& [id, stream] : streams_) {
     if (stream.server.generation != generation || std::exchange(stream.broken, true)) continue;
     ended.push_back(id);
   }
   for (const uint64_t id : ended) {
-    TellServer(id);
-    After([id](Core& core) { core.TellClient(id, absl::CancelledError("the server has shut down")); });
+    NotifyServer(id);
+    After([id](Core& core) { core.NotifyClient(id, absl::CancelledError("the server has shut down")); });
   }
   for (auto& [id, call] : calls_) {
     if (call.server_generation != generation || std::exchange(call.cut, true)) continue;

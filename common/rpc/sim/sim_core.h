@@ -1,7 +1,7 @@
 #pragma once
 
-// The inside of SimNetwork: who is there, the calls and streams under way, and what becomes of each message. For the
-// .cc files of the simulated network only. One thread; everything is a task in SimTime.
+// The inside of SimNetwork: the hosts, the calls and streams under way, and the fate of each message. For the .cc files
+// of the simulated network only. One thread; everything is a task in SimTime.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@ namespace basalt::rpc {
 
 class SimNetwork::Core : public std::enable_shared_from_this<Core> {
  public:
-  // A process at one time: the same name later is another one.
+  // A process during its life: another process that has the name later is another endpoint.
   struct Endpoint {
     std::string host;
     uint64_t generation = 0;
@@ -26,7 +26,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   struct Host {
     uint64_t generation = 0;
     SimLoop* loop = nullptr;
-    bool draining = false;  // It takes no new calls and streams.
+    bool draining = false;  // The host takes no new calls and streams.
     GatewayHandler* gateway = nullptr;
     PodGroupHandler* pod_groups = nullptr;
     ReplicaHandler* replicas = nullptr;
@@ -36,18 +36,18 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     Endpoint client;
     std::string server;
     uint64_t server_generation = 0;
-    bool cut = false;  // The server sends no answer any more.
+    bool cut = false;  // The server sends no more answers.
     absl::AnyInvocable<void(absl::Status)> fail;
   };
 
-  // One Attach stream. An end is gone when it has been told so, has ended it, or has died.
+  // One Attach stream. An end is gone when it was notified, has ended the stream, or has died.
   struct Stream {
     Endpoint client;
     Endpoint server;
-    AttachObserver* observer = nullptr;  // Null: the client's end is gone.
+    AttachObserver* observer = nullptr;  // Null if the client's end is gone.
     std::unique_ptr<AttachSink> sink;
-    std::unique_ptr<AttachSession> session;  // Null: not there yet, or the server's end is gone.
-    bool broken = false;                     // Nothing is delivered any more but the ends' OnClosed.
+    std::unique_ptr<AttachSession> session;  // Null if the server has not begun the stream, or its end is gone.
+    bool broken = false;                     // Only the OnClosed of each end is still delivered.
     absl::Time up_until;
     absl::Time down_until;
   };
@@ -105,7 +105,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     return {host, it == hosts_.end() ? 0 : it->second.generation};
   }
 
-  // Now, or once the host runs again: what reaches a paused process waits at its door.
+  // Runs `then` now, or once the host runs again if it is paused: messages to a paused process wait.
   template <typename Then>
   void Reach(const std::string& host, Then then) {
     const auto it = hosts_.find(host);
@@ -230,7 +230,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   bool IsCut(const std::string& a, const std::string& b) const { return cuts_.contains(std::minmax(a, b)); }
 
   void AwaitDrained(const Endpoint& server, absl::Time end, const std::function<void()>& done);
-  // Whether calls or streams of that process are under way.
+  // Returns whether calls or streams of that process are under way.
   bool IsServing(uint64_t generation) const;
   void CutOff(uint64_t generation);
 
@@ -250,7 +250,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     After([id](Core& core) { core.FailCall(id, absl::UnavailableError("nobody listens there")); });
   }
 
-  // Half of the lost ones are noticed by a broken connection, the others by their timeout.
+  // A broken connection reveals half of the lost calls; the others end by their timeout.
   void LoseCall(uint64_t id) {
     if (random_.OneIn(2)) After([id](Core& core) { core.FailCall(id, absl::UnknownError("the connection broke")); });
   }
@@ -258,11 +258,11 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
   void Break(uint64_t id, Stream& stream) {
     if (stream.broken) return;
     stream.broken = true;
-    After([id](Core& core) { core.TellServer(id); });
-    After([id](Core& core) { core.TellClient(id, absl::UnavailableError("the connection broke")); });
+    After([id](Core& core) { core.NotifyServer(id); });
+    After([id](Core& core) { core.NotifyClient(id, absl::UnavailableError("the connection broke")); });
   }
 
-  void TellServer(uint64_t id) {
+  void NotifyServer(uint64_t id) {
     const auto stream = streams_.find(id);
     if (stream == streams_.end()) return;
     Reach(stream->second.server.host, [id](Core& core) {
@@ -274,7 +274,7 @@ class SimNetwork::Core : public std::enable_shared_from_this<Core> {
     });
   }
 
-  void TellClient(uint64_t id, const absl::Status& status) {
+  void NotifyClient(uint64_t id, const absl::Status& status) {
     const auto stream = streams_.find(id);
     if (stream == streams_.end()) return;
     Reach(stream->second.client.host, [id, status](Core& core) {

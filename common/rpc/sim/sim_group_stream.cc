@@ -7,7 +7,7 @@
 namespace basalt::rpc {
 namespace {
 
-// After so long a transport has noticed that the other end does not answer.
+// After this time a transport has noticed that the other end does not answer.
 constexpr absl::Duration kKeepalive = absl::Seconds(15);
 
 }  // namespace
@@ -36,7 +36,7 @@ void SimNetwork::Core::GroupStream::Ask(Core& core, Call call, absl::Duration ti
   core.At(core.time_.Now() + timeout, [self = shared_from_this(), id](Core& in) {
     self->OnClient(in, [id](Core& then, GroupStream& it) { it.Expire(then, id); });
   });
-  // After what else is to happen by now, which may be calls, too.
+  // Flushes after the tasks that are due by now, which may bring calls, too.
   if (std::exchange(flush_due_, true)) return;
   core.At(core.time_.Now(), [self = shared_from_this()](Core& in) {
     self->OnClient(in, [](Core& then, GroupStream& it) { it.Flush(then); });
@@ -147,7 +147,7 @@ void SimNetwork::Core::GroupStream::Deliver(Core& core, Message message) {
 void SimNetwork::Core::GroupStream::Arrive(Core& core, Message message) {
   if (broken_ || silent_) return;
   const Host* host = core.Find(server_);
-  // A process that was there and is not any more breaks the stream when it is removed.
+  // If the server's process ended after the first message, its removal breaks the stream.
   if (server_generation_ == 0) {
     if (host == nullptr || host->pod_groups == nullptr || host->draining) {
       broken_ = true;
@@ -169,7 +169,7 @@ void SimNetwork::Core::GroupStream::Arrive(Core& core, Message message) {
 
 void SimNetwork::Core::GroupStream::Handle(Core& core, Message message, bool heard) {
   for (Call& call : message) {
-    // A call may be the end of the process.
+    // Handling a call may end the process.
     Host* host = core.Find(server_);
     if (host == nullptr || host->pod_groups == nullptr || core.IsCut(client_.host, server_)) return;
     if (!heard) {
@@ -225,7 +225,7 @@ void SimNetwork::Core::GroupStream::SendDown(Core& core) {
           });
 }
 
-// ---- whoever has streams ----
+// ---- the peer, which opens streams ----
 
 SimNetwork::Core::GroupPeer::~GroupPeer() {
   const auto core = core_.lock();

@@ -15,9 +15,9 @@
 
 namespace basalt::rpc {
 
-// One stream, both ends of it: what is asked for in one turn arrives together, what is answered in one turn comes back
-// together, each in the order in which it was sent. A message that is lost takes the stream with it: at once, or when
-// somebody notices that nothing comes any more.
+// Both ends of one stream. Calls made in one turn arrive together, and answers given in one turn come back together,
+// each in the order in which it was sent. A lost message ends the stream: at once, or when a keepalive would notice the
+// silence.
 class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupStream> {
  public:
   using Call = podgroup::v1::CallBatch::Call;
@@ -27,20 +27,20 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
 
   // ---- the client's end ----
 
-  // Requires: !ended(). RESOURCE_EXHAUSTED: what is open already leaves no room.
+  // Requires: !ended(). RESOURCE_EXHAUSTED: the open calls reach a limit of kGroupCallBounds.
   void Ask(Core& core, Call call, absl::Duration timeout, Done<GroupCallAnswer> done);
-  // Nothing more comes; it ends when everything is answered.
+  // No more calls follow; the stream ends when every call is answered.
   void Close(Core& core);
-  // The client knows that it is over.
+  // Returns whether the client knows that the stream is over.
   bool ended() const { return ended_; }
   absl::Time ended_at() const { return ended_at_; }
-  bool was_of_use() const { return was_of_use_; }  // Something was answered.
+  bool was_of_use() const { return was_of_use_; }  // True once a call was answered.
 
   // ---- the network ----
 
-  // Nothing is delivered any more; the client learns of it after a delay.
+  // Delivers nothing more; the client is notified after a delay.
   void Break(Core& core);
-  // The client is no more: nobody hears anything.
+  // The client is gone: no callback is called any more.
   void Drop() {
     broken_ = true;
     open_.clear();
@@ -48,14 +48,14 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
   const Endpoint& client() const { return client_; }
   const std::string& server() const { return server_; }
   uint64_t server_generation() const { return server_generation_; }
-  // The server has calls whose answers have not arrived.
+  // Returns whether the server has calls whose answers have not arrived.
   bool is_busy() const { return !broken_ && (answers_due_ || under_way_.use_count() > 1); }
 
  private:
   using Message = std::vector<Call>;
   using Answers = std::vector<GroupCallAnswer>;
 
-  // On the client, once it runs. `then(core, stream)`.
+  // Runs `then(core, stream)` on the client, once the client runs.
   template <typename Then>
   void OnClient(Core& core, Then then);
 
@@ -63,7 +63,7 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
   void SendUp(Core& core);
   void Deliver(Core& core, Message message);
   void Arrive(Core& core, Message message);
-  // At the server. Not `heard`: a repetition, whose answers go nowhere.
+  // Runs at the server. `heard` is false for a repetition, whose answers are dropped.
   void Handle(Core& core, Message message, bool heard);
   void Keep(Core& core, uint64_t id, absl::StatusOr<GroupCallAnswer> answer);
   void SendDown(Core& core);
@@ -72,21 +72,21 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
   void End(uint64_t id, absl::StatusOr<GroupCallAnswer> answer);
   void EndAll(Core& core, const absl::Status& why);
   void DropIfOver(Core& core);
-  // A message is lost.
+  // The next message is lost, and the stream with it.
   void Lose(Core& core);
-  // All that is sent is lost, and nobody knows before a keepalive would.
+  // All messages from now on are lost, and neither end notices before a keepalive would.
   void FallSilent(Core& core);
 
   const uint64_t id_;
   const Endpoint client_;
   const std::string server_;
-  uint64_t server_generation_ = 0;  // 0: nothing has arrived yet.
+  uint64_t server_generation_ = 0;  // 0 until the first message has arrived.
   bool broken_ = false;
   bool silent_ = false;
   absl::Time up_until_;
   absl::Time down_until_;
 
-  // The client's.
+  // State of the client.
   CallWindow<Call> window_ = CallWindow<Call>(kGroupCallBounds);
   std::map<uint64_t, Done<GroupCallAnswer>> open_;
   uint64_t last_id_ = 0;
@@ -96,13 +96,13 @@ class SimNetwork::Core::GroupStream : public std::enable_shared_from_this<GroupS
   bool ended_ = false;
   absl::Time ended_at_;
 
-  // The server's.
-  std::shared_ptr<char> under_way_ = std::make_shared<char>();  // Kept by each call and each message of answers.
+  // State of the server.
+  std::shared_ptr<char> under_way_ = std::make_shared<char>();  // Held by each call and each message of answers.
   Answers answers_;
   bool answers_due_ = false;
 };
 
-// A member of pgsvc as one host sees it: one stream at a time.
+// A member of pgsvc as one host uses it: one stream at a time.
 class SimNetwork::Core::GroupPeer final : public GroupCallPeer {
  public:
   GroupPeer(std::weak_ptr<Core> core, Endpoint self, std::string server)

@@ -1,4 +1,4 @@
-// Calls about pod groups in the simulation: together, in a stream that can be lost.
+// Calls about pod groups in the simulation: sent together, in a stream that can be lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct Groups final : PodGroupHandler {
   }
 
   SimTime& time;
-  std::map<absl::Time, int> asked;  // How many at once.
+  std::map<absl::Time, int> asked;  // Number of calls by the time at which they came.
   std::vector<std::string> names;
   bool hold = false;
   std::vector<Done<EnsurePodGroupResponse>> held;
@@ -86,7 +86,7 @@ class SimGroupStreamTest : public ::testing::Test {
   std::optional<SimLoop> loop_b_;
   std::unique_ptr<PeerDirectory> directory_;
   std::shared_ptr<PodGroupPeer> peer_;
-  std::map<absl::Time, int> answered_;  // How many at once.
+  std::map<absl::Time, int> answered_;  // Number of answers by the time at which they came.
   Codes codes_;
   std::vector<std::string> answers_;
 };
@@ -251,7 +251,7 @@ TEST_F(SimGroupStreamTest, AMessageThatIsLostTakesItsStreamWithIt) {
       AskMany(3);
       time_.Advance(absl::Seconds(5));
       network_.SetOptions({});
-      Ask("after");  // Lost, too, where nobody has noticed by now.
+      Ask("after");  // Lost, too, unless an end has noticed by now.
       time_.Advance(absl::Seconds(15));
       EXPECT_GE(groups_.names.size(), answer ? 3u : 0u);
       ASSERT_EQ(codes_.size(), 4u);

@@ -142,7 +142,7 @@ TEST_F(SimNetworkTest, NothingReachesOrLeavesAKilledClient) {
   Write("x");
   auto stream = peer_->Attach(observer_);
   time_.Advance(absl::Seconds(1));
-  loop_a_.Kill();  // Not removed yet: a kill in the middle of a task.
+  loop_a_.Kill();  // Not removed yet, as after a kill in the middle of a task.
   Write("y");
   gateway_.held(WriteResponse());
   gateway_.last_sink->Send({});

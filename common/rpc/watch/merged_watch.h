@@ -1,9 +1,9 @@
 #pragma once
 
-// One client's watch, at any replica: the parts of all owners as one feed. Where a part ends, or its slots have other
-// owners, it goes on at the new owners from where it was. Confined to its loop.
+// One client's watch, at any replica: the parts of all owners as one feed. If a part ends, or its slots get other
+// owners, the watch goes on at the new owners from its position. Confined to its loop.
 //
-// Holds at most one message of each part: who is slow is told fewer states by the owners (watch_hub.h).
+// Holds at most one message of each part: the owners publish fewer states to a slow client (watch_hub.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,20 +30,20 @@
 
 namespace basalt::rpc {
 
-// Queues and the like have none.
+// Returns the request's namespace. Empty for requests without one, such as those about queues.
 template <typename Request>
 std::string NamespaceOf(const Request& request) {
   if constexpr (requires { request.namespace_(); }) return request.namespace_();
   return "";
 }
 
-// `Watched` says what of a service is watched:
+// `Watched` describes the watch of a service:
 //   Request           with namespace, unless its objects have none, name and token;
 //   Response          with type (STATE, DELETED, SYNCED, RESET, PROGRESS), token, slot, slots, and the object;
 //   PartRequest       with namespace, as Request, name, slots and since;
 //   PartResponse      with type (the same, and MOVED), position, positions, slots, and the object;
 //   MoveObject(PartResponse&, Response&)
-//   SlotsOf(ns, name)  optional: in which slots an object of that name may be, where that is not the slot of "ns/name".
+//   SlotsOf(ns, name)  optional: the slots in which an object of that name may be, if not only the slot of "ns/name".
 template <typename Watched>
 class MergedWatch final : public Feed<typename Watched::Response> {
  public:
@@ -52,35 +52,35 @@ class MergedWatch final : public Feed<typename Watched::Response> {
   using PartRequest = typename Watched::PartRequest;
   using PartResponse = typename Watched::PartResponse;
   using Part = Feed<PartResponse>;
-  // A part at that member, or here. `notify` comes on any thread.
+  // Opens a part at that member, or here. Null if the part cannot be opened. `notify` is called on any thread.
   using OpenPart = std::function<std::unique_ptr<Part>(const gateway::v1::Member& member, PartRequest request,
                                                        std::function<void()> notify)>;
 
   static constexpr bool kHasNamespace = requires(const Request& request) { request.namespace_(); };
   static constexpr absl::Duration kTokenInterval = absl::Seconds(1);
   static constexpr absl::Duration kRetry = absl::Milliseconds(200);
-  static constexpr absl::Duration kPatience = absl::Seconds(30);  // Without an owner that answers.
+  static constexpr absl::Duration kPatience = absl::Seconds(30);  // The longest time without an owner that answers.
 
-  // Loop and members outlive it.
+  // Loop and members outlive the watch. `notify` is called on any thread.
   MergedWatch(Loop& loop, const Members& members, OpenPart open, const Request& request, std::function<void()> notify);
 
   bool Take(Response* response) override;
   std::optional<absl::Status> End() override { return end_; }
-  // Every kRetry.
+  // Retries at most every kRetry.
   void Tick() override;
 
  private:
   struct OpenedPart {
     gateway::v1::Member member;
-    SlotSet slots;  // That it still tells of.
+    SlotSet slots;  // The slots that the part still publishes.
     std::unique_ptr<Part> feed;
   };
   using Parts = std::list<OpenedPart>;
 
   void Attach();
   void FollowAssignment();
-  // True: `response` is for the client.
-  bool TakeFrom(OpenedPart& part, PartResponse& told, Response* response);
+  // Returns true if `response` is for the client.
+  bool TakeFrom(OpenedPart& part, PartResponse& message, Response* response);
   void Detach(OpenedPart& part, const std::vector<uint32_t>& slots, std::string_view why);
   void SetPosition(const OpenedPart& part, const watch::v1::SlotPosition& position);
   void AddToken(Response* response);
@@ -92,17 +92,17 @@ class MergedWatch final : public Feed<typename Watched::Response> {
   const std::string ns_;
   const std::string name_;
   SlotSet wanted_;
-  std::vector<watch::WatchPosition> positions_;  // By slot: what the client has been told.
+  std::vector<watch::WatchPosition> positions_;  // By slot: how far the client's watch has come.
   std::vector<gateway::v1::Member> assignment_;
   Parts parts_;
   typename Parts::iterator next_part_;
-  SlotSet detached_;  // Wanted, and told of by no part.
-  SlotSet unsynced_;  // Their snapshot is not complete.
+  SlotSet detached_;  // Wanted slots that no part publishes.
+  SlotSet unsynced_;  // Slots whose snapshot is not complete.
   bool sent_synced_ = false;
   std::vector<absl::Time> failing_since_;  // By slot.
   absl::Time last_attempt_ = absl::InfinitePast();
   absl::Time last_token_ = absl::InfinitePast();
-  bool token_due_ = false;  // Positions have changed since the last one.
+  bool token_due_ = false;  // Positions have changed since the last token.
   std::optional<absl::Status> end_;
 };
 
@@ -136,7 +136,7 @@ MergedWatch<Watched>::MergedWatch(Loop& loop, const Members& members, OpenPart o
   Attach();
 }
 
-// Asks the owners for the slots that nobody tells of.
+// Opens parts at the owners of the slots that no part publishes.
 template <typename Watched>
 void MergedWatch<Watched>::Attach() {
   last_attempt_ = loop_.Now();
@@ -212,22 +212,22 @@ void MergedWatch<Watched>::AddToken(Response* response) {
 }
 
 template <typename Watched>
-bool MergedWatch<Watched>::TakeFrom(OpenedPart& part, PartResponse& told, Response* response) {
-  switch (told.type()) {
+bool MergedWatch<Watched>::TakeFrom(OpenedPart& part, PartResponse& message, Response* response) {
+  switch (message.type()) {
     case PartResponse::TYPE_STATE:
     case PartResponse::TYPE_DELETED: {
-      const uint32_t slot = told.position().slot();
-      if (!part.slots.Contains(slot)) return false;  // Another tells of it now.
-      SetPosition(part, told.position());
-      response->set_type(told.type() == PartResponse::TYPE_STATE ? Response::TYPE_STATE : Response::TYPE_DELETED);
-      Watched::MoveObject(told, *response);
+      const uint32_t slot = message.position().slot();
+      if (!part.slots.Contains(slot)) return false;  // Another part publishes the slot now.
+      SetPosition(part, message.position());
+      response->set_type(message.type() == PartResponse::TYPE_STATE ? Response::TYPE_STATE : Response::TYPE_DELETED);
+      Watched::MoveObject(message, *response);
       response->set_slot(slot);
-      // The token of all slots is large; that of one costs nothing.
+      // The token of all slots is large; that of one slot costs nothing.
       if (wanted_.size() == 1 || loop_.Now() >= last_token_ + kTokenInterval) AddToken(response);
       return true;
     }
     case PartResponse::TYPE_RESET:
-      for (const uint32_t slot : told.slots()) {
+      for (const uint32_t slot : message.slots()) {
         if (!part.slots.Contains(slot)) continue;
         positions_[slot] = {};
         unsynced_.Insert(slot);
@@ -239,17 +239,17 @@ bool MergedWatch<Watched>::TakeFrom(OpenedPart& part, PartResponse& told, Respon
       sent_synced_ = false;
       return true;
     case PartResponse::TYPE_SYNCED:
-      for (const watch::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
+      for (const watch::v1::SlotPosition& position : message.positions()) SetPosition(part, position);
       for (const uint32_t slot : part.slots.ToVector()) {
         unsynced_.Erase(slot);
         failing_since_[slot] = absl::InfiniteFuture();
       }
       return false;
     case PartResponse::TYPE_PROGRESS:
-      for (const watch::v1::SlotPosition& position : told.positions()) SetPosition(part, position);
+      for (const watch::v1::SlotPosition& position : message.positions()) SetPosition(part, position);
       return false;
     case PartResponse::TYPE_MOVED:
-      Detach(part, {told.slots().begin(), told.slots().end()}, "it does not have the slot, or not yet");
+      Detach(part, {message.slots().begin(), message.slots().end()}, "it does not have the slot, or not yet");
       return false;
     default:
       return false;
@@ -259,14 +259,14 @@ bool MergedWatch<Watched>::TakeFrom(OpenedPart& part, PartResponse& told, Respon
 template <typename Watched>
 bool MergedWatch<Watched>::Take(Response* response) {
   if (end_) return false;
-  // One message of each part in turn, until none has any.
+  // Takes one message of each part in turn, until no part has one.
   for (size_t without = 0; without <= parts_.size() && !parts_.empty();) {
     if (next_part_ == parts_.end()) next_part_ = parts_.begin();
     const auto part = next_part_++;
-    PartResponse told;
-    if (part->feed != nullptr && part->feed->Take(&told)) {
+    PartResponse message;
+    if (part->feed != nullptr && part->feed->Take(&message)) {
       without = 0;
-      const bool for_client = TakeFrom(*part, told, response);
+      const bool for_client = TakeFrom(*part, message, response);
       if (part->slots.empty()) parts_.erase(part);
       if (end_) return false;
       if (for_client) return true;
@@ -275,7 +275,7 @@ bool MergedWatch<Watched>::Take(Response* response) {
     const std::optional<absl::Status> over =
         part->feed == nullptr ? absl::UnavailableError("it cannot be asked") : part->feed->End();
     if (over) {
-      // To ask again would keep it there: the client has to know.
+      // Another try would keep the owner exhausted, so the watch ends and the client gets the reason.
       if (absl::IsResourceExhausted(*over)) {
         end_ = Annotate(*over, fmt::format("{} at {}", part->member.replica(), part->member.address()));
       }

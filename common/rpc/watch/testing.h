@@ -1,6 +1,6 @@
 #pragma once
 
-// What tests of a service's watch share. Used by one thread.
+// Shared by tests of a service's watch. Used by one thread.
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -22,14 +22,15 @@ class OneMember final : public Members {
   gateway::v1::Member self_;
 };
 
-// What a client reads of its watches, one after the other, as text. `kHasObject` and `kObject` are the response's
-// methods for its object: &WatchQueuesResponse::has_queue, &WatchQueuesResponse::queue.
+// Reads a client's watches, one after the other, as text. `kHasObject` and `kObject` are the response's methods for its
+// object: &WatchQueuesResponse::has_queue, &WatchQueuesResponse::queue.
 template <typename Response, auto kHasObject, auto kObject>
 class WatchReader {
  public:
   using Object = std::remove_cvref_t<decltype((std::declval<const Response&>().*kObject)())>;
 
-  // Adds what is there now to `text`: "STATE name, …", without progress. False: nothing was there.
+  // Adds the messages that the watch has now to `text`: "STATE name, …", without PROGRESS. Returns false if it had
+  // none.
   bool TakeAll(Feed<Response>& watch, std::string& text) {
     bool any = false;
     Response response;
@@ -46,7 +47,7 @@ class WatchReader {
     }
     return any;
   }
-  // The same where the members answer at once; a look that finds nothing may ask them for more.
+  // Does what TakeAll does, for members that answer at once: a Take that finds nothing may call them for more.
   std::string Drain(Feed<Response>& watch) {
     std::string text;
     TakeAll(watch, text);
@@ -55,8 +56,8 @@ class WatchReader {
     return text;
   }
 
-  std::string token;  // The newest.
-  Object last;        // The newest state, or what was told of the one that is gone.
+  std::string token;  // The newest token.
+  Object last;        // The newest state, or the object in the last deletion.
 };
 
 }  // namespace basalt::rpc::testing

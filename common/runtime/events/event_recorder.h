@@ -1,9 +1,9 @@
 #pragma once
 
-// Records Events about the objects of a controller: sends what ObjectEvents says comes next. Whoever has the object has
-// its ObjectEvents beside it, so that what is remembered of its Events goes with it.
+// Records Events about the objects of a controller: sends the requests that ObjectEvents returns. The owner of an
+// object keeps its ObjectEvents beside the object, so that both go together.
 //
-// Confined to the worker's loop. Best effort: an Event that cannot be written is logged nowhere and holds up nothing.
+// Confined to the worker's loop. Best effort: an Event that cannot be written is not logged and holds up nothing.
 #include <functional>
 #include <string>
 #include <utility>
@@ -17,18 +17,19 @@ namespace basalt::runtime {
 
 class EventRecorder {
  public:
-  // Between two patches of one Event (correctness 3).
+  // The least time between two patches of one Event (correctness 3).
   static constexpr absl::Duration kInterval = absl::Minutes(5);
 
-  // The Events of the object of that UID, which has that key; null: it is gone, and what was asked about its Events is
-  // of no interest any more.
+  // Returns the Events of the object that has that key and UID. Null if the object is gone; the outcome is dropped
+  // then.
   using FindEvents = std::function<ObjectEvents*(const std::string& key, const std::string& uid)>;
 
-  // `context` and what `find` refers to outlive the recorder.
+  // `context` and the objects that `find` refers to outlive the recorder.
   EventRecorder(Context& context, FindEvents find, absl::Duration interval = kInterval)
       : context_(context), find_(std::move(find)), interval_(interval) {}
 
-  // `events`: those of the object that `event` is about; `key`: its key. True: a series begins with it.
+  // `events` are those of the object that `event` is about; `key` is its key. Returns true if the record begins a
+  // series. May be repeated: further records are counted.
   bool Record(const std::string& key, ObjectEvents& events, kube::Event event);
 
  private:

@@ -16,7 +16,7 @@ using testing::Done;
 using ::testing::HasSubstr;
 using testing::Refused;
 
-// The test itself is the controller.
+// Does nothing: the test itself is the controller.
 class Nothing : public Controller {
  public:
   absl::StatusOr<std::vector<KnownObject>> OpenSlot(uint32_t) override { return std::vector<KnownObject>(); }

@@ -15,12 +15,13 @@ using Request = EventSeries::Request;
 
 constexpr int64_t kMostCount = std::numeric_limits<int32_t>::max();
 
-// In either direction: a clock that was set back by more than `duration` holds nothing.
+// Looks in both directions: a clock that was set back by more than `duration` blocks nothing.
 bool WasSentWithin(absl::Duration duration, const EventSeries& series, absl::Time now) {
   return absl::AbsDuration(now - absl::FromUnixMillis(series.last_sent_ms)) < duration;
 }
 
-// Of an Event as the API server has it. Whoever created it has seen it once.
+// Returns the count of an Event as the API server has it. An Event without a count was recorded once, when it was
+// created.
 int64_t CountOf(const kube::v1::GenericObject& event) {
   const absl::StatusOr<json::value> body = ParseJson(event.json());
   return body.ok() ? std::clamp<int64_t>(FindInt(*body, "count"), 1, kMostCount) : 1;
@@ -86,7 +87,7 @@ EventRequest ObjectEvents::OnRead(const kube::Event& event, const absl::StatusOr
   if (!answer->has_object()) return {};
   const kube::v1::GenericObject& found = answer->object().generic();
   const int64_t counted = CountOf(found);
-  // What a create has found was counted by somebody who knew nothing of this series.
+  // The Event that a create has found was counted by a process that knew nothing of this series.
   const int64_t count = series->created ? counted + series->count : std::max<int64_t>(series->count, counted + 1);
   series->count = static_cast<int32_t>(std::min(count, kMostCount));
   series->under_way = Request::kPatch;
@@ -122,7 +123,7 @@ EventRequest ObjectEvents::Begin(EventSeries& series, const kube::Event& event, 
 
 EventRequest ObjectEvents::OnMissing(EventSeries& series, const kube::Event& event, absl::Time now) {
   if (!series.created) return Begin(series, event, now);
-  // It was there when it was created. The next record creates it, so that no chain of requests goes in a circle.
+  // The Event existed when it was created. The next record creates it, so that no chain of requests goes in a circle.
   series_.erase(series_.begin() + (&series - series_.data()));
   changed_ = true;
   return {};

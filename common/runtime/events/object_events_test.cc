@@ -17,7 +17,7 @@ namespace {
 using testing::Done;
 using testing::Refused;
 
-// Which request about the Event is under way. Existing: the create before it found the name taken.
+// The request about the Event that is under way. Existing: the create before it found that an Event has the name.
 enum class Stage { kNone, kCreate, kGetExisting, kPatchExisting, kGet, kPatch };
 
 const absl::Time kStart = absl::FromUnixSeconds(1'800'000'000);
@@ -66,7 +66,7 @@ absl::StatusOr<gateway::v1::GetResponse> NotRead(int code) {
   return response;
 }
 
-// A series that has come so far, by two records where it was read in the end.
+// Returns a series at that stage. Those that were read before have two records.
 ObjectEvents After(Stage stage) {
   ObjectEvents events;
   events.Record(Failure(), kStart, kInterval);
@@ -86,14 +86,14 @@ int CountIn(const ObjectEvents& events) { return events.series().empty() ? 0 : e
 TEST(ObjectEventsTest, WhatIsRecordedIsCreatedOnceAndThenCountedAtMostOnceInAnInterval) {
   const struct {
     Stage before;
-    absl::Duration later;  // Since the series began.
+    absl::Duration later;  // Time since the series began.
     std::string expected;
     int count;
   } rows[] = {
       {Stage::kNone, absl::Minutes(4), "", 2},
       {Stage::kNone, absl::Minutes(5), "get", 2},
       {Stage::kNone, absl::Minutes(59), "get", 2},
-      {Stage::kNone, absl::Hours(1), "create", 1},  // The API server has forgotten it.
+      {Stage::kNone, absl::Hours(1), "create", 1},  // The API server has forgotten the Event.
       // The API server's clock was set back.
       {Stage::kNone, -absl::Minutes(4), "", 2},
       {Stage::kNone, -absl::Minutes(6), "get", 2},
@@ -122,11 +122,11 @@ TEST(ObjectEventsTest, TheOutcomeOfAWriteDecidesWhatComesNext) {
     Stage before;
     WriteOutcome outcome;
     std::string expected;
-    int count;  // 0: the series is forgotten.
+    int count;  // 0 if the series is forgotten.
   } rows[] = {
       {Stage::kCreate, Done(), "", 1},
       {Stage::kCreate, Refused(409, "AlreadyExists"), "get", 1},
-      {Stage::kCreate, Refused(409, "Conflict"), "", 1},  // Of a quota: the name is free.
+      {Stage::kCreate, Refused(409, "Conflict"), "", 1},  // A conflict of a quota: the name is free.
       {Stage::kCreate, Refused(403, "Forbidden"), "", 1},
       {Stage::kCreate, Refused(404, "NotFound"), "", 1},  // The namespace is gone.
       {Stage::kCreate, unknown, "", 1},
@@ -137,8 +137,8 @@ TEST(ObjectEventsTest, TheOutcomeOfAWriteDecidesWhatComesNext) {
       {Stage::kPatch, unknown, "", 2},
       {Stage::kPatch, not_sent, "", 2},
       {Stage::kPatchExisting, Done(), "", 2},
-      {Stage::kPatchExisting, Refused(404, "NotFound"), "", 0},  // No circle: the next record creates it.
-      // A write is not under way.
+      {Stage::kPatchExisting, Refused(404, "NotFound"), "", 0},  // No circle: the next record creates the Event.
+      // No write is under way.
       {Stage::kNone, Refused(409, "AlreadyExists"), "", 1},
       {Stage::kGet, Refused(409, "AlreadyExists"), "", 2},
       {Stage::kGet, Refused(404, "NotFound"), "", 2},
@@ -157,7 +157,7 @@ TEST(ObjectEventsTest, WhatIsReadDecidesHowTheSeriesGoesOn) {
     Stage before;
     absl::StatusOr<gateway::v1::GetResponse> answer;
     std::string expected;
-    int count;  // 0: the series is forgotten.
+    int count;  // 0 if the series is forgotten.
   } rows[] = {
       {Stage::kGet, Found(R"({"count":1})"), "patch 2", 2},
       {Stage::kGet, Found(R"({"count":8})"), "patch 9", 9},  // A count never goes back.
@@ -172,7 +172,7 @@ TEST(ObjectEventsTest, WhatIsReadDecidesHowTheSeriesGoesOn) {
       {Stage::kGetExisting, NotRead(404), "", 0},
       {Stage::kGetExisting, NotRead(403), "", 1},
       {Stage::kGetExisting, absl::UnavailableError("away"), "", 1},
-      // A read is not under way.
+      // No read is under way.
       {Stage::kNone, NotRead(404), "", 1},
       {Stage::kCreate, Found(R"({"count":8})"), "", 1},
       {Stage::kPatch, Found(R"({"count":8})"), "", 2},
@@ -232,7 +232,7 @@ TEST(ObjectEventsTest, TheNewestSeriesAreRemembered) {
   EXPECT_EQ(events.series().front().key, kube::KeyOf(Failure("pod 1"))) << "the oldest went";
 }
 
-// So that there is one request about an Event at a time, however many are told at once.
+// Keeps to one request about an Event at a time, however many Events are recorded at once.
 TEST(ObjectEventsTest, ASeriesOfWhichARequestIsUnderWayIsNotDropped) {
   ObjectEvents events;
   const auto record = [&events](size_t i) {
@@ -247,7 +247,8 @@ TEST(ObjectEventsTest, ASeriesOfWhichARequestIsUnderWayIsNotDropped) {
   EXPECT_FALSE(record(0)) << "it is remembered";
 }
 
-// Also where the interval is longer than the API server keeps an Event: nothing is written more often than it says.
+// The interval counts even if it is longer than the API server keeps an Event: no Event is written more often than
+// that.
 TEST(ObjectEventsTest, ASeriesIsRememberedForAnHourOrAnInterval) {
   ObjectEvents events = After(Stage::kNone);
   events.Record(Failure("another"), kStart + absl::Minutes(59), kInterval);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is remembered of an object, and how one ends.
+// An object that the store remembers, and the end of an object.
 #include <cstdint>
 #include <string>
 
@@ -8,9 +8,9 @@
 
 namespace basalt::runtime {
 
-// An object that a store remembers: enough to notice that it is not there any more.
+// The stored facts about an object: enough to notice that the object is gone.
 struct KnownObject {
-  std::string watch;  // The watch that showed it.
+  std::string watch;  // The watch that has the object.
   std::string routing_key;
   std::string uid;
   std::string ns;
@@ -20,17 +20,17 @@ struct KnownObject {
 
 struct Gone {
   enum class Reason {
-    kDeleted,  // A watch saw the deletion.
-    kLeft,     // It no longer matches the watch or its route changed. Raises no event.
-    kAbsent,   // It was known, the snapshot does not have it, and the marks prove that it is gone.
+    kDeleted,  // A watch reported the deletion.
+    kLeft,     // The object no longer matches the watch, or its route changed. Raises no event.
+    kAbsent,   // The object was known, the snapshot does not have it, and the marks prove that it is gone.
   };
   Reason reason;
   std::string watch;
   std::string uid;
   std::string ns;
   std::string name;
-  int64_t resource_version = 0;            // Of the deletion; of the last state where that is unknown.
-  const kube::v1::Object* last = nullptr;  // Last state seen, if the gateway still had it. Valid during the call.
+  int64_t resource_version = 0;            // Version of the deletion; if that is unknown, of the last state.
+  const kube::v1::Object* last = nullptr;  // The last state, if the gateway still had it. Valid during the call.
 };
 
 }  // namespace basalt::runtime

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who an object is, whatever its kind.
+// The identity of an object of any kind. Pure functions, any thread.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace basalt::runtime {
 
-// Views into the object.
+// Has views into the object.
 struct ObjectIdentity {
   std::string_view ns;
   std::string_view name;
@@ -17,10 +17,10 @@ struct ObjectIdentity {
   int64_t resource_version = 0;
 };
 
-// All empty when no kind is set.
+// Returns empty views if no kind is set.
 ObjectIdentity Identify(const kube::v1::Object& object);
 
-// The watch that shows an object which we have just made ourselves; empty when none does (generic kinds).
+// Returns the watch that has an object which this process has just made. Empty if no watch has it (generic kinds).
 std::string WatchOf(const kube::v1::Object& object);
 
 }  // namespace basalt::runtime

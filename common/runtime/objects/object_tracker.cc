@@ -137,7 +137,7 @@ void ObjectTracker::EndEntry(uint32_t slot_id, Slot& slot, Objects::value_type& 
                   .resource_version = std::max(resource_version, tracked.resource_version),
                   .last = last};
   if (reason == Gone::Reason::kLeft) {
-    // It may come back with any later state: what counts is when it left, not an answer of ours seen since.
+    // A later state than that of leaving brings the object back, also if an answer of ours had a newer one.
     Set(slot_id, slot, entry, Presence::kLeft, resource_version);
   } else {
     Set(slot_id, slot, entry, by_watch ? Presence::kDeleted : Presence::kEnded, gone.resource_version);
@@ -258,12 +258,12 @@ void ObjectTracker::Tombstone(const gateway::v1::Tombstone& tombstone) {
   const bool deleted = tombstone.reason() != gateway::v1::Tombstone::REASON_LEFT;
   if (entry == nullptr) {
     if (IsPast(slot, watch, identity.resource_version)) return;
-    // Came and went between two batches, or while we were away. Of two objects of one name the one that was seen at the
-    // higher version is the newer one, as they cannot have been there together.
+    // The object came and went between two batches, or while we were away. If two objects have one name, the one that
+    // was observed at the higher version is the newer one, since they cannot have existed together.
     ObjectIdentity seen = identity;
     seen.resource_version = tombstone.observed_version();
     if (!Replace(tombstone.slot(), slot, watch, seen)) {
-      // The name is held by a newer object: the end of the older one must not disturb its entry.
+      // A newer object has the name: the end of the older one must not change the entry of the newer one.
       Gone gone{.reason = deleted ? Gone::Reason::kDeleted : Gone::Reason::kLeft,
                 .watch = tombstone.watch(),
                 .uid = std::string(identity.uid),
@@ -277,7 +277,7 @@ void ObjectTracker::Tombstone(const gateway::v1::Tombstone& tombstone) {
     entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, tombstone.routing_key());
     entry->second.resource_version = identity.resource_version;
   } else if (TraitsOf(entry->second).over) {
-    // Told already; from now on only a mark is waited for.
+    // The sink knows of the end already; from now on the entry only waits for a mark.
     Set(tombstone.slot(), slot, *entry, Presence::kDeleted,
         std::max(entry->second.resource_version, identity.resource_version));
     return;
@@ -303,7 +303,7 @@ int64_t ObjectTracker::MarkOf(const Slot& slot, WatchId watch) const {
   if (slot.ended_at == 0) return 0;
   int64_t mark = 0;
   if (const auto at_end = slot.marks.find(watch); at_end != slot.marks.end()) mark = at_end->second;
-  // Progress that was told during the snapshot says nothing about this slot yet.
+  // Progress that came during the snapshot proves nothing about this slot yet.
   if (const auto since = progress_.find(watch); since != progress_.end() && since->second.tick > slot.ended_at) {
     mark = std::max(mark, since->second.resource_version);
   }
@@ -339,7 +339,7 @@ bool ObjectTracker::End(const gateway::v1::SlotEnd& end) {
   ClearForbidden(end.slot(), slot);
   for (const gateway::v1::Mark& mark : end.marks()) {
     const WatchId watch = Intern(mark.watch());
-    // What the server does not serve proves nothing: its mark stays 0, and its objects stay uncertain.
+    // A kind that the server does not serve proves nothing: its mark stays 0, and its objects stay uncertain.
     if (mark.state() == gateway::v1::Mark::STATE_FORBIDDEN) {
       slot.forbidden.insert(watch);
       forbidden_.insert({watch, end.slot()});
@@ -365,7 +365,7 @@ std::vector<uint32_t> ObjectTracker::Progress(const gateway::v1::Progress& progr
       slot.forbidden.erase(watch);
       if (slot.forbidden.empty() && !slot.in_snapshot) ready.push_back(slot_id);
     }
-    // What the mark has passed, unless its slot is in a snapshot (its end settles it).
+    // Entries that the mark has passed, unless their slot is in a snapshot, whose end decides about them.
     Waiting& waiting = waiting_[watch];
     std::vector<Waiting::value_type> passed;
     for (auto it = waiting.begin(); it != waiting.end() && std::get<0>(*it) <= mark.resource_version(); ++it) {
@@ -392,13 +392,13 @@ bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, con
   if (Objects::value_type* entry = FindAnywhere(slot, identity.uid); entry != nullptr) {
     Tracked& tracked = entry->second;
     if (TraitsOf(tracked).over) return false;
-    // What left the watch is not followed any more, whatever we write to it.
+    // An object that has left its watch is not followed any more, whatever we write to it.
     if (tracked.presence == Presence::kLeft) return true;
     if (!IsNews(tracked, identity.resource_version)) return true;
     const bool uncertain = tracked.presence == Presence::kUncertain;
     const std::string route = *tracked.route;
     Apply(slot_id, slot, *entry, route, identity.resource_version, kube::v1::Object(object));
-    // Only the watch can say otherwise.
+    // Only the watch can show that the object is certain.
     if (uncertain) Set(slot_id, slot, *entry, Presence::kUncertain, identity.resource_version);
     return true;
   }
@@ -406,7 +406,7 @@ bool ObjectTracker::OwnState(uint32_t slot_id, std::string_view routing_key, con
   if (!Replace(slot_id, slot, watch, identity)) return false;
   Objects::value_type* entry = Insert(slot, watch, identity.uid, identity.ns, identity.name, routing_key);
   Apply(slot_id, slot, *entry, routing_key, identity.resource_version, kube::v1::Object(object));
-  if (slot.in_snapshot) return true;  // The end settles it.
+  if (slot.in_snapshot) return true;  // The end of the snapshot decides.
   if (MarkOf(slot, watch) >= identity.resource_version) {
     // The watch has passed the moment of this answer and does not have the object: it has gone again since.
     EndEntry(slot_id, slot, *entry, Gone::Reason::kAbsent, identity.resource_version, &object, true);

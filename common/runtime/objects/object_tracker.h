@@ -1,12 +1,15 @@
 #pragma once
 
-// Orders what the gateway says of objects and concludes what is absent: correctness rule 1. Pure: no loop, no clock.
+// Orders the gateway's messages about objects and concludes which objects are absent: correctness rule 1. Pure: no
+// loop, no clock.
 //
-// Every object is tracked per (watch, UID) with the highest resourceVersion known of it, answers to own writes
+// Every object is tracked per (watch, UID) with the highest resourceVersion known of the object, answers to own writes
 // included. At the end of a slot's snapshot an object that was not mentioned is gone only if the mark of its watch is
-// at least that resourceVersion; else it is uncertain until a later mark of that watch passes it, or a state shows it.
+// at least that resourceVersion. Else it is uncertain until a later mark of that watch passes it, or a state mentions
+// it.
 //
-// Owned by one worker; covers all its slots. Everything that leaves comes in a deterministic order.
+// One worker owns it and uses it on its loop; it covers all slots of the worker. The sink is called in a deterministic
+// order.
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -43,53 +46,55 @@ class ObjectTracker {
   void Close(uint32_t slot);
   bool IsOpen(uint32_t slot) const { return FindSlot(slot) != nullptr; }
 
-  // What is told from now on comes by another stream: marks say nothing of a slot before its snapshot has come by it,
-  // for what the old one still had to tell is lost.
+  // From now on another stream sends the messages. Marks prove nothing about a slot before its snapshot has come by the
+  // new stream, since messages of the old stream may be lost.
   void StartStream();
   void Begin(uint32_t slot);
   void State(gateway::v1::ObjectState&& state);
   void Tombstone(const gateway::v1::Tombstone& tombstone);
-  // True when the slot is ready: no watch of it is forbidden.
+  // Returns true if the slot is ready: no watch of it is forbidden.
   bool End(const gateway::v1::SlotEnd& end);
-  // Returns the slots that became ready: a forbidden watch of theirs is served now.
+  // Returns the slots that became ready, because a watch that was forbidden to them is served now.
   std::vector<uint32_t> Progress(const gateway::v1::Progress& progress);
 
-  // The answer to an own write, of an object that `routing_key` wrote. False: the object is gone, which the sink was
-  // told now or before.
+  // Takes the answer to an own write, of an object that `routing_key` wrote. Returns false if the object is gone; the
+  // sink was notified of the end now or before.
   bool OwnState(uint32_t slot, std::string_view routing_key, const kube::v1::Object& object);
+  // Takes the answer to an own deletion.
   void OwnDeletion(uint32_t slot, std::string_view routing_key, const kube::v1::Object& last);
 
   size_t objects() const { return objects_; }
-  // How often a snapshot was without an object that its marks could not call gone.
+  // How often a snapshot lacked an object whose absence its marks could not prove.
   uint64_t uncertain_absences() const { return uncertain_absences_; }
-  // Watches that the server forbids, of any open slot.
+  // Returns the watches that the server forbids to any open slot.
   std::set<std::string> Forbidden() const;
 
  private:
   using WatchId = uint16_t;
 
-  // What is known of whether an object is there. TraitsOf says what follows.
+  // Whether an object exists, as far as is known. TraitsOf returns the consequences.
   enum class Presence : uint8_t {
     kPresent,
-    kUncertain,  // No snapshot has it, and no mark is high enough to say that it is gone.
-    kLeft,       // Its watch has it no more; a later state brings it back.
-    kEnded,      // Gone, by an answer to a write or another UID under its name; its watch has not said so yet.
-    kDeleted     // Gone, by its watch. A UID never comes back.
+    kUncertain,  // No snapshot has the object, and no mark is high enough to prove that it is gone.
+    kLeft,       // The watch has the object no more; a later state brings it back.
+    kEnded,      // Gone by the answer to a write, or by another UID under its name; the watch has not reported it yet.
+    kDeleted     // Gone by its watch. A UID never comes back.
   };
   struct Traits {
-    bool named;            // It has its name: by_name leads to it.
-    bool awaits_mark;      // A mark that passes its version decides it, or lets it be forgotten.
-    bool over;             // No state of it is passed on.
-    Presence unmentioned;  // What it is after a snapshot without it whose mark does not say that it is gone.
+    bool named;        // The object has its name: by_name leads to it.
+    bool awaits_mark;  // A mark that passes the object's version decides about it, or lets it be forgotten.
+    bool over;         // No state of the object is passed on.
+    // The presence after a snapshot without the object whose mark does not prove that it is gone.
+    Presence unmentioned;
   };
 
   struct Tracked {
     int64_t resource_version = 0;
     const std::string* route = nullptr;  // Interned in Slot::routes.
-    std::string name;                    // Of the watch and the object: WatchKey(watch, "namespace/name").
+    std::string name;                    // Names the watch and the object: WatchKey(watch, "namespace/name").
     Presence presence = Presence::kPresent;
-    bool mentioned = false;  // In the snapshot under way.
-    bool loaded = false;     // Known from the store only: its state is passed on even when it is no newer.
+    bool mentioned = false;  // The snapshot under way has the object.
+    bool loaded = false;     // Only the store knows the object: its state is passed on even if it is no newer.
   };
   template <typename Text>
   struct WatchAndUid {
@@ -113,19 +118,19 @@ class ObjectTracker {
       return a.watch == b.watch && a.uid == b.uid;
     }
   };
-  // Only to look up; what is told in an order is sorted.
+  // Only for lookups. An order that leaves the tracker is made by sorting.
   using Objects = std::unordered_map<ObjectKey, Tracked, Hash, Same>;
 
   struct Slot {
     bool in_snapshot = true;
     uint64_t ended_at = 0;             // Tick of the last end; 0 before the first.
-    std::map<WatchId, int64_t> marks;  // As of that end.
-    // Reached before the snapshot under way: another gateway's cache may be behind it.
+    std::map<WatchId, int64_t> marks;  // Marks of that end.
+    // Marks that were reached before the snapshot under way: the cache of another gateway may be behind them.
     std::map<WatchId, int64_t> before;
     std::set<WatchId> forbidden;
     Objects objects;
-    std::unordered_map<std::string_view, Objects::value_type*> by_name;  // Present and uncertain ones.
-    std::map<std::string, size_t, std::less<>> routes;                   // Routing key -> objects that have it.
+    std::unordered_map<std::string_view, Objects::value_type*> by_name;  // Present and uncertain objects.
+    std::map<std::string, size_t, std::less<>> routes;                   // Number of objects by routing key.
   };
 
   struct Progressed {
@@ -139,28 +144,29 @@ class ObjectTracker {
   Slot* FindSlot(uint32_t slot) const { return slot < slots_.size() ? slots_[slot].get() : nullptr; }
 
   Objects::value_type* Find(Slot& slot, WatchId watch, std::string_view uid);
-  // Of the watches that the object may be under, the one that has it.
+  // Returns the entry under whichever watch has the object.
   Objects::value_type* FindAnywhere(Slot& slot, std::string_view uid);
   Objects::value_type* Insert(Slot& slot, WatchId watch, std::string_view uid, std::string_view ns,
                               std::string_view name, std::string_view route);
   void SetRoute(Slot& slot, Tracked& tracked, std::string_view route);
   void ReleaseRoute(Slot& slot, Tracked& tracked);
   static const Traits& TraitsOf(const Tracked& tracked);
-  // Changes what decides whether the entry has its name and waits for a mark, and keeps both indexes.
+  // Changes the facts that decide whether the entry has its name and waits for a mark, and keeps both indexes.
   void Set(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Presence presence, int64_t resource_version);
   void TakeName(Slot& slot, Objects::value_type& entry);
   void Forget(uint32_t slot_id, Slot& slot, Objects::value_type& entry);
-  // Ends the entry and tells the sink. `by_watch`: the watch itself said so.
+  // Ends the entry and notifies the sink. `by_watch`: the watch itself reported the end.
   void EndEntry(uint32_t slot_id, Slot& slot, Objects::value_type& entry, Gone::Reason reason, int64_t resource_version,
                 const kube::v1::Object* last, bool by_watch);
-  // Another UID under the same name: ends the one that is there. False: that one is newer.
+  // Handles another UID under the same name: ends the object that has the name. Returns false if that one is newer.
   bool Replace(uint32_t slot_id, Slot& slot, WatchId watch, const ObjectIdentity& identity);
   void Apply(uint32_t slot_id, Slot& slot, Objects::value_type& entry, std::string_view route, int64_t resource_version,
              kube::v1::Object&& object);
   int64_t MarkOf(const Slot& slot, WatchId watch) const;
-  // Whether the sink was not told of that state of the object, or of a newer one.
+  // Returns whether the state is news: the sink has neither that state of the object nor a newer one.
   static bool IsNews(const Tracked& tracked, int64_t resource_version);
-  // Told of something that is not tracked and that an earlier mark has passed: it went since, and we know it.
+  // Returns whether an untracked object is old news: an earlier mark has passed it, so it has gone since, and we know
+  // that.
   bool IsPast(const Slot& slot, WatchId watch, int64_t resource_version) const;
   void ClearForbidden(uint32_t slot_id, Slot& slot);
   void ConcludeAbsent(uint32_t slot_id, Slot& slot, WatchId watch);
@@ -168,16 +174,16 @@ class ObjectTracker {
   Sink& sink_;
   std::map<std::string, WatchId, std::less<>> watch_ids_;
   std::vector<std::string> watches_;
-  WatchId last_watch_ = 0;                    // The last that was looked up: mostly the next, too.
-  std::vector<std::unique_ptr<Slot>> slots_;  // By id; null: not open.
+  WatchId last_watch_ = 0;                    // The watch of the last lookup, which mostly is that of the next, too.
+  std::vector<std::unique_ptr<Slot>> slots_;  // By id. Null if the slot is not open.
   std::map<WatchId, Progressed> progress_;
-  std::set<std::pair<WatchId, uint32_t>> forbidden_;  // What Slot::forbidden says, by watch.
+  std::set<std::pair<WatchId, uint32_t>> forbidden_;  // The contents of Slot::forbidden, by watch.
   uint64_t tick_ = 0;
   size_t objects_ = 0;
   uint64_t uncertain_absences_ = 0;
-  // Per watch, what waits for a mark: uncertain objects, and ends kept so that older states do not revive them.
+  // Entries that wait for a mark: uncertain objects, and ends that are kept so that older states do not revive them.
   using Waiting = std::set<std::tuple<int64_t, uint32_t, ObjectKey>>;
-  std::map<WatchId, Waiting> waiting_;
+  std::map<WatchId, Waiting> waiting_;  // By watch.
 };
 
 }  // namespace basalt::runtime

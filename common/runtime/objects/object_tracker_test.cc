@@ -11,7 +11,7 @@ using Trace = std::vector<std::string>;
 constexpr uint32_t kSlot = 7;
 constexpr char kWatch[] = "pods/job";
 
-// Says what comes out: "+uid@rv key" for a state, "-uid@rv reason key" for an end.
+// Records the calls of the sink: "+uid@rv key" for a state, "-uid@rv reason key" for an end.
 class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
  protected:
   ObjectTrackerTest() : tracker_(*this) {}
@@ -44,7 +44,7 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
     *state.mutable_object() = Pod(uid, rv, name.empty() ? uid : name);
     tracker_.State(std::move(state));
   }
-  // `seen`: the version at which it was seen last, where only its absence told of its end; 0: that of its end.
+  // `seen` is the version at which the object was last observed, if only its absence showed its end; 0 for `rv`.
   void Tomb(const std::string& uid, int64_t rv, bool left = false, const std::string& name = "", int64_t seen = 0) {
     gateway::v1::Tombstone tombstone;
     tombstone.set_observed_version(seen != 0 ? seen : rv);
@@ -119,7 +119,7 @@ TEST_F(ObjectTrackerTest, MarksOfANewStreamSayNothingOfASlotBeforeItsSnapshot) {
   Open();
   End(40);
   tracker_.StartStream();
-  Progress(100);  // The old stream was lost with what it had to tell of everything up to here.
+  Progress(100);  // The old stream is lost, and with it its messages up to here.
   EXPECT_TRUE(Own("a", 90));
   EXPECT_EQ(tracker_.objects(), 1U);
   Take();
@@ -151,7 +151,7 @@ TEST_F(ObjectTrackerTest, AnUncertainObjectIsSettledByAState) {
   EXPECT_EQ(Take(), Trace{"+a@61 ns/job"});
 }
 
-// A read finds it while what watches tell lags.
+// A read finds the object while the watches lag.
 TEST_F(ObjectTrackerTest, WhatTheStoreRemembersIsToldByAnAnswerOfTheSameVersion) {
   Open({{"a", 50}});
   End(40);
@@ -300,7 +300,7 @@ TEST_F(ObjectTrackerTest, ATombstoneOfSomethingNeverSeenCarriesItsLastState) {
   EXPECT_EQ(Take(), Trace{"-a@60 deleted ns/job last"});
 }
 
-// A gateway that was cut off lists anew: the version of its list is above that of everything in it.
+// A gateway that was cut off lists again: the version of its list is above that of everything in the list.
 TEST_F(ObjectTrackerTest, AListThatLacksAnOlderObjectDoesNotEndTheOneThatHasItsNameNow) {
   Open();
   End(40);
@@ -351,7 +351,7 @@ TEST_F(ObjectTrackerTest, OurOwnDeletionEndsItAtOnceAndItsTombstoneSaysNothingNe
   End(40);
   State("a", 50);
   tracker_.OwnDeletion(kSlot, "ns/job", Pod("a", 50, "a"));
-  Progress(55);  // Between the last state and the deletion.
+  Progress(55);  // The mark lies between the last state and the deletion.
   State("a", 52);
   Tomb("a", 60);
   Progress(60);

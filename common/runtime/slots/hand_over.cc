@@ -34,12 +34,12 @@ absl::Status CheckDistinct(const ExportRecordsRequest& request) {
 
 }  // namespace
 
-// One part of the slots that come from one source.
+// A fetch of one part of the slots that come from one source.
 struct Takeover::Fetch {
   std::shared_ptr<rpc::ReplicaPeer> peer;
   ExportRecordsRequest request;
-  Epochs left;      // Not complete yet.
-  Epochs complete;  // The next part of them follows.
+  Epochs left;      // Slots that are not complete yet.
+  Epochs complete;  // Slots that are complete, and whose next part follows.
   absl::Time deadline;
   BackOff back_off;
 
@@ -95,11 +95,11 @@ void Takeover::Start() {
     const absl::StatusOr<storage::v1::SlotMeta> stored = ReadSlotMeta(store_, slot);
     if (!stored.ok()) return callbacks_.failed(stored.status());
     if (stored->epoch() == wanted.epoch) {
-      // Fetched already; the source has come and gone since.
+      // The records were fetched before; the source has gone and come back since.
       here.emplace(slot, wanted.epoch);
       continue;
     }
-    // What lies in the store of it is older, or what an earlier attempt has left.
+    // The store's records of the slot are older, or the rest of an earlier attempt.
     LeaveOnlyHistory(slot, *stored, batch);
     std::shared_ptr<Fetch>& fetch = fetches[wanted.source.SerializeAsString()];
     if (fetch == nullptr) fetch = MakeFetch(wanted.source, ExportRecordsRequest::PART_CONTROL);
@@ -190,7 +190,7 @@ void Takeover::OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<Export
   }
   if (fetch->left.empty() && fetch->complete.empty()) return;
   if (!page.ok()) {
-    // Another process by now: the gateway tells of it anew.
+    // Another process is the source by now: the gateway announces its history again.
     if (absl::IsFailedPrecondition(page.status()) && !fetch->IsControl()) return GiveUp(*fetch);
     return AskLater(fetch, page.status().ToString());
   }
@@ -208,7 +208,7 @@ bool Takeover::StorePage(Fetch& fetch, const ExportRecordsResponse& page) {
   kv::WriteBatch batch;
   for (const replica::v1::SlotRecord& record : page.records()) {
     const absl::StatusOr<uint32_t> slot = SlotOfRecord(record);
-    if (!slot.ok() || !fetch.left.contains(*slot)) continue;  // No longer ours, or not asked for.
+    if (!slot.ok() || !fetch.left.contains(*slot)) continue;  // No longer ours, or not requested.
     if (const absl::Status put = PutRecord(record, part, *slot, batch); !put.ok()) {
       obs::LogWarning("a record was not taken", {{"why", put.ToString()}});
     }
@@ -224,7 +224,7 @@ bool Takeover::StorePage(Fetch& fetch, const ExportRecordsResponse& page) {
   if (control) {
     for (const auto& [slot, epoch] : complete) PutSlotEpoch(slot, epoch, batch);
     for (const auto& [slot, epoch] : lost) {
-      // A part of them, of an earlier page, would look like all.
+      // Records of an earlier page would look like all records.
       DropControlRecords(slot, batch);
       PutSlotEpoch(slot, epoch, batch);
     }
@@ -237,7 +237,7 @@ bool Takeover::StorePage(Fetch& fetch, const ExportRecordsResponse& page) {
   }
   Drop(fetch, lost);
   if (control) {
-    // The gateway tells where history is once the slot has begun.
+    // The gateway announces where history is once the slot has begun.
     Drop(fetch, complete);
     Report(complete, lost);
   } else {
@@ -279,7 +279,7 @@ void Takeover::GiveUp(Fetch& fetch) {
     Report({}, lost);
   }
   Drop(fetch, lost);
-  // What had come whole of it, too: the source has it still, and is told of again.
+  // Complete slots are dropped, too: the source still has their history, and the gateway announces it again.
   Drop(fetch, std::exchange(fetch.complete, {}));
 }
 
@@ -292,7 +292,7 @@ void Takeover::EndPages(const std::shared_ptr<Fetch>& fetch) {
     Drop(*fetch, complete);
     ReportCleared(*fetch, complete);
   } else if (!complete.empty()) {
-    // All of it is here: the source drops what it has.
+    // All history of these slots is here: the source drops its records.
     const auto done = MakeFetch(fetch->request.source(), ExportRecordsRequest::PART_DONE);
     for (const auto& [slot, epoch] : complete) {
       done->Add(slot, epoch);
@@ -309,7 +309,7 @@ void Takeover::EndPages(const std::shared_ptr<Fetch>& fetch) {
 
 void Handover::SetFree(uint32_t slot, int64_t epoch) {
   const auto it = busy_.find(slot);
-  if (it == busy_.end() || it->second > epoch) return;  // It has begun again since.
+  if (it == busy_.end() || it->second > epoch) return;  // The slot has begun again since.
   busy_.erase(it);
 }
 

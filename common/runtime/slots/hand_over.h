@@ -1,7 +1,7 @@
 #pragma once
 
-// Both ends of the passage of a slot's records from the replica that had it to the one that has it now (correctness 5).
-// Everything on the replica's main loop.
+// Both ends of the passage of a slot's records from the replica that had the slot to the one that has it now
+// (correctness 5). Used on the replica's main loop.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,41 +25,45 @@ struct HandOverOptions {
   std::string cluster;
   gateway::v1::Member self;
   absl::Duration call_timeout = absl::Seconds(2);
-  // For what an owner needs in order to act: then it is taken for lost.
+  // The longest wait for the records that an owner needs in order to act; after it they count as lost.
   absl::Duration patience = absl::Seconds(5);
-  // For history, which nobody waits for. The gateway tells of it again when its source comes back.
+  // The longest wait for history, which holds up nothing. The gateway announces history again when its source comes
+  // back.
   absl::Duration history_patience = absl::Minutes(10);
   BackOffPolicy again{.first = absl::Milliseconds(5), .most = absl::Milliseconds(500)};
   BackOffPolicy history_again{.first = absl::Milliseconds(20), .most = absl::Seconds(5)};
 };
 
-// The new owner's end: fetches what it was granted, and the history that others still have, source by source, slots of
-// one source together.
+// The new owner's end. Fetches the granted records, and the history that others still have, source by source: the slots
+// of one source together.
 class Takeover {
  public:
   struct Callbacks {
-    // The slots may begin: their records are in the store under `epoch`, or, of `lost`, nothing is.
+    // The slots may begin: their records are in the store under `epoch`. There are no records of `lost`, which is a
+    // part of `slots`.
     std::function<void(int64_t epoch, std::vector<uint32_t> slots, std::vector<uint32_t> lost)> taken;
-    // The source has nothing left of them.
+    // The source has no records of these slots any more.
     std::function<void(const gateway::v1::OrphanedRecords&)> cleared;
-    std::function<void(const absl::Status&)> failed;  // The store.
+    std::function<void(const absl::Status&)> failed;  // The store failed.
   };
 
-  // All outlive it.
+  // All references outlive it.
   Takeover(HandOverOptions options, Loop& loop, Random& random, kv::KvStore& store, rpc::PeerDirectory& peers,
            Callbacks callbacks);
   ~Takeover();
 
-  // A grant of a slot that is fetched already replaces it. They are asked for together by Start.
+  // Replaces an earlier grant of the slot, also one that is being fetched. Nothing is fetched before Start.
   void Grant(const gateway::v1::SlotGrant& grant);
+  // Fetches the slots granted since the last Start together. May be repeated.
   void Start();
-  // Of slots that have begun. What is under way already goes on.
+  // Fetches the history of slots that have begun. Fetches under way go on. May be repeated.
   void Import(const gateway::v1::OrphanedRecords& leftovers, absl::FunctionRef<bool(uint32_t slot)> is_ours);
-  // The slot begins: what an owner needs in order to act is not stored any more, nor dropped.
+  // The slot begins: from now on no fetch stores or drops its control records. May be repeated.
   void Forget(uint32_t slot);
-  // What is here of the slot goes to another owner: no more of its history is fetched, and none dropped elsewhere.
+  // Another owner gets the slot's records: no more of its history is fetched, and none is dropped elsewhere. May be
+  // repeated.
   void EndImports(uint32_t slot);
-  // A new stream tells everything anew. History goes on.
+  // A new stream announces all grants again. Fetches of history go on. May be repeated.
   void ForgetGrants();
 
  private:
@@ -70,7 +74,7 @@ class Takeover {
     int64_t source_epoch = 0;
   };
 
-  // Slot -> the epoch that it was granted in; of history, the source's.
+  // Slot -> the epoch in which it was granted; for history, the source's epoch.
   using Epochs = std::map<uint32_t, int64_t>;
   using ImportKey = std::pair<uint32_t, std::string>;  // Slot, and the replica that has its history.
 
@@ -81,12 +85,12 @@ class Takeover {
   void OnPage(const std::shared_ptr<Fetch>& fetch, absl::StatusOr<replica::v1::ExportRecordsResponse> page);
   bool StorePage(Fetch& fetch, const replica::v1::ExportRecordsResponse& page);
   void GiveUp(Fetch& fetch);
-  // All pages have come: the next part of what is complete, and this one again of what is not.
+  // All pages have come: begins the next part of complete slots, and this part again of the others.
   void EndPages(const std::shared_ptr<Fetch>& fetch);
   void Report(const Epochs& taken, const Epochs& lost);
   void ReportCleared(const Fetch& fetch, const Epochs& cleared);
   bool Wants(const Fetch& fetch, uint32_t slot) const;
-  void Drop(const Fetch& fetch, const Epochs& slots);  // It wants them no more.
+  void Drop(const Fetch& fetch, const Epochs& slots);  // The fetch no longer covers these slots.
 
   const HandOverOptions options_;
   Loop& loop_;
@@ -95,32 +99,32 @@ class Takeover {
   rpc::PeerDirectory& peers_;
   const Callbacks callbacks_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::map<uint32_t, Wanted> granted_;                    // Not asked for yet.
-  std::map<uint32_t, std::shared_ptr<Fetch>> under_way_;  // Of what an owner needs, by slot: its newest fetch.
-  std::map<ImportKey, std::shared_ptr<Fetch>> imports_;   // Of history, its newest fetch.
+  std::map<uint32_t, Wanted> granted_;                    // Grants that are not fetched yet.
+  std::map<uint32_t, std::shared_ptr<Fetch>> under_way_;  // By slot: its newest fetch of control records.
+  std::map<ImportKey, std::shared_ptr<Fetch>> imports_;   // By slot and source: the newest fetch of history.
 };
 
-// The old owner's end.
+// The old owner's end. Calls may be repeated.
 class Handover {
  public:
-  // Both outlive it.
+  // Store and takeover outlive it.
   Handover(HandOverOptions options, kv::KvStore& store, Takeover& takeover)
       : options_(std::move(options)), store_(store), takeover_(takeover) {}
 
-  // A worker may change the slot's records from here on, until it has released it.
+  // From here on a worker may change the slot's records, until it has released the slot.
   void SetBusy(uint32_t slot, int64_t epoch) { busy_[slot] = epoch; }
-  // Released in answer to the assignment of that epoch.
+  // The worker has released the slot in answer to the assignment of that epoch.
   void SetFree(uint32_t slot, int64_t epoch);
   bool IsBusy(uint32_t slot) const { return busy_.contains(slot); }
-  // Of the newest assignment: `owners[slot]` is an index into `members`; both are empty where there are no members.
+  // Sets the newest assignment: `owners[slot]` is an index into `members`; both are empty if there are no members.
   void SetOwners(std::vector<gateway::v1::Member> members, std::vector<size_t> owners);
 
-  // Statuses as ReplicaService.ExportRecords has them; those of the store are final for the process.
+  // Statuses as for ReplicaService.ExportRecords; those of the store are final for the process.
   absl::StatusOr<replica::v1::ExportRecordsResponse> Serve(const replica::v1::ExportRecordsRequest& request);
 
  private:
   absl::Status CheckSource(const replica::v1::ExportRecordsRequest& request) const;
-  // No worker here changes it, and another process has it, which is the one that asks.
+  // Returns whether no worker here changes the slot's records, and another process owns the slot, namely `asks`.
   bool IsFreeFor(const gateway::v1::Member& asks, uint32_t slot) const;
   absl::StatusOr<replica::v1::ExportRecordsResponse> Drop(const replica::v1::ExportRecordsRequest& request);
 
@@ -129,7 +133,7 @@ class Handover {
   Takeover& takeover_;
   std::vector<gateway::v1::Member> members_;
   std::vector<size_t> owners_;        // By slot: index into `members_`.
-  std::map<uint32_t, int64_t> busy_;  // With the epoch in which it began.
+  std::map<uint32_t, int64_t> busy_;  // By slot: the epoch in which it began.
 };
 
 }  // namespace basalt::runtime

@@ -1,5 +1,5 @@
-// Who may have the records of this process, and who is refused; and what becomes of a fetch that is given up. What
-// passes between two processes: tests/slots.
+// Which callers get the records of this process and which are refused, and the end of a fetch that is given up.
+// tests/slots has the passage between two processes.
 #include "common/runtime/slots/hand_over.h"
 
 #include <gmock/gmock.h>
@@ -158,7 +158,7 @@ TEST_F(HandoverTest, DropsRecordsForTheProcessAloneThatTheAssignmentNames) {
 
 // ---- the new owner's end ----
 
-// Answers as it is told, one call after the other; then it is not there.
+// Gives its answers one call after the other; then it cannot be reached.
 struct ScriptedSource final : rpc::ReplicaPeer {
   void ExportRecords(ExportRecordsRequest request, absl::Duration,
                      rpc::Done<replica::v1::ExportRecordsResponse> done) override {
@@ -193,7 +193,7 @@ class ImportTest : public ::testing::Test {
     takeover_.Import(leftovers_, [](uint32_t) { return true; });
     time_.RunDueTasks();
   }
-  // All of the first slot, and a cursor for the next page.
+  // Has all records of the first slot, and a cursor for the next page.
   static replica::v1::ExportRecordsResponse FirstPage() {
     replica::v1::ExportRecordsResponse page;
     page.add_complete(kSlots[0]);

@@ -55,10 +55,10 @@ bool IsOfPart(uint32_t family, ExportRecordsRequest::Part part) {
                                                     : std::any_of(kControl.begin(), kControl.end(), is);
 }
 
-// Where a page ended: position among the slots asked for, family, and the last key that was told.
+// Where a page ended: position among the requested slots, family, and the last key in the page.
 struct Cursor {
   size_t slot = 0;
-  size_t family = 0;  // Position among those of the part.
+  size_t family = 0;  // Position among the families of the part.
   std::string after;
 };
 
@@ -135,7 +135,7 @@ void DropControlRecords(uint32_t slot, kv::WriteBatch& batch) {
 
 bool DropSlotRecords(uint32_t slot, const storage::v1::SlotMeta& meta, int64_t epoch, kv::WriteBatch& batch) {
   if (!HoldsHistory(meta, epoch)) return false;
-  // Otherwise they are newer ones, on their way.
+  // Otherwise the control records are newer ones that are being imported.
   if (meta.epoch() == epoch) DropControlRecords(slot, batch);
   for (const kv::Family family : kHistory) DropFamily(family, slot, batch);
   batch.Delete(kv::Family::kMeta, MetaKey(slot));
@@ -154,7 +154,7 @@ absl::StatusOr<ExportRecordsResponse> ReadPage(const kv::KvStore& store, const E
     BASALT_ASSIGN_OR_RETURN(const storage::v1::SlotMeta meta, ReadSlotMeta(store, asked.slot()));
     const bool held = history ? HoldsHistory(meta, asked.epoch()) : asked.epoch() != 0 && meta.epoch() == asked.epoch();
     if (!held || !is_free(asked.slot())) {
-      // In the midst of it, too: what follows begins at its start.
+      // The slot may be refused in the middle of its pages: the next slot begins at its first family.
       cursor.family = 0;
       cursor.after.clear();
       held ? page.add_not_yet(asked.slot()) : page.add_refused(asked.slot());

@@ -39,7 +39,7 @@ class SlotRecordsTest : public ::testing::Test {
     }
     EXPECT_TRUE(store_->Write(batch).ok());
   }
-  // All pages, each asked for with the cursor of the one before.
+  // Returns all pages, each requested with the cursor of the one before.
   std::vector<ExportRecordsResponse> Pages(
       ExportRecordsRequest request, size_t bytes,
       absl::FunctionRef<bool(uint32_t)> is_free = [](uint32_t) { return true; }) {
@@ -48,10 +48,10 @@ class SlotRecordsTest : public ::testing::Test {
       absl::StatusOr<ExportRecordsResponse> page = ReadPage(*store_, request, is_free, bytes);
       EXPECT_TRUE(page.ok()) << page.status();
       if (!page.ok()) return pages;
-      // As it goes over the wire: keys are no text.
-      ExportRecordsResponse told;
-      EXPECT_TRUE(told.ParseFromString(page->SerializeAsString()));
-      request.set_cursor(told.next_cursor());
+      // Each page passes through the wire format: keys are no text.
+      ExportRecordsResponse received;
+      EXPECT_TRUE(received.ParseFromString(page->SerializeAsString()));
+      request.set_cursor(received.next_cursor());
       pages.push_back(*std::move(page));
     } while (!request.cursor().empty() && pages.size() < 1000);
     return pages;
@@ -73,18 +73,18 @@ class SlotRecordsTest : public ::testing::Test {
 TEST_F(SlotRecordsTest, EveryRecordComesOnceWhateverTheSizeOfAPage) {
   for (const size_t bytes : {1, 50, 100, 333, 1 << 20}) {
     const auto pages = Pages(Ask(ExportRecordsRequest::PART_CONTROL, {{3, 7}, {200, 7}}), bytes);
-    std::multiset<std::pair<uint32_t, std::string>> told;
+    std::multiset<std::pair<uint32_t, std::string>> received;
     std::vector<uint32_t> complete;
     for (const ExportRecordsResponse& page : pages) {
       for (const auto& record : page.records()) {
-        told.emplace(record.family(), record.key());
+        received.emplace(record.family(), record.key());
         const uint32_t slot = *SlotOfRecord(record);
         EXPECT_THAT(complete, ::testing::Not(::testing::Contains(slot))) << "nothing follows what is complete";
       }
       for (const uint32_t slot : page.complete()) complete.push_back(slot);
     }
-    EXPECT_EQ(told.size(), 60u) << bytes;
-    EXPECT_EQ(std::set(told.begin(), told.end()).size(), 60u) << bytes;
+    EXPECT_EQ(received.size(), 60u) << bytes;
+    EXPECT_EQ(std::set(received.begin(), received.end()).size(), 60u) << bytes;
     EXPECT_THAT(complete, ElementsAre(3, 200)) << bytes;
     EXPECT_EQ(pages.size() == 1, bytes == 1 << 20);
   }

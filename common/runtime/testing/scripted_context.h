@@ -1,7 +1,7 @@
 #pragma once
 
 // A runtime for tests of one controller: time stands until the test moves it, and every write and every read waits
-// until the test says how it ended. One thread.
+// until the test ends it. One thread.
 #include <deque>
 #include <map>
 #include <memory>
@@ -51,12 +51,11 @@ class ScriptedContext : public Context {
     bool gone = false;
   };
 
-  // The oldest first.
-  std::deque<PendingWrite> writes;
-  std::deque<PendingGet> gets;
-  std::vector<Merged> merged;  // MergeAnswer tells the controller that is answered, if there is one, and is noted here.
+  std::deque<PendingWrite> writes;  // The oldest first.
+  std::deque<PendingGet> gets;      // The oldest first.
+  std::vector<Merged> merged;       // The calls of MergeAnswer, which also go to the controller that is being answered.
 
-  // Runs passes of the controller over keys that are woken, until none is.
+  // Runs passes of the controller over woken keys, until no key is left.
   void RunPasses(Controller& controller) {
     while (!dirty_.empty()) {
       const std::string key = *dirty_.begin();
@@ -67,9 +66,9 @@ class ScriptedContext : public Context {
       controller.Act(key);
     }
   }
-  // Moves time; timers run.
+  // Moves time and runs timers.
   void Advance(absl::Duration duration) { time_.Advance(duration); }
-  // The same, and keys whose wake-up is due have their passes.
+  // Moves time, runs timers, and runs the passes of keys whose wake-up is due.
   void Advance(absl::Duration duration, Controller& controller) {
     Advance(duration);
     for (auto it = wakes_.begin(); it != wakes_.end();) {
@@ -82,7 +81,7 @@ class ScriptedContext : public Context {
     }
     RunPasses(controller);
   }
-  // Ends the oldest write; the key is woken after the answer. Where the outcome has an object, the test calls OnState.
+  // Ends the oldest write, and wakes its key after the answer. If the outcome has an object, the test calls OnState.
   void Answer(WriteOutcome outcome, Controller& controller) {
     PendingWrite write = std::move(writes.front());
     writes.pop_front();
@@ -91,7 +90,7 @@ class ScriptedContext : public Context {
     Wake(write.key);
     RunPasses(controller);
   }
-  // Writes of Events are never answered: the test is about others.
+  // Drops writes of Events unanswered, for tests about other writes.
   void DropEvents() {
     std::erase_if(writes, [](const PendingWrite& write) { return write.request.resource().plural() == "events"; });
   }
@@ -104,7 +103,7 @@ class ScriptedContext : public Context {
     RunPasses(controller);
   }
 
-  // Requires: nobody has the store any more.
+  // Requires: no object uses the store any more.
   void LoseDisk() { store_ = kv::OpenMemKv(kv::MakeMemDisk()); }
 
   Loop& loop() override { return loop_; }

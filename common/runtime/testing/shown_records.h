@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether the store has what a controller shows to clients that watch: where it has not, a process that starts over it
-// tells them too little, or what they know already.
+// Checks that the store has what a controller publishes to clients that watch. If it has not, a process that starts
+// over it publishes too little to them, or what they have already.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace basalt::runtime::testing {
 
-// What was last published of the objects of the slot that are not deleted, by key.
+// Returns the last published records of the slot's objects that are not deleted, by key.
 inline std::map<std::string, storage::v1::PublishedObject> RecordsOf(const kv::KvStore& store, uint32_t slot) {
   std::map<std::string, storage::v1::PublishedObject> records;
   kv::Damage damage;
@@ -27,7 +27,7 @@ inline std::map<std::string, storage::v1::PublishedObject> RecordsOf(const kv::K
   return records;
 }
 
-// Of all slots, once no pass is due: each object has been told, and is recorded as it was; nothing else is.
+// Checks all slots, once no pass is due: each object was published and is recorded so, and nothing else is recorded.
 template <typename Controller>
 void ExpectShownIsRecorded(Controller& controller, const kv::KvStore& store) {
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) {

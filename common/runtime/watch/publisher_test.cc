@@ -16,10 +16,10 @@ constexpr uint32_t kSlot = 5;
 class PublisherTest : public ::testing::Test {
  protected:
   PublisherTest() { Start(); }
-  // A process that finds what the one before has stored.
+  // Starts a process that reads the records of the one before.
   void Start() {
     publisher_ = std::make_unique<Publisher>(random_);
-    publisher_->SetListener([this](const ShownChange& change) { told_.push_back(change); });
+    publisher_->SetListener([this](const ShownChange& change) { published_.push_back(change); });
     shown_ = {};
     known_.Clear();
     const auto load = [this](const std::string& key, const storage::v1::PublishedObject& record) {
@@ -31,22 +31,22 @@ class PublisherTest : public ::testing::Test {
     EXPECT_TRUE(publisher_->Open(*store_, kSlot, /*epoch=*/1, load, damage).ok());
     EXPECT_TRUE(damage.empty());
   }
-  // What is told of a pass that finds the object in that state; none: nothing.
+  // Returns the changes published by a pass that finds the object in that state. Empty if there are none.
   std::vector<Kind> Pass(uint64_t state) {
     publisher_->PublishIfChanged(kSlot, "n/a", state, {"uid", 8}, shown_, batch_);
-    return Tell();
+    return WriteAndPublish();
   }
   std::vector<Kind> End() {
     publisher_->PublishEnd(kSlot, "n/a", "uid", shown_, batch_);
-    return Tell();
+    return WriteAndPublish();
   }
-  std::vector<Kind> Tell() {
-    told_.clear();
+  std::vector<Kind> WriteAndPublish() {
+    published_.clear();
     EXPECT_TRUE(store_->Write(batch_).ok());
     batch_.Clear();
     publisher_->Tell();
     std::vector<Kind> kinds;
-    for (const ShownChange& change : told_) kinds.push_back(change.kind);
+    for (const ShownChange& change : published_) kinds.push_back(change.kind);
     return kinds;
   }
 
@@ -54,30 +54,30 @@ class PublisherTest : public ::testing::Test {
   SeededRandom random_{1};
   std::unique_ptr<Publisher> publisher_;
   Shown shown_;
-  storage::v1::PublishedObject known_;  // As it was stored when the process started.
+  storage::v1::PublishedObject known_;  // The record as the process found it at its start.
   kv::WriteBatch batch_;
-  std::vector<ShownChange> told_;
+  std::vector<ShownChange> published_;
 };
 
 TEST_F(PublisherTest, TellsOnceOfEachState) {
   EXPECT_EQ(Pass(1), std::vector<Kind>{Kind::kShown});
-  EXPECT_EQ(told_.front().key, "n/a");
-  EXPECT_EQ(told_.front().position, publisher_->LogOf(kSlot)->position());
+  EXPECT_EQ(published_.front().key, "n/a");
+  EXPECT_EQ(published_.front().position, publisher_->LogOf(kSlot)->position());
   EXPECT_EQ(Pass(1), std::vector<Kind>{});
   EXPECT_EQ(Pass(2), std::vector<Kind>{Kind::kShown});
 }
 
 TEST_F(PublisherTest, TellsNothingBeforeItIsDurable) {
   publisher_->PublishIfChanged(kSlot, "n/a", 1, shown_, batch_);
-  EXPECT_TRUE(told_.empty());
-  EXPECT_EQ(Tell(), std::vector<Kind>{Kind::kShown});
+  EXPECT_TRUE(published_.empty());
+  EXPECT_EQ(WriteAndPublish(), std::vector<Kind>{Kind::kShown});
 }
 
 TEST_F(PublisherTest, TellsOfTheEndOfWhatWasShown) {
   EXPECT_EQ(End(), std::vector<Kind>{Kind::kUnseen});
   Pass(1);
   EXPECT_EQ(End(), std::vector<Kind>{Kind::kGone});
-  EXPECT_EQ(told_.front().uid, "uid");
+  EXPECT_EQ(published_.front().uid, "uid");
   EXPECT_EQ(End(), std::vector<Kind>{Kind::kUnseen}) << "it is told once";
 }
 
@@ -110,7 +110,7 @@ TEST_F(PublisherTest, WhatBeginsAnewKnowsNothingOfBefore) {
   Pass(1);
   const watch::WatchPosition before = publisher_->LogOf(kSlot)->position();
   publisher_->BeginAnew(kSlot, batch_);
-  Tell();
+  WriteAndPublish();
   Start();
   EXPECT_EQ(shown_.revision, 0);
   EXPECT_FALSE(publisher_->LogOf(kSlot)->Knows(before));
@@ -120,7 +120,7 @@ TEST_F(PublisherTest, DamageCanBeginASlotAnewAtOnce) {
   Pass(1);
   const watch::WatchPosition before = publisher_->LogOf(kSlot)->position();
   batch_.Put(kv::Family::kAux, SlotWatchKey(kSlot), "\xff");
-  Tell();
+  WriteAndPublish();
   for (const size_t damaged : {1U, 0U}) {
     publisher_ = std::make_unique<Publisher>(random_);
     kv::Damage damage;
@@ -134,8 +134,8 @@ TEST_F(PublisherTest, DamageCanBeginASlotAnewAtOnce) {
 TEST_F(PublisherTest, TellsNothingOfASlotThatIsClosedButThat) {
   publisher_->PublishIfChanged(kSlot, "n/a", 1, shown_, batch_);
   publisher_->Close(kSlot);
-  ASSERT_EQ(told_.size(), 1U);
-  EXPECT_EQ(told_.front().kind, Kind::kClosed);
+  ASSERT_EQ(published_.size(), 1U);
+  EXPECT_EQ(published_.front().kind, Kind::kClosed);
   EXPECT_EQ(publisher_->LogOf(kSlot), nullptr);
   EXPECT_EQ(Pass(2), std::vector<Kind>{});
 }

@@ -1,14 +1,15 @@
 #pragma once
 
-// What a replica tells of changes to the objects of its slots: its part of a client's watch, by the hub that its
-// controllers publish to. Confined to the loop of the handlers, but for what fills it on the workers' loops.
+// A replica's part of a client's watch: publishes the changes to the objects of the replica's slots, through the hub
+// that its controllers publish to. Confined to the loop of the handlers, except for the tasks on the workers' loops
+// that fill it.
 //
-// `Watched` says what of a service is watched. Beside what common/rpc/watch/merged_watch.h needs:
-//   Object                        the message of one, with object().meta();
+// `Watched` describes the watch of a service. Beside the members that common/rpc/watch/merged_watch.h needs:
+//   Object                        the message of one object, with object().meta();
 //   Controller                    with context(), publisher() and ForEachShown(slot, const VisitObject&);
-//   Make(Controller&, key)        the message of one that is there; null: there is none;
+//   Make(Controller&, key)        the message of an object that exists; null if there is none;
 //   CopyObject(const google::protobuf::Message& made, PartResponse&)
-//   MarkGone(key, Object&)        optional: what the key of an object that has gone says beside namespace and name.
+//   MarkGone(key, Object&)        optional: adds what the key of a gone object contains beside namespace and name.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,7 @@
 
 namespace basalt::runtime {
 
-// Tells which object has gone; nothing else is known of it.
+// Returns a message that identifies an object which has gone; nothing else is known of it.
 template <typename Watched>
 watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid) {
   auto message = std::make_shared<typename Watched::Object>();
@@ -47,7 +48,8 @@ watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid
   return message;
 }
 
-// Tells the hub of what changes for people. Call once for each controller, before its first slot; the hub outlives it.
+// Publishes the controller's changes to the hub. Call it once for each controller, before its first slot; the hub
+// outlives it.
 template <typename Watched>
 void PublishChanges(typename Watched::Controller& controller, watch::WatchHub& hub) {
   controller.publisher().SetListener([&controller, &hub](const ShownChange& change) {
@@ -75,7 +77,7 @@ class WatchPart final : public rpc::Feed<typename Watched::PartResponse> {
   using Controller = typename Watched::Controller;
   using Response = typename Watched::PartResponse;
 
-  // The workers outlive it.
+  // The workers outlive the part.
   WatchPart(Workers<Controller>& workers, std::shared_ptr<watch::WatchHub> hub,
             watch::WatchHub::SubscriptionPtr subscription)
       : workers_(workers), hub_(std::move(hub)), subscription_(std::move(subscription)) {
@@ -97,10 +99,10 @@ class WatchPart final : public rpc::Feed<typename Watched::PartResponse> {
 
   static typename Response::Type TypeOf(watch::WatchEvent::Type type);
   static void ToResponse(const watch::WatchEvent& event, Response& response);
-  // What there is of the slot after a revision, oldest first; the controller's part of a page.
+  // Returns the slot's changes after a revision, oldest first: the controller's part of a page.
   static Snapshot SnapshotOf(Controller& controller, uint32_t slot, const watch::RevisionLog& log, int64_t since,
                              const watch::WatchHub::Subscription& subscription);
-  // On the loop of the slot.
+  // Runs on the loop of the slot's worker.
   static void FillSlot(Controller& controller, watch::WatchHub& hub, const Subscription& subscription, uint32_t slot);
   void Fill();
 
@@ -109,7 +111,7 @@ class WatchPart final : public rpc::Feed<typename Watched::PartResponse> {
   const Subscription subscription_;
 };
 
-// A part that was not let in.
+// A part that was refused.
 template <typename Response>
 class RefusedPart final : public rpc::Feed<Response> {
  public:
@@ -121,7 +123,7 @@ class RefusedPart final : public rpc::Feed<Response> {
   const absl::Status status_;
 };
 
-// The part that the request asks for; one that ends at once where the hub has no room.
+// Makes the part that the request describes. The part ends at once if the hub has too many watches.
 template <typename Watched>
 std::unique_ptr<rpc::Feed<typename Watched::PartResponse>> MakeWatchPart(Workers<typename Watched::Controller>& workers,
                                                                          std::shared_ptr<watch::WatchHub> hub,
@@ -176,7 +178,8 @@ watch::WatchHub::Snapshot WatchPart<Watched>::SnapshotOf(Controller& controller,
                                                          const watch::WatchHub::Subscription& subscription) {
   Snapshot snapshot;
   watch::WatchPosition position = log.position();
-  // Who has taken an event knows everything up to it: nothing is told past what cannot be told yet.
+  // A client that has an event counts as knowing all before it, so nothing is published past an object whose
+  // publication is still pending.
   int64_t first_unseen = std::numeric_limits<int64_t>::max();
   controller.ForEachShown(slot, [&](const std::string& key, Shown& shown, bool is_seen) {
     if (!subscription.Wants(key)) return;
@@ -186,7 +189,7 @@ watch::WatchHub::Snapshot WatchPart<Watched>::SnapshotOf(Controller& controller,
       first_unseen = std::min(first_unseen, shown.revision);
       return;
     }
-    // One that no pass has looked at yet has no revision: it is told by its first.
+    // An object that no pass has looked at yet has no revision: its first pass publishes it.
     if (shown.revision == 0) snapshot.unpublished = true;
     if (shown.revision <= since) return;
     position.revision = shown.revision;

@@ -12,7 +12,7 @@ using kv::Family;
 
 namespace {
 
-// The kind by which damaged records are counted is the second part of the key.
+// Damaged records are counted by kind, which is the second part of the key.
 constexpr std::string_view kWatchRecord = "watch";
 constexpr std::string_view kShownRecord = "published";
 
@@ -23,7 +23,7 @@ std::string TextKey(uint32_t slot, std::string_view kind) {
   return key;
 }
 
-// Of a scan's view of the value.
+// Parses a scan's view of the value.
 template <typename Record>
 bool Parse(std::string_view value, Record& record) {
   return record.ParseFromArray(value.data(), static_cast<int>(value.size()));

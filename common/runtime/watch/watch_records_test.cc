@@ -48,7 +48,7 @@ class WatchRecordsTest : public ::testing::Test {
   watch::RevisionLog log_{{}, {}, kEpoch};
 };
 
-// What an earlier version of the process has stored is read, and what is stored now by a later one.
+// A process reads the records of an earlier version, and a later version reads the records of this one.
 TEST_F(WatchRecordsTest, TheFormatOfWhatIsStoredStaysAsItIs) {
   EXPECT_EQ(Publish("n/a", 0x0102030405060708), kFirst);
   RecordDeleted(kSlot, "n/b", "u", log_, random_, batch_);

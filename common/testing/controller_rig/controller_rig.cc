@@ -13,7 +13,7 @@
 namespace basalt::testing {
 namespace {
 
-// Pods of others are watched by their scheduler.
+// Pods of other owners than jobs are watched by the name of their scheduler.
 bool IsWatched(const std::string& watch) {
   if (!watch.starts_with(kube::kWatchSchedulerPodsPrefix)) return !watch.empty();
   const std::string scheduler = watch.substr(kube::kWatchSchedulerPodsPrefix.size());
@@ -42,7 +42,7 @@ kv::KvStore& ControllerRig::store() { return *process_->store; }
 
 void ControllerRig::Start() {
   Kill();
-  // As the gateway does: a snapshot ends after what the previous incarnation has sent.
+  // A snapshot ends after the writes that the previous incarnation has sent, as with the gateway.
   time_.AdvanceUntil([this] { return in_flight_ == 0; }, absl::Seconds(10));
   server_.Sync();
   process_ = std::make_unique<Process>(time_, ++seed_);
@@ -130,7 +130,7 @@ void ControllerRig::OpenSlot(uint32_t slot) {
   Snapshot([slot](uint32_t one) { return one == slot; }, OpenInController(slot, slot));
 }
 
-// ---- what it hears ----
+// ---- states and ends ----
 
 void ControllerRig::OnChange(const RigKube::Change& change) {
   if (!change.object.has_generic()) {
@@ -180,7 +180,7 @@ void ControllerRig::Deliver(const kube::v1::Object& object, bool gone) {
   }
   const std::string key = KeyOf(object);
   if (known && !gone && seen->second.key != key) {
-    // It is another's now, or nobody's.
+    // The object belongs to another key now, or to none.
     const std::string before = std::exchange(seen->second.key, key);
     DeliverGone(object, before, runtime::Gone::Reason::kLeft);
   }
@@ -232,7 +232,7 @@ void ControllerRig::DeliverInterest(const std::string& watch, const kube::v1::Ob
   }
 }
 
-// As the gateway does: to each namespace from which it is asked for.
+// Delivers an object of the whole cluster for each namespace that has an interest in it, as the gateway does.
 void ControllerRig::DeliverOfCluster(const std::string& watch, const kube::v1::Object& object, bool gone) {
   const std::string prefix = watch + " ";
   const std::string suffix = "/" + object.generic().meta().name();
@@ -261,7 +261,7 @@ void ControllerRig::PostRound() {
 }
 
 void ControllerRig::Round() {
-  Process& process = *process_;  // Stays when it dies: dead_.
+  Process& process = *process_;  // Stays valid if the process dies, in `dead_`.
   process.round_posted = false;
   ++rounds_;
   std::set<std::string> keys;

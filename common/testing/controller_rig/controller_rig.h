@@ -1,8 +1,8 @@
 #pragma once
 
-// One controller of any service over a Kubernetes in memory (rig_kube.h), under simulated time: rounds as the runtime
-// runs them, writes and watches with a delay each way, faults by script, its slots closed and opened, and the end of
-// its process at any chosen point, with its disk or without. Everything in one thread.
+// Runs one controller of any service over a Kubernetes in memory (rig_kube.h), under simulated time. The rig runs
+// rounds as the runtime does, delays writes and watches each way, makes faults by script, closes and opens slots, and
+// ends the process at any chosen point, with its disk or without. Everything runs in one thread.
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace basalt::testing {
 
-// What becomes of a write on its way.
+// The fate of a write on its way.
 enum class Fate { kNormal, kNotSent, kLostRequest, kLostAnswer };
 
 class ControllerRig {
@@ -28,11 +28,11 @@ class ControllerRig {
   using MakePeer = std::function<std::unique_ptr<rpc::ServicePeer>(runtime::Context& context)>;
   struct Parts {
     gateway::v1::ServiceKind service = gateway::v1::SERVICE_KIND_UNSPECIFIED;
-    // Of a process that starts; what it returns is destroyed before whatever outlives Shutdown.
+    // Makes the controller of a process that starts. Shutdown destroys the controller at the latest.
     std::function<std::unique_ptr<runtime::Controller>(runtime::Context& context)> controller;
-    // Members of other services, which own all keys there.
+    // Make the members of other services. Each member owns all keys of its service.
     std::map<gateway::v1::ServiceKind, MakePeer> peers;
-    bool is_rich = false;  // As gateway::RouteOptions.
+    bool is_rich = false;  // Is passed on as gateway::RouteOptions::is_rich.
   };
 
   explicit ControllerRig(Parts parts);
@@ -48,58 +48,59 @@ class ControllerRig {
 
   // ---- the process ----
 
-  // Starts a process over the disk that is there. Snapshot first, then live states.
+  // Starts a process over the present disk. The process gets a snapshot, then live states.
   void Start();
-  // kill -9: nothing of the process runs any more.
+  // Kills the process as kill -9 does: no task of the process runs any more.
   void Kill();
   void LoseDisk() { disk_ = kv::MakeMemDisk(); }
-  // What the disk holds now, and later that it holds no more than that, as after a loss of power.
+  // Returns a copy of the present disk.
   std::shared_ptr<kv::MemDisk> CopyDisk() const { return kv::CopyMemDisk(*disk_); }
+  // Resets the disk to an earlier copy, as a loss of power may do.
   void LosePower(std::shared_ptr<kv::MemDisk> copy) { disk_ = std::move(copy); }
-  // Kills the process at the n-th point from now (1 = the next): before and after each record, before and after each
-  // request reaches the server. 0 = never.
+  // Kills the process at the n-th point from now (1 = the next). Points are before and after each record, and before
+  // and after each request reaches the server. 0 means never.
   void KillAt(int point) { kill_at_ = point == 0 ? 0 : points_ + point; }
   int points() const { return points_; }
   void ClearPoints() { points_ = 0; }
   int rounds() const { return rounds_; }
-  // Over each key; of all processes.
+  // Returns the number of passes over each key, of all processes.
   const std::map<std::string, int>& passes() const { return passes_; }
-  // Given what each round records, before it does.
+  // Gets the records of each round before the round writes them.
   std::function<void(const kv::WriteBatch& batch)> on_record;
 
-  // ---- its slots ----
+  // ---- slots ----
 
-  // Another one has the slot from now on; answers that are on their way are not told any more.
+  // Gives the slot to another member. The controller does not get answers that are on their way.
   void CloseSlot(uint32_t slot);
-  // It comes back, in a later epoch, with what the store has of it and a snapshot.
+  // Gives the slot back, in a later epoch, with its records in the store and a snapshot.
   void OpenSlot(uint32_t slot);
-  // What the controller is told of every slot.
+  // The answer of IsReady() for every open slot.
   bool ready = true;
 
-  // ---- what it hears ----
+  // ---- states and ends ----
 
-  // UIDs of objects that the next snapshot leaves out, and nobody says yet whether they are gone.
+  // UIDs of objects that snapshots leave out without reporting them as gone.
   std::set<std::string> uncertain;
-  // By UID, states that snapshots show in the place of the newest ones, as of a watch that lags.
+  // States, by UID, that snapshots contain instead of the newest ones, as of a watch that lags.
   std::map<std::string, kube::v1::Object> older;
-  // Last states of pods that are gone, which the next snapshot tells, as of a gateway that saw them go.
+  // Last states of pods that are gone. The next snapshot contains them, as of a gateway that observed their end.
   std::vector<kube::v1::Object> ends;
-  // How much later than usual a watch tells of it; what writes are answered is told at once.
+  // Returns the additional delay of a watch for an object. The answers of writes are not delayed by it.
   std::function<absl::Duration(const kube::v1::Object& object, bool gone)> late;
-  // Tells it of an object, whether there is one or not.
+  // Sends a state or an end of an object by its watch, whether the object exists or not.
   void Show(const kube::v1::Object& object, bool gone = false);
-  // What the process asks for at present: "persistentvolumeclaims default/data".
+  // Returns the present interests of the process: "persistentvolumeclaims default/data".
   std::set<std::string> Interests() const;
-  // Sets the API server's clock, forward or back, and with it what the process knows of it.
+  // Sets the API server's clock, forward or back, and the process's estimate of it.
   void SetApiClock(absl::Duration ahead);
 
-  // ---- its writes ----
+  // ---- writes of the controller ----
 
-  // Asked for each one.
+  // Returns the fate of each write.
   std::function<Fate(const gateway::v1::WriteRequest& request)> fate;
-  // How much later than usual it hears what became of a write.
+  // Returns the additional delay of a write's answer.
   std::function<absl::Duration(const gateway::v1::WriteRequest& request)> answers_late;
-  // When nobody knows what became of a write, that is known after this: the runtime waits until the server must have
+  // A write of unknown outcome is reported as unknown after this time: the runtime waits until the server must have
   // given up.
   absl::Duration unknown_after = absl::ZeroDuration();
 
@@ -112,7 +113,7 @@ class ControllerRig {
   }
 
  protected:
-  // Ends all processes for good: before what a derived class has of them goes.
+  // Ends all processes for good. A derived class calls this before its members go that processes use.
   void Shutdown();
 
  private:
@@ -120,23 +121,23 @@ class ControllerRig {
   struct Process;
 
   void OnChange(const RigKube::Change& change);
-  // By the watch of the object: a state, or its end.
+  // Delivers a state or an end by the watch of the object.
   void Deliver(const kube::v1::Object& object, bool gone);
-  // The answer to a write of `key`: of what every replica hears, too, it is told as a state of that key.
+  // Delivers the answer to a write of `key`. An object that every replica gets is delivered as a state of that key.
   void DeliverAnswer(const std::string& key, const kube::v1::Object& object, bool gone);
   void DeliverState(const kube::v1::Object& object, const std::string& key);
   void DeliverGone(const kube::v1::Object& object, const std::string& key, runtime::Gone::Reason reason);
-  // To the process, if it asks for it.
+  // Delivers an object if the process has an interest in it.
   void DeliverInterest(const std::string& watch, const kube::v1::Object& object, bool gone);
   void DeliverOfCluster(const std::string& watch, const kube::v1::Object& object, bool gone);
-  // The key of the object in this service; empty: none.
+  // Returns the key of the object in this service. Empty if the object has none.
   std::string KeyOf(const kube::v1::Object& object) const;
-  // Tells what there is of these slots, and what is gone of what was known.
+  // Delivers the objects of these slots, and the ends of known objects that are gone.
   void Snapshot(const std::function<bool(uint32_t slot)>& has, std::map<std::string, runtime::KnownObject> known);
   std::map<std::string, runtime::KnownObject> OpenInController(uint32_t first, uint32_t last);
   void PostRound();
   void Round();
-  // True when the process has just died.
+  // Passes a point. Returns true if the process dies here.
   bool Point();
 
   const Parts parts_;
@@ -145,7 +146,7 @@ class ControllerRig {
   std::map<std::string, kube::v1::Object> there_;  // All watched objects, by UID.
   std::shared_ptr<kv::MemDisk> disk_;
   std::unique_ptr<Process> process_;
-  // What died may still be on the stack of the round that it died in.
+  // Killed processes are kept, since a process may still be on the stack of the round in which it died.
   std::vector<std::unique_ptr<Process>> dead_;
   uint64_t seed_ = 1;
   int64_t epoch_ = 0;
@@ -153,7 +154,7 @@ class ControllerRig {
   int points_ = 0;
   int rounds_ = 0;
   std::map<std::string, int> passes_;
-  int in_flight_ = 0;  // Requests on their way to the server.
+  int in_flight_ = 0;  // The number of requests on their way to the server.
 };
 
 }  // namespace basalt::testing

@@ -67,7 +67,7 @@ class Keeper final : public runtime::Controller {
     jobs_.erase(std::string(key));
   }
   void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override {
-    if (object.has_priority_class()) return;  // The server has two of its own.
+    if (object.has_priority_class()) return;  // The server always has two priority classes.
     const std::string& name = object.has_queue() ? object.queue().meta().name() : object.generic().meta().name();
     heard_.push_back(fmt::format("{} {}{}", watch, name, gone ? " is not there" : ""));
   }

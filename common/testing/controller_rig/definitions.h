@@ -1,7 +1,8 @@
 #pragma once
 
-// The suite's kinds as definitions without rules: whatever a user writes is stored as it is. So a controller under test
-// meets what the definitions of deploy/crds would have refused, as it does beside those of somebody else.
+// Returns the suite's kinds as definitions without rules: the server stores every object as a user writes it. So a
+// controller under test meets objects that the definitions of deploy/crds would have refused, as it would in a cluster
+// with other definitions.
 #include <vector>
 
 #include "common/base/json.h"

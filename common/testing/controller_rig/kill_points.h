@@ -1,6 +1,6 @@
 #pragma once
 
-// One life of a rig after the other, in which the process is killed at each point in turn.
+// Runs one rig after the other, and kills the process at each point in turn.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@
 
 namespace basalt::testing {
 
-// Where the process of one life is killed, and whether its disk is lost with it.
+// The point at which the process of one life is killed, and whether its disk is lost.
 class KillPoint {
  public:
   KillPoint(int point, bool loses_disk) : point_(point), loses_disk_(loses_disk) {}
 
-  // The points of `rig` are counted from here on.
+  // Lets the process of `rig` die at the point, counted from now on.
   void Arm(ControllerRig& rig) const { rig.KillAt(point_); }
   // Starts the next process if the first one has been killed, and returns whether it has.
   bool Restart(ControllerRig& rig) {
@@ -36,9 +36,9 @@ class KillPoint {
   bool was_killed_ = false;
 };
 
-// Calls `life` for the first point, the second, …, until a life ends before its process is killed: `life` makes a rig,
-// arms the point, and restarts the process. Each life must have more than `points` of them. `loses_disk`: with each
-// value once.
+// Calls `life` for the first point, the second, …, until a life ends before its process is killed. `life` makes a rig,
+// arms the point, and restarts the process. Each life must have more than `points` points. Does all this once for each
+// value of `loses_disk`.
 inline void KillAtEachPoint(int points, const std::function<void(KillPoint& kill)>& life,
                             std::initializer_list<bool> loses_disk = {false, true}) {
   for (const bool loses : loses_disk) {
@@ -54,8 +54,8 @@ inline void KillAtEachPoint(int points, const std::function<void(KillPoint& kill
   }
 }
 
-// Each rig is started and prepared, and killed at one point of `act` or of the five seconds after; then the next
-// process starts, and `check` is called. `undisturbed`: nothing was killed. `prepare` may be empty.
+// Starts and prepares one rig after the other. Kills each at one point of `act` or of the five seconds after, starts
+// the next process, and calls `check`. `undisturbed` is true if no process was killed. `prepare` may be empty.
 template <class Rig>
 void KillAtEachPointOf(const std::function<void(Rig&)>& prepare, const std::function<void(Rig&)>& act,
                        const std::function<void(Rig&, bool undisturbed)>& check,

@@ -1,6 +1,6 @@
 #pragma once
 
-// One rig after the other, in which each write in turn does not arrive, or its answer does not.
+// Runs one rig after the other, and loses each write, or its answer, in turn.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 
 namespace basalt::testing {
 
-// Each rig is started and prepared; then `act` runs, for a minute, in which one write is lost. `check` is called at the
-// end of each; `undisturbed`: nothing was lost, since `act` has fewer writes. `prepare` may be empty.
+// Starts and prepares one rig after the other. Loses one write of `act` and the minute after, then calls `check`.
+// `undisturbed` is true if no write was lost, since the rig has fewer writes. `prepare` may be empty.
 template <class Rig>
 void LoseEachWrite(const std::function<void(Rig&)>& prepare, const std::function<void(Rig&)>& act,
                    const std::function<void(Rig&, bool undisturbed)>& check) {

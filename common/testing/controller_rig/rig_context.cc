@@ -105,7 +105,7 @@ void RigContext::Send(Sent sent) {
   owner.set_key(sent.key);
   owner.set_slot(SlotOf(sent.key));
   owner.set_slot_epoch(SlotEpochOf(sent.key));
-  // The request travels even if the process dies meanwhile.
+  // The request reaches the server even if the process dies meanwhile.
   ++rig_.in_flight_;
   rig_.server_.loop().RunAfter(
       kRigLatency, [this, alive = process_.alive, rig = &rig_, sent = std::move(sent), chosen]() mutable {
@@ -158,7 +158,7 @@ void RigContext::AddInterest(std::string_view watch, std::string_view ns, std::s
   EXPECT_TRUE(process_.interests.insert(InterestOf(watch, ns, name)).second) << name << " is asked for twice";
   const bool is_owner = gateway::IsOwnerWatch(watch);
   if (is_owner) rig_.server_.FollowOwners(watch);
-  // What there is, then each change.
+  // Deliver the present state. Each later change follows.
   process_.loop.RunAfter(kRigLatency,
                          [this, is_owner, watch = std::string(watch), ns = std::string(ns), name = std::string(name)] {
                            kube::v1::Object object;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The runtime as a controller in the rig sees it.
+// The runtime's interface for a controller in the rig.
 #include <string>
 #include <string_view>
 
@@ -32,13 +32,13 @@ class RigContext final : public runtime::Context {
   void DropInterest(std::string_view watch, std::string_view ns, std::string_view name) override;
   void Fail(const absl::Status& why) override;
 
-  // As KeyQueue does.
+  // Moves the wake-ups as KeyQueue does.
   void ClockChanged(absl::Duration set_back);
 
  private:
   struct Sent {
     std::string key;
-    uint64_t generation = 0;  // Of its slot.
+    uint64_t generation = 0;  // The generation of the key's slot.
     bool for_caller = false;
     gateway::v1::WriteRequest request;
     runtime::WriteDone done;
@@ -49,14 +49,14 @@ class RigContext final : public runtime::Context {
   int64_t SlotEpochOf(std::string_view key) const;
   void Send(Sent sent);
   void Arrive(Sent sent, Fate chosen);
-  // After the way back, unless its slot has closed.
+  // Delivers the outcome after the way back, unless the key's slot has closed.
   void Answer(Sent sent, absl::Duration after, runtime::WriteOutcome outcome);
 
   ControllerRig& rig_;
   ControllerRig::Process& process_;
 };
 
-// "persistentvolumeclaims default/data"
+// Returns a text such as "persistentvolumeclaims default/data".
 std::string InterestOf(std::string_view watch, std::string_view ns, std::string_view name);
 
 }  // namespace basalt::testing

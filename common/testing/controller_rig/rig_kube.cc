@@ -25,7 +25,7 @@ constexpr kube::Kind kFollowed[] = {
     kube::kKaiQueues, kube::kPods,       kube::kEvents,          kube::kServices,       kube::kPersistentVolumeClaims,
     kube::kSecrets,   kube::kConfigMaps, kube::kNetworkPolicies, kube::kPriorityClasses};
 
-// Everything is answered at once: no delays are asked for, and collections are deleted in one go.
+// Collects an answer, which always comes at once: requests have no delays, and collections are deleted in one go.
 class Answer final : public http::ResponseWriter {
  public:
   explicit Answer(std::shared_ptr<http::Response> into) : into_(std::move(into)) {}
@@ -70,7 +70,7 @@ RigKube::RigKube(SimTime& time) : loop_(time) {
   options.log_bodies = false;
   server_ = std::make_unique<kubesim::ApiServer>(loop_, random_, std::move(options));
   EXPECT_TRUE(server_->startup_status().ok()) << server_->startup_status();
-  time.RunDueTasks();  // Definitions are served.
+  time.RunDueTasks();  // Lets the server serve the definitions.
   for (const kube::Kind& kind : kFollowed) {
     followed_.push_back({.resource = ResourceOf(kind), .kind = gateway::KindOf(kind.group, kind.plural)});
   }
@@ -80,7 +80,7 @@ RigKube::RigKube(SimTime& time) : loop_(time) {
   loop_.after_task = [this] { Sync(); };
 }
 
-// ---- what has changed ----
+// ---- changes ----
 
 void RigKube::FollowOwners(std::string_view watch) {
   const auto kind = gateway::OwnerKindOf(watch);
@@ -88,7 +88,7 @@ void RigKube::FollowOwners(std::string_view watch) {
   const std::string api_version =
       kind->group.empty() ? kind->version : fmt::format("{}/{}", kind->group, kind->version);
   const kubesim::TypeInfoPtr type = server_->types().FindKind(api_version, kind->kind);
-  if (type == nullptr) return;  // It is not served.
+  if (type == nullptr) return;  // The server does not serve the kind.
   const bool is_new = owner_watches_.emplace(std::string(watch), type->Resource()).second;
   if (!is_new) return;
   followed_.push_back({.resource = type->Resource(),
@@ -101,7 +101,7 @@ std::optional<kube::v1::Object> RigKube::ReadOwner(std::string_view watch, std::
   const auto known = owner_watches_.find(watch);
   if (known == owner_watches_.end()) return std::nullopt;
   auto stored = server_->Get(known->second, ns, name);
-  if (stored == nullptr) stored = server_->Get(known->second, "", name);  // An object of the whole cluster.
+  if (stored == nullptr) stored = server_->Get(known->second, "", name);  // The kind may have no namespaces.
   if (stored == nullptr) return std::nullopt;
   kube::v1::Object object = Project(gateway::ObjectKind::kOwner, ToText(*stored));
   object.mutable_generic()->mutable_meta()->set_namespace_(std::string(ns));
@@ -111,7 +111,7 @@ std::optional<kube::v1::Object> RigKube::ReadOwner(std::string_view watch, std::
 void RigKube::Sync() {
   const kubesim::Store& store = server_->store();
   if (synced_ >= store.version()) return;
-  for (;;) {  // Two may follow one resource, each in a projection of its own.
+  for (;;) {  // Two entries may follow one resource, each with its own projection.
     const kubesim::Change* next = nullptr;
     size_t of = 0;
     for (size_t i = 0; i < followed_.size(); ++i) {
@@ -217,7 +217,7 @@ int RigKube::WritesButEvents() const {
   return count;
 }
 
-// ---- everybody else's ----
+// ---- requests of users and other programs ----
 
 WriteResponse RigKube::WriteAsUser(const WriteRequest& request) {
   WriteResponse response = Carry(request);

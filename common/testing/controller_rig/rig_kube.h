@@ -1,8 +1,8 @@
 #pragma once
 
-// A Kubernetes for the tests of one controller: kubesim's API server in memory, asked as the gateway asks it, and what
-// has changed there, projected as the gateway projects it. In front of the server stands a small script of faults.
-// Simulated time, one thread.
+// A Kubernetes for the tests of one controller: kubesim's API server in memory, which gets requests as from the
+// gateway, and its changes, which are projected as by the gateway. A small script of faults stands in front of the
+// server. Simulated time, one thread.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,7 +25,7 @@
 
 namespace basalt::testing {
 
-// The server's loop: its clock can be set, and whoever follows what is stored looks after each of its tasks.
+// The server's loop. Its clock can be set, and `after_task` runs after each of its tasks, to find the changes.
 class ServerLoop final : public SimLoop {
  public:
   explicit ServerLoop(SimTime& time) : SimLoop(time, "kube") {}
@@ -33,7 +33,7 @@ class ServerLoop final : public SimLoop {
   TimerId RunAt(absl::Time when, Task task) override { return SimLoop::RunAt(when - ahead, Followed(std::move(task))); }
   void Post(Task task) override { SimLoop::Post(Followed(std::move(task))); }
 
-  absl::Duration ahead;  // Of simulated time.
+  absl::Duration ahead;  // The lead of this clock over simulated time.
   std::function<void()> after_task;
 
  private:
@@ -47,20 +47,20 @@ class ServerLoop final : public SimLoop {
 
 class RigKube {
  public:
-  // What is stored of one object, newly. References are valid during the call.
+  // A change of one object. The references are valid during the call.
   struct Change {
-    const std::string& resource;     // "pods", "jobs.batch.volcano.sh"; of an owner of pods its watch.
-    const kube::v1::Object& object;  // `gone`: its last state, with the version of its end.
+    const std::string& resource;     // "pods", "jobs.batch.volcano.sh"; for an owner of pods the id of its watch.
+    const kube::v1::Object& object;  // If `gone`, the last state, with the version of the object's end.
     bool gone = false;
     std::shared_ptr<const json::value> stored;
   };
   using Listener = std::function<void(const Change& change)>;
-  // A write of the controller under test, as it was answered.
+  // A write of the controller under test, and its answer.
   struct Logged {
-    std::string verb;    // create, patch, delete, deletecollection
-    std::string plural;  // With "/status" for that sub-resource.
+    std::string verb;    // Is create, patch, delete or deletecollection.
+    std::string plural;  // Ends in "/status" for that sub-resource.
     std::string name;
-    int code = 0;  // 0: accepted.
+    int code = 0;  // 0 if the write was accepted.
     bool dry_run = false;
   };
   using Refuse = std::function<bool(const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error)>;
@@ -72,34 +72,35 @@ class RigKube {
   ServerLoop& loop() { return loop_; }
   absl::Time Now() const { return loop_.Now(); }
 
-  // Hears of each change in the order of versions, once it is stored: at the latest when time goes on.
+  // Calls `listener` for each change in the order of versions, once the change is stored, at the latest when time goes
+  // on.
   void Follow(Listener listener) { listeners_.push_back(std::move(listener)); }
-  // Tells the listeners what has changed until now.
+  // Notifies the listeners of all changes until now.
   void Sync();
-  // From now on also what changes of owners of pods of that watch, "objects/apps/v1/ReplicaSet".
+  // From now on, listeners also get changes of the owners of pods of that watch, "objects/apps/v1/ReplicaSet".
   void FollowOwners(std::string_view watch);
-  // The object as the gateway tells of it to whoever asks for it by that watch.
+  // Returns the object in the form in which the gateway sends it to a replica with an interest by that watch.
   std::optional<kube::v1::Object> ReadOwner(std::string_view watch, std::string_view ns, std::string_view name);
 
-  // ---- the script of faults: answers instead of the server where it returns true ----
+  // ---- the script of faults: if a function returns true, its error replaces the server's answer ----
   Refuse refuse;
   RefuseGet refuse_get;
 
-  // ---- for the controller under test, as the gateway answers it ----
+  // ---- requests of the controller under test, which get the gateway's answers ----
   gateway::v1::WriteResponse Write(const gateway::v1::WriteRequest& request);
   gateway::v1::GetResponse Get(const gateway::v1::GetRequest& request);
   const std::vector<Logged>& log() const { return log_; }
   void Log(Logged entry) { log_.push_back(std::move(entry)); }
   void ClearLog() { log_.clear(); }
-  // Accepted ones that are no dry runs. Empty arguments match everything.
+  // Counts accepted writes that are no dry runs. Empty arguments match everything.
   int Count(std::string_view verb, std::string_view plural = {}, std::string_view name = {}) const;
   int WritesButEvents() const;
   int gets() const { return gets_; }
 
-  // ---- for users and other programs: past the script and the log ----
+  // ---- requests of users and other programs, which pass by the script and the log ----
   gateway::v1::WriteResponse WriteAsUser(const gateway::v1::WriteRequest& request);
   http::Response Ask(http::Request request);
-  // Of a kind with namespaces; what the server refuses fails the test.
+  // Change an object of a kind with namespaces. A refusal of the server fails the test.
   void Create(const kube::Kind& kind, json::value body);
   void Replace(const kube::Kind& kind, std::string_view ns, std::string_view name, const json::value& body);
   void Merge(const kube::Kind& kind, std::string_view ns, std::string_view name, const json::value& patch,
@@ -113,7 +114,7 @@ class RigKube {
     std::string resource;
     gateway::ObjectKind kind;
     int64_t seen = 0;
-    std::string watch = {};  // Of owners of pods.
+    std::string watch = {};  // Is set for owners of pods.
   };
   gateway::v1::WriteResponse Carry(const gateway::v1::WriteRequest& request);
   void Must(std::string_view method, const std::string& target, const json::value& body,
@@ -126,7 +127,7 @@ class RigKube {
   std::unique_ptr<kubesim::ApiServer> server_;
   std::map<gateway::ObjectKind, gateway::Decoder> decoders_;
   std::vector<Followed> followed_;
-  std::map<std::string, std::string, std::less<>> owner_watches_;  // The resource of each.
+  std::map<std::string, std::string, std::less<>> owner_watches_;  // Has the resource of each watch of owners.
   int64_t synced_ = 0;
   std::vector<Listener> listeners_;
   std::vector<Logged> log_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What controller_rig.cc and rig_context.cc share: a process of the rig.
+// A process of the rig, which controller_rig.cc and rig_context.cc share.
 #include <map>
 #include <memory>
 #include <set>
@@ -22,7 +22,7 @@ struct ControllerRig::Process {
     std::string key;
   };
   Process(SimTime& time, uint64_t seed) : loop(time, "service"), random(seed) {}
-  // What it is told of is gone when the controller is, and that before its context.
+  // Destroys the controller before its context, which the controller uses.
   ~Process() { controller.reset(); }
 
   SimLoop loop;
@@ -31,14 +31,14 @@ struct ControllerRig::Process {
   std::unique_ptr<RigContext> context;
   std::map<gateway::v1::ServiceKind, std::unique_ptr<rpc::ServicePeer>> peers;
   std::unique_ptr<runtime::Controller> controller;
-  std::map<std::string, Seen> seen;  // By UID.
-  std::set<std::string> gone;        // UIDs.
+  std::map<std::string, Seen> seen;  // The delivered states, by UID.
+  std::set<std::string> gone;        // The UIDs whose end was delivered.
   std::set<std::string> interests;
   std::set<std::string> dirty;
   bool round_posted = false;
   std::map<std::string, std::pair<absl::Time, TimerId>> timers;
-  std::map<uint32_t, uint64_t> generations;  // Of slots that were closed or opened since the start.
-  std::map<uint32_t, int64_t> epochs;        // The same; 0: closed.
+  std::map<uint32_t, uint64_t> generations;  // Has the slots that were closed or opened since the start.
+  std::map<uint32_t, int64_t> epochs;        // Has the same slots. 0 if the slot is closed.
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);
 };
 

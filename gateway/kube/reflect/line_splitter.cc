@@ -34,7 +34,7 @@ absl::Status LineSplitter::Feed(std::string_view chunk, absl::FunctionRef<bool(s
     chunk.remove_prefix(end + 1);
     bool more = true;
     if (!rest_.empty()) {
-      // Moved out: the callee may reset this splitter.
+      // The line is moved out, since the callee may reset this splitter.
       std::string whole = std::move(rest_);
       rest_.clear();
       whole.append(line);

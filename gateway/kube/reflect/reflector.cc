@@ -13,7 +13,7 @@ namespace basalt::gateway {
 namespace {
 
 constexpr size_t kMaxRefusal = 64 << 10;
-// A watch that fails this often in a row may ask for a version that this server cannot serve: list anew.
+// After this many failures in a row, the watch may ask for a version that this server cannot serve: list anew.
 constexpr int kFailedWatches = 5;
 constexpr int kShortLists = 2;
 
@@ -21,7 +21,7 @@ bool IsExpired(const v1::KubeError& error) {
   return error.code() == 410 || error.reason() == "Expired" || error.reason() == "Gone";
 }
 
-// How long this watch waits because the server asks for it, before jitter of up to half as long again.
+// Returns how long this watch waits because the server asks for it, before jitter of up to half as long again.
 absl::Duration PauseOf(const v1::KubeError& error) {
   return std::min(absl::Milliseconds(error.retry_after_ms()), kLongestPause / 1.5);
 }
@@ -93,7 +93,7 @@ void Reflector::Open(Phase phase, std::string target, absl::Duration timeout, ab
   request.timeout = timeout;
   request.idle_timeout = idle_timeout;
   request.bulk = true;
-  // A watch's few bytes at a time would gain nothing, and cost the server a compressor for each.
+  // For a watch's few bytes at a time, compression would gain nothing and cost the server a compressor for each watch.
   request.compressed = phase == Phase::kPage && options_.compressed;
   call_ = client_.Start(std::move(request), *this);
 }
@@ -106,7 +106,7 @@ void Reflector::List() {
 
 void Reflector::FetchPage() {
   std::vector<std::pair<std::string, std::string>> query;
-  // A list that outlives its continue tokens again and again is taken in one piece.
+  // A list whose continue tokens expire again and again is requested in one piece.
   if (expired_pages_ < 2) query.emplace_back("limit", std::to_string(options_.page_limit));
   if (!continue_.empty()) query.emplace_back("continue", continue_);
   Open(Phase::kPage, Target(std::move(query)), options_.list_timeout, absl::InfiniteDuration());
@@ -193,7 +193,7 @@ void Reflector::HandlePage() {
   absl::StatusOr<DecodedList> page = decoder_.DecodeList(body_);
   body_ = std::string();
   if (!page.ok()) return RetryLater(Annotate(page.status(), "the list cannot be read"));
-  // The first page's version: what happens while the others are fetched is reported by the watch again.
+  // The first page's version counts: the watch reports again whatever happens while the other pages are fetched.
   if (listed_version_ == 0) listed_version_ = page->resource_version;
   listed_.insert(listed_.end(), std::make_move_iterator(page->items.begin()),
                  std::make_move_iterator(page->items.end()));
@@ -246,7 +246,7 @@ bool Reflector::HandleListed() {
     phase_ = Phase::kWatch;
     std::vector<Decoded> objects;
     for (Decoded& decoded : listed_) {
-      // Deleted while the list was streaming.
+      // The object was deleted while the list was streaming.
       if (decoded.object.kind_case() == kube::v1::Object::KIND_NOT_SET) continue;
       objects.push_back(std::move(decoded));
     }
@@ -263,21 +263,21 @@ bool Reflector::HandleListed() {
 
 void Reflector::HandleRefusal(const v1::KubeError& error) {
   if (error.code() == 404) {
-    const bool told = presence_ == Presence::kAbsent;
+    const bool reported = presence_ == Presence::kAbsent;
     presence_ = Presence::kAbsent;
     resource_version_ = 0;
     RetrySlowly();
-    if (!told) sink_.OnAbsent();
+    if (!reported) sink_.OnAbsent();
     return;
   }
   if (error.code() == 403 && loop_.Now() - lost_ < options_.starting) return RetryLater(ToStatus(error));
   if (error.code() == 403) {
-    const bool told = presence_ == Presence::kForbidden;
+    const bool reported = presence_ == Presence::kForbidden;
     presence_ = Presence::kForbidden;
-    // Listed again afterwards, so that the sink hears that it may look again.
+    // The resource is listed again afterwards, so that the sink learns that the gateway may read it again.
     resource_version_ = 0;
     RetrySlowly();
-    if (!told) sink_.OnForbidden(error.message());
+    if (!reported) sink_.OnForbidden(error.message());
     return;
   }
   if (phase_ == Phase::kStreamingList && (error.code() == 400 || error.code() == 422)) {
@@ -294,12 +294,13 @@ void Reflector::HandleRefusal(const v1::KubeError& error) {
 
 void Reflector::HandleWatchError(const v1::KubeError& error) {
   if (IsExpired(error) && phase_ == Phase::kWatch) {
-    // The first time at once: it is nobody's fault. A server that expires everything meets the back-off.
+    // The first expiry leads to a list at once: nobody is at fault. A server that expires everything meets the
+    // back-off.
     resource_version_ = 0;
     if (!std::exchange(relisted_at_once_, true)) return Relist();
     return RetryLater(ToStatus(error));
   }
-  // A server that is starting, ending or has too much to do says nothing about the version; a list would cost it more.
+  // A server that is starting, ending or overloaded proves nothing about the version, and a list would cost it more.
   const bool busy = error.code() == 429 || error.code() == 503 || error.code() == 401;
   if (!busy && ++failed_watches_ >= kFailedWatches) resource_version_ = 0;
   RetryLater(ToStatus(error), PauseOf(error) * (1.0 + 0.5 * random_.Unit()));
@@ -320,7 +321,7 @@ void Reflector::StreamEnded(const absl::Status& status) {
     const bool lived = heard_ || loop_.Now() - opened_ >= absl::Seconds(1);
     if (lived) {
       back_off_.Reset();
-      // Ended by its own timeout, or silent for too long.
+      // The watch was ended by its own timeout, or was silent for too long.
       if (status.ok() || timed_out) return StartWatch();
     } else if (++failed_watches_ >= kFailedWatches) {
       resource_version_ = 0;
@@ -329,7 +330,7 @@ void Reflector::StreamEnded(const absl::Status& status) {
   RetryLater(status.ok() ? absl::InternalError("the watch ended as soon as it began") : status);
 }
 
-// ---- again ----
+// ---- retries ----
 
 void Reflector::Relist() {
   EndExchange();

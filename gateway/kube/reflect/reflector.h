@@ -1,9 +1,10 @@
 #pragma once
 
-// One list+watch of one resource, kept up for ever: architecture, Gateway; correctness 1.
+// Keeps up one list and watch of one resource for ever: architecture, Gateway; correctness 1.
 //
 // Confined to one loop. The sink is called on that loop and must not destroy, stop or start the reflector from within a
-// call. The client, the clock and the sink outlive it; destroying it ends its exchange and its timers.
+// call. The client, the clock and the sink must outlive the reflector. Destroying the reflector ends its exchange and
+// its timers.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,45 +28,48 @@ namespace basalt::gateway {
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
-  // The server began to answer a list or watch as it should.
+  // The server began to answer a list or watch with 200.
   virtual void OnAccepted() {}
-  // The whole content as of `resource_version`: what is not in it is gone from the watch.
+  // Receives the whole content as of `resource_version`: an object that is not in it is gone from the watch.
   virtual void OnReplace(std::vector<Decoded> objects, int64_t resource_version) = 0;
-  // ADDED, MODIFIED or DELETED. Repeats and events older than what is known are possible. `decoded` may be changed; its
-  // memory is used for the next one.
+  // Receives an ADDED, MODIFIED or DELETED. The event may be a repetition or older than the known state. The sink may
+  // change `decoded`, whose memory is used for the next event.
   virtual void OnEvent(WatchType type, Decoded& decoded, int64_t resource_version) = 0;
   // Everything up to `resource_version` has been reported.
   virtual void OnBookmark(int64_t resource_version) = 0;
-  // The server does not serve the resource; it is asked again now and then. Told once per change.
+  // The server does not serve the resource; the reflector asks again now and then. Called once per change.
   virtual void OnAbsent() = 0;
+  // The gateway may not list or watch the resource. Called as OnAbsent is.
   virtual void OnForbidden(const std::string& message) = 0;
-  // Something went wrong and is being retried: for readiness, logs and metrics. UNAUTHENTICATED: an HTTP 401. INTERNAL,
-  // INVALID_ARGUMENT and RESOURCE_EXHAUSTED: the server answered something else that is of no use. Others: as
-  // http::ResponseObserver has them.
+  // A failure happened, and the reflector tries again: for readiness, logs and metrics. UNAUTHENTICATED: an HTTP 401.
+  // INTERNAL, INVALID_ARGUMENT and RESOURCE_EXHAUSTED: the server answered with something else that is of no use. Other
+  // codes are those of http::ResponseObserver.
   virtual void OnError(const absl::Status& status) = 0;
 };
 
 struct ReflectorOptions {
-  std::string watch;  // Id, for messages.
-  std::string path;   // /api/v1/pods
+  std::string watch;  // The id of the watch, for messages.
+  std::string path;   // A path such as /api/v1/pods.
   ObjectKind kind = ObjectKind::kGeneric;
   std::string label_selector;
   std::string field_selector;
-  // Only for kOwner: the sink hears of nothing else. Null: everything. Called on the reflector's loop.
+  // Only for kOwner: the sink receives wanted objects only. Null if all objects are wanted. Called on the reflector's
+  // loop.
   Wants wants;
-  // Of workloads, for which the API server has no such selector: those whose pods are for one of these.
+  // Selects workloads whose pods are for one of these schedulers: the API server has no such selector.
   std::vector<std::string> schedulers;
   int page_limit = 500;
-  // kTry: falls back to pages for good where the server has no streaming lists.
+  // kTry falls back to pages for good if the server has no streaming lists.
   enum class StreamingList { kTry, kOff } streaming_list = StreamingList::kTry;
   BackOffPolicy back_off = {.first = absl::Milliseconds(100), .most = absl::Seconds(30)};
-  absl::Duration slow_retry = absl::Seconds(30);  // After absent or forbidden; ± half.
-  // A refusal for want of rights is not believed for this long after the server could not be reached: one that has just
-  // started knows of no rights yet.
+  absl::Duration slow_retry = absl::Seconds(30);  // The pause after absent or forbidden; ± half.
+  // For this long after the server could not be reached, a refusal for a missing right is not believed: a server that
+  // has just started knows of no rights yet.
   absl::Duration starting = absl::Seconds(30);
-  // The same for this long after the start: the server may have just started, and nobody has seen it.
+  // Applies `starting` also after the reflector's start: the server may have just started, and nobody has observed
+  // that.
   bool distrusts_first_refusal = false;
-  absl::Duration list_timeout = absl::Seconds(60);  // Of a page, and of a streaming list as a whole.
+  absl::Duration list_timeout = absl::Seconds(60);  // The limit for a page, and for a streaming list as a whole.
   absl::Duration watch_timeout = absl::Minutes(5);  // The server ends a watch after 1–2 times this.
   absl::Duration idle_timeout = absl::Minutes(3);   // Bookmarks come about once a minute.
   bool compressed = true;                           // Pages come as gzip.
@@ -83,10 +87,10 @@ class Reflector : private http::ResponseObserver {
   Reflector& operator=(const Reflector&) = delete;
 
   void Start();
-  // Ends the exchange under way; Start goes on from the last resourceVersion.
+  // Ends the exchange under way. Start goes on from the last resourceVersion.
   void Stop();
 
-  // 0 = nothing listed yet.
+  // Returns 0 if nothing is listed yet.
   int64_t resource_version() const { return resource_version_; }
   bool streams_lists() const { return streaming_; }
 
@@ -105,7 +109,7 @@ class Reflector : private http::ResponseObserver {
   void Open(Phase phase, std::string target, absl::Duration timeout, absl::Duration idle_timeout);
   std::string Target(std::vector<std::pair<std::string, std::string>> query) const;
 
-  // False: the exchange was ended, nothing more of the chunk is of use.
+  // Returns false if the exchange was ended, so that the rest of the chunk is of no use.
   bool HandleLine(std::string_view line);
   bool HandleListed();
   void HandlePage();
@@ -131,32 +135,33 @@ class Reflector : private http::ResponseObserver {
   Phase phase_ = Phase::kStopped;
   Presence presence_ = Presence::kUnknown;
   bool streaming_;
-  int64_t resource_version_ = 0;  // Where a watch goes on; 0 = list first.
+  int64_t resource_version_ = 0;  // Where a watch goes on; 0 means to list first.
   BackOff back_off_;
   absl::Time lost_ = absl::InfinitePast();  // When the server was last out of reach.
-  int failed_watches_ = 0;                  // In a row, without a line between them.
-  bool relisted_at_once_ = false;           // After an expired version, and no line since.
-  int short_lists_ = 0;                     // Streaming lists that ended before their content was complete.
-  int expired_pages_ = 0;                   // Continue tokens that expired, in a row.
+  int failed_watches_ = 0;                  // How many watches failed in a row, without a line between them.
+  bool relisted_at_once_ = false;           // True after a list at once for an expired version, until a line comes.
+  int short_lists_ = 0;                     // How many streaming lists ended before their content was complete.
+  int expired_pages_ = 0;                   // How many continue tokens expired in a row.
 
-  // The exchange under way.
+  // The following members belong to the exchange under way.
   std::unique_ptr<http::Call> call_;
-  TimerId timer_ = kNoTimer;       // While waiting.
+  TimerId timer_ = kNoTimer;       // Runs while the reflector waits.
   TimerId list_timer_ = kNoTimer;  // Bounds a streaming list.
   int status_ = 0;
   http::Headers headers_;
-  std::string body_;  // Of a page or a refusal.
+  std::string body_;  // The body of a page or a refusal.
   LineSplitter lines_;
   bool heard_ = false;
   absl::Time opened_;
 
-  // The list under way.
+  // The following members belong to the list under way.
   std::vector<Decoded> listed_;
-  std::map<std::pair<std::string, std::string>, size_t> listed_at_;  // Streaming: namespace, name -> index.
+  // For a streaming list: the index in listed_, by namespace and name.
+  std::map<std::pair<std::string, std::string>, size_t> listed_at_;
   int64_t listed_version_ = 0;
   std::string continue_;
   Decoder decoder_;
-  WatchEvent event_;  // Of the line in hand.
+  WatchEvent event_;  // The event of the current line.
 };
 
 }  // namespace basalt::gateway

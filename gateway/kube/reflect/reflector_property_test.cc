@@ -15,7 +15,7 @@ namespace {
 
 using Content = std::map<std::string, int>;  // Name -> resourceVersion.
 
-// What happened to a handful of pods: the truth that a reflector follows.
+// The history of a handful of pods: the truth that a reflector follows.
 class History {
  public:
   struct Entry {
@@ -42,7 +42,7 @@ class History {
     }
     return content;
   }
-  // The first event after `version`; null = none yet.
+  // Returns the first event after `version`; null if there is none yet.
   const Entry* After(int version) const {
     for (const Entry& entry : log_) {
       if (entry.version > version) return &entry;
@@ -59,7 +59,7 @@ class History {
   std::vector<Entry> log_;
 };
 
-// Keeps what it is told, and compares it with the truth each time that a version is claimed.
+// Keeps the reported state, and compares it with the truth each time that a version is claimed.
 class CheckingSink : public ReflectorSink {
  public:
   explicit CheckingSink(const History& history) : history_(history) {}
@@ -101,7 +101,7 @@ class CheckingSink : public ReflectorSink {
   Content content_;
 };
 
-// Plays the API server's side of whatever request is open, one random step at a time.
+// Plays the API server for the open request, one random step at a time.
 class Server {
  public:
   Server(ScriptedClient& client, History& history, Random& random)
@@ -139,7 +139,7 @@ class Server {
   void AnswerPage() {
     ScriptedClient::Exchange& request = client_.last();
     const std::string token = request.Query("continue");
-    // Pages of two, all as of the version of the first; the token is "version/name".
+    // Pages contain two items, all as of the version of the first page; the token is "version/name".
     const int version = token.empty() ? history_.version() : std::stoi(token);
     if (version < history_.oldest()) return request.Answer(410, Refusal(410, "Expired"));
     const std::string from = token.empty() ? "" : token.substr(token.find('/') + 1);
@@ -162,7 +162,7 @@ class Server {
       Send(Line(entry->type, entry->name, entry->version));
       return;
     }
-    // A bookmark may come at any time; the one that ends a streaming list, too.
+    // A bookmark may come at any time, also the one that ends a streaming list.
     Send(Bookmark(sent_, std::exchange(streaming_, false)));
   }
   void End() {
@@ -170,7 +170,7 @@ class Server {
                                      absl::DeadlineExceededError("idle")};
     client_.last().End(statuses[random_.Uniform(3)]);
   }
-  // In up to three chunks, of which the last ones may never arrive: then false.
+  // Sends the text in up to three chunks. Returns false if the last ones do not arrive.
   bool Send(const std::string& text) {
     ScriptedClient::Exchange& request = client_.last();
     const size_t a = random_.Uniform(text.size() + 1);
@@ -216,7 +216,7 @@ TEST(ReflectorPropertyTest, WhatIsToldIsWhatTheServerHeldAtThatVersion) {
       time.Advance(absl::Milliseconds(200));
       if (::testing::Test::HasFatalFailure()) return;
     }
-    // Once it is quiet, everything is known.
+    // Once the server is quiet, everything is known.
     for (int i = 0; i < 1000 && sink.claimed < history.version(); ++i) {
       server.Step(/*calm=*/true);
       time.Advance(absl::Seconds(1));

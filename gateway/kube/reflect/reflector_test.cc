@@ -18,7 +18,7 @@ namespace {
 
 using Log = std::vector<std::string>;
 
-// Writes down what it hears, one short text each.
+// Logs each call as a short text.
 class LoggingSink : public ReflectorSink {
  public:
   void OnReplace(std::vector<Decoded> objects, int64_t resource_version) override {
@@ -38,7 +38,7 @@ class LoggingSink : public ReflectorSink {
     log.push_back("error");
     errors.push_back(status);
   }
-  // What was heard since the last call.
+  // Returns the log since the last call.
   Log Take() { return std::exchange(log, {}); }
 
   Log log;
@@ -59,7 +59,7 @@ class ReflectorTest : public ::testing::Test {
     reflector_ = std::make_unique<Reflector>(loop_, client_, random_, options_, sink_, &clock_);
     reflector_->Start();
   }
-  // Listed with one pod, the watch open at 5 and heard of.
+  // Lists one pod, and opens the watch at 5 up to its head.
   void StartWatching() {
     Start();
     client_.last().Answer(200, Page(5, {Item("a", 3)}));

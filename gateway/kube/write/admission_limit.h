@@ -1,7 +1,7 @@
 #pragma once
 
-// How much may wait for the API server, in requests and in bytes: of all senders together, and of one, so that a sender
-// that floods leaves room for the others. Not thread-safe.
+// Limits the requests that wait for the API server, in number and in bytes: of all senders together, and of each
+// sender, so that one that floods leaves capacity for the others. Not thread-safe.
 #include <cstddef>
 #include <map>
 #include <string>
@@ -14,16 +14,16 @@ namespace basalt::gateway {
 struct AdmissionLimits {
   size_t max_requests = 100'000;
   size_t max_bytes = 128 << 20;
-  double share = 0.5;  // Of both, what one sender may have.
+  double share = 0.5;  // The part of both limits that one sender may have.
 };
 
 class AdmissionLimit {
  public:
   explicit AdmissionLimit(AdmissionLimits options = {}) : options_(options) {}
 
-  // RESOURCE_EXHAUSTED says what is full, and for whom. A request alone always has room.
+  // RESOURCE_EXHAUSTED names the limit that is reached, and for whom. A request alone is always admitted.
   absl::Status Take(std::string_view sender, size_t bytes);
-  // Requires: taken before.
+  // Requires: a Take of the same size.
   void Give(std::string_view sender, size_t bytes);
 
   size_t requests() const { return all_.requests; }

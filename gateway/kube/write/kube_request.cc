@@ -25,7 +25,7 @@ std::string ObjectKey(const v1::Resource& resource, std::string_view ns, std::st
   return fmt::format("{}.{}/{}/{}", resource.plural(), resource.group(), ns, name);
 }
 
-// Of the Secrets that there are, only those of the plugin ssh are anybody's of the suite.
+// Only the Secrets of the plugin ssh belong to the suite.
 absl::Status CheckSecret(const v1::Resource& resource, std::string_view name) {
   if (!kube::kSecrets.Is(resource.group(), resource.plural()) || name.ends_with("-ssh")) return absl::OkStatus();
   return MakeStatus(
@@ -33,7 +33,7 @@ absl::Status CheckSecret(const v1::Resource& resource, std::string_view name) {
       fmt::format("name: '{}' is no Secret of the plugin ssh: it does not end in -ssh", CutUtf8(name, 253)));
 }
 
-// Segments that would change the path.
+// Refuses a name that would change the path.
 absl::Status CheckName(std::string_view field, std::string_view name) {
   if (name == "." || name == ".." || name.find_first_of("/%") != std::string_view::npos) {
     return Invalid(fmt::format("{}: '{}' is not a name", field, CutUtf8(name, 80)));
@@ -53,7 +53,7 @@ absl::StatusOr<json::value> ParseObject(std::string_view field, std::string_view
   return body;
 }
 
-// The body's metadata, made if it is missing.
+// Returns the body's metadata, which is made if it is missing.
 absl::StatusOr<json::object*> Metadata(json::value& body) {
   json::value& metadata = body.as_object()["metadata"];
   if (metadata.is_null()) metadata.emplace_object();
@@ -76,7 +76,7 @@ absl::Status PrepareCreate(const v1::WriteRequest& request, std::string_view job
     return Invalid("create.body: generateName is refused, a repeated create would make a second object");
   }
   const std::string_view name = metadata == nullptr ? std::string_view() : FindString(*metadata, "name");
-  // A sub-resource's body (a binding, an eviction) names its parent.
+  // The body of a subresource (a binding, an eviction) names its parent.
   if (request.name().empty() || name != request.name()) {
     return Invalid(
         fmt::format("create.body: metadata.name is '{}', the request says '{}'", CutUtf8(name, 253), request.name()));
@@ -84,7 +84,7 @@ absl::Status PrepareCreate(const v1::WriteRequest& request, std::string_view job
   BASALT_RETURN_IF_ERROR(CheckCreatedBody(request, body, job_uid));
   out.method = "POST";
   out.body = request.create().body();
-  // The gateway alone says for whom it writes.
+  // Only the gateway states for whom it writes.
   if (metadata != nullptr && FindPath(body, {"metadata", "annotations", kRequestedBy}) != nullptr) {
     json::value without = body;
     without.at("metadata").at("annotations").as_object().erase(kRequestedBy);
@@ -142,7 +142,7 @@ json::object DeleteOptions(bool dry_run) {
   json::object options;
   options["kind"] = "DeleteOptions";
   options["apiVersion"] = "v1";
-  // Where a DELETE has a body, the query is not looked at.
+  // The server ignores the query of a DELETE that has a body.
   if (dry_run) options["dryRun"] = json::array({"All"});
   return options;
 }
@@ -166,15 +166,15 @@ absl::Status PrepareDelete(const v1::Delete& request, bool dry_run, KubeRequest&
   return absl::OkStatus();
 }
 
-// The body asks for nothing. It keeps the client from sending the request again on a new connection where the old one
-// ends without an answer (curl_client.h): the first one, carried out late, would delete pods that were made since.
+// The body requests nothing. It keeps the client from sending the request again on a new connection when the old one
+// ends without an answer (curl_client.h): the first request, carried out late, would delete pods that were made since.
 absl::Status PrepareDeleteCollection(const v1::WriteRequest& request, KubeRequest& out) {
   const v1::DeleteCollection& collection = request.delete_collection();
   if (collection.label_selector().empty()) return Invalid("delete_collection.label_selector is needed");
   if (!request.name().empty() || !request.subresource().empty()) {
     return Invalid("delete_collection: name and subresource must be empty");
   }
-  // The answer lists what was deleted, and nobody reads it.
+  // The answer lists the deleted objects, and nobody reads it.
   out.headers.front().second = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
   AddQuery(out.target, "labelSelector", collection.label_selector());
   if (!collection.field_selector().empty()) AddQuery(out.target, "fieldSelector", collection.field_selector());
@@ -182,20 +182,21 @@ absl::Status PrepareDeleteCollection(const v1::WriteRequest& request, KubeReques
   return absl::OkStatus();
 }
 
-// HTTP drops blanks at both ends.
+// HTTP drops blanks at both ends of a header.
 bool FitsHeader(std::string_view text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ') return false;
   return std::none_of(text.begin(), text.end(),
                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-// The API server adds these groups by itself, and would ask whether the gateway may impersonate each that is named.
+// The API server adds these groups by itself, and would check whether the gateway may impersonate each group that is
+// named.
 bool IsGivenToAll(std::string_view group) {
   return group == "system:authenticated" || group.starts_with("system:serviceaccounts");
 }
 
-// Whom the write is made for. Impersonated where a header can hold the names; else, as where the gateway may not
-// impersonate, the body of what is made or merged names the user.
+// Names the user for whom the write is made. The user is impersonated if a header can hold the names. Otherwise, and
+// where the gateway may not impersonate, the body of a create or a merge names the user.
 absl::Status PrepareUser(const v1::WriteRequest& request, KubeRequest& out) {
   v1::UserToken token;
   v1::UserClaims user;
@@ -220,7 +221,7 @@ absl::Status PrepareUser(const v1::WriteRequest& request, KubeRequest& out) {
   return absl::OkStatus();
 }
 
-// What a header can hold: names come from outside.
+// Replaces characters that a header cannot hold: names come from outside.
 std::string Plain(std::string_view name) {
   std::string plain(name.substr(0, 253));
   for (char& c : plain) {
@@ -261,7 +262,7 @@ absl::StatusOr<KubeRequest> PrepareWrite(const v1::WriteRequest& request, std::s
     if (!request.subresource().empty()) out.target += "/" + http::Escape(request.subresource());
   }
   out.headers = {{"Accept", "application/json"}, {"User-Agent", WriterOf(product, request.owner())}};
-  // Collections that choose by different labels do not wait for each other.
+  // Collections that select by different labels do not wait for each other.
   const bool collection = request.has_delete_collection();
   out.object_key = ObjectKey(request.resource(), request.namespace_(),
                              collection ? request.delete_collection().label_selector() : request.name());
@@ -305,11 +306,11 @@ absl::StatusOr<KubeRequest> PrepareGet(const v1::GetRequest& request, std::strin
 absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, const http::Response& response,
                                               Decoder& decoder) {
   v1::WriteResponse out;
-  // What a dry run would have made exists nowhere: it must not reach a cache.
+  // The object of a dry run exists nowhere: it must not reach a cache.
   if (request.has_delete_collection() || request.dry_run()) return out;
   BASALT_ASSIGN_OR_RETURN(Decoded decoded, decoder.DecodeObject(response.body));
   if (decoded.is_status) {
-    // The server answers with a Status where the object is gone at once.
+    // The server answers with a Status if the object is gone at once.
     out.set_gone(request.has_delete_());
     return out;
   }
@@ -318,7 +319,7 @@ absl::StatusOr<v1::WriteResponse> ReadWritten(const v1::WriteRequest& request, c
     out.set_gone(!deleting || (decoded.deletion_grace_seconds == 0 && !decoded.finalizers));
   }
   *out.mutable_object() = std::move(decoded.object);
-  // As watches tell of it: what both say is then the same.
+  // Watches drop the field, too, so that both give the same state.
   if (out.object().has_kai_pod_group()) out.mutable_object()->mutable_kai_pod_group()->clear_status_json();
   return out;
 }

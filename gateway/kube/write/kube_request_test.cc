@@ -17,7 +17,7 @@ v1::WriteRequest Request(const std::string& text) {
   return request;
 }
 
-// Method, target, content type and body of the request.
+// Returns method, target, content type and body of the request.
 std::string Prepared(const std::string& text) {
   const absl::StatusOr<KubeRequest> prepared = PrepareWrite(Request(text), "basalt", "gateway/1");
   if (!prepared.ok()) return std::string(prepared.status().message());
@@ -33,7 +33,7 @@ const std::string kPod = R"(resource { version: "v1" plural: "pods" } namespace:
 const std::string kJob =
     R"(resource { group: "batch.volcano.sh" version: "v1alpha1" plural: "jobs" } namespace: "n" name: "j" )";
 
-// Writes to one object go one after the other.
+// Writes of one object go out one after the other.
 TEST(PrepareWriteTest, CollectionsThatChooseByOtherLabelsDoNotWaitForEachOther) {
   const auto key_of = [](const std::string& labels) {
     const auto prepared =

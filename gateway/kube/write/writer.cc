@@ -16,14 +16,14 @@
 namespace basalt::gateway {
 namespace {
 
-// A request that has less time left is not worth it: of what the server gives up in its midst the outcome is unknown.
-// So many times as long as answers take, within these bounds, of which the second is a part of the whole time.
+// A request that has less time left is not sent: if the server gives it up in its midst, the outcome is unknown. The
+// limit is kLeastAnswers times as long as answers take, at most kMostPart of the whole time, and at least kLeast.
 constexpr double kLeastAnswers = 2;
 constexpr absl::Duration kLeast = absl::Milliseconds(100);
 constexpr double kMostPart = 0.25;
-// The weight of one answer in how long they take.
+// The weight of one answer in the smoothed latency.
 constexpr double kLatencyWeight = 0.125;
-// What a request takes beside its body, about.
+// The approximate size of a request without its body.
 constexpr size_t kRequestBytes = 1024;
 // The queue of reads, among those of the replicas.
 constexpr char kReads[] = "";
@@ -50,7 +50,7 @@ KubeWriter::KubeWriter(Loop& loop, http::Client& client, Random& random, WriterO
 KubeWriter::~KubeWriter() {
   *alive_ = false;
   loop_.Cancel(timer_);
-  loop_.Cancel(settled_timer_);
+  loop_.Cancel(given_up_timer_);
 }
 
 void KubeWriter::Post(Task task) {
@@ -135,7 +135,7 @@ void KubeWriter::Drop(absl::FunctionRef<bool(const v1::WriteRequest&)> matches, 
   }
 }
 
-// ---- when ----
+// ---- the window for writes ----
 
 void KubeWriter::AllowBetween(absl::Time from, absl::Time until) {
   from_ = from;
@@ -149,11 +149,11 @@ void KubeWriter::WhenQuiet(std::function<void()> done) {
 }
 
 void KubeWriter::NotifyQuiet() {
-  if (settled_timer_ != kNoTimer) loop_.Cancel(std::exchange(settled_timer_, kNoTimer));
+  if (given_up_timer_ != kNoTimer) loop_.Cancel(std::exchange(given_up_timer_, kNoTimer));
   if (writes_in_flight_ > 0 || when_quiet_ == nullptr) return;
-  if (settled_ <= loop_.Now()) return Post(std::exchange(when_quiet_, nullptr));
-  settled_timer_ = loop_.RunAt(settled_, [this] {
-    settled_timer_ = kNoTimer;
+  if (given_up_at_ <= loop_.Now()) return Post(std::exchange(when_quiet_, nullptr));
+  given_up_timer_ = loop_.RunAt(given_up_at_, [this] {
+    given_up_timer_ = kNoTimer;
     NotifyQuiet();
   });
 }
@@ -205,7 +205,7 @@ void KubeWriter::Pump() {
 
 void KubeWriter::Send(Op& op) {
   const absl::Duration left = op.deadline - loop_.Now();
-  // The timer ends it.
+  // The timer will end the request.
   if (left < std::max(kLeast, std::min(kLeastAnswers * latency_, kMostPart * op.timeout))) return;
   deadlines_.erase({op.deadline, op.id});
   rate_.Take(loop_.Now());
@@ -230,9 +230,9 @@ void KubeWriter::Send(Op& op) {
     attempt = std::min(left, LongestAttempt(op, request.send_by));
   }
   request.timeout = attempt + options_.patience;
-  op.settled = op.started + request.timeout;
+  op.given_up_at = op.started + request.timeout;
   request.target += request.target.find('?') == std::string::npos ? '?' : '&';
-  // Whole milliseconds, rounded down: the server gives up before we do.
+  // Whole milliseconds, rounded down: the server gives up before the client does.
   request.target += "timeout=" + kube::FormatGoDuration(absl::Floor(attempt, absl::Milliseconds(1)));
   op.call = http::Fetch(
       client_, std::move(request),
@@ -240,8 +240,9 @@ void KubeWriter::Send(Op& op) {
       options_.max_answer);
 }
 
-// The server is done with it when the next leader begins to write. Deleting many takes the server longer than one
-// object ever should, and what it has not come to costs another request: that gets what is left of the lead as well.
+// The server must be done with a write when the next leader begins to write. Deleting many objects takes the server
+// longer than one object ever should, and the objects that it does not reach cost another request: a collection gets
+// the rest of the lead as well.
 absl::Duration KubeWriter::LongestAttempt(const Op& op, absl::Time send_by) const {
   return op.write.has_delete_collection() ? until_ + options_.max_attempt - send_by : options_.max_attempt;
 }
@@ -262,7 +263,7 @@ void KubeWriter::ExpireWaiting() {
 
 void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
   Op& op = *ops_.at(id);
-  // Kept until the end: it may be what is calling.
+  // The call may run this callback, so it must live until the end.
   const std::unique_ptr<http::Call> call = std::move(op.call);
   const bool was_full = static_cast<double>(in_flight_ + 1) > limit_;
   --in_flight_;
@@ -290,7 +291,7 @@ void KubeWriter::OnAnswer(OpId id, absl::StatusOr<http::Response> result) {
     Resend(op);
   } else {
     if (absl::IsDeadlineExceeded(result.status())) Slower(op);
-    // An answer over the bound: the write was carried out, what it made is not known.
+    // The answer is over the bound: the write was carried out, but its result is not known.
     const bool too_large = absl::IsResourceExhausted(result.status());
     if (!too_large) NoteUnknown(op);
     Finish(op, too_large ? MakeStatus(absl::StatusCode::kUnknown, ToStd(result.status().message())) : result.status());
@@ -305,14 +306,15 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
     absl::Duration pause = error.retry_after_ms() > 0 ? absl::Milliseconds(error.retry_after_ms()) : kDefaultPause;
     pause *= 1.0 + 0.1 * random_.Unit();
     op.refusal = std::move(error);
-    // Flow control counts an impersonated write to the flow of the user: others go on.
+    // Flow control counts an impersonated write to the flow of the user, so others go on.
     if (op.is_impersonating || !IsOfServer(response.body)) return Resend(op, pause);
     Slower(op);
     PauseAll(std::min(pause, kLongestPause));
     return Resend(op);
   }
   if (error.code() == 401) {
-    // Nothing of it was done, nor would be of another. Who we are can be put right within its time.
+    // The server did nothing of the request, and would do nothing of another one. Our credentials can be put right
+    // within the request's time.
     op.refusal = std::move(error);
     PauseAll(connect_back_off_.Next(random_));
     return Resend(op);
@@ -327,10 +329,10 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
     op.refusal = std::move(error);
     return Resend(op, connect_back_off_.Next(random_));
   }
-  // A proxy may have given up what the server is still at.
+  // A proxy may have given up a write that the server is still carrying out.
   if (error.code() >= 500) NoteUnknown(op);
   if (error.code() == 504) {
-    // The server gave up waiting for itself: it may still be carried out.
+    // The server gave up waiting for itself: the write may still be carried out.
     Slower(op);
     if (op.get_done != nullptr) return Resend(op, connect_back_off_.Next(random_));
     return Finish(op, MakeStatus(absl::StatusCode::kDeadlineExceeded,
@@ -340,11 +342,11 @@ void KubeWriter::OnRefused(Op& op, const http::Response& response) {
 }
 
 void KubeWriter::NoteUnknown(const Op& op) {
-  if (op.write_done != nullptr) settled_ = std::max(settled_, op.settled);
+  if (op.write_done != nullptr) given_up_at_ = std::max(given_up_at_, op.given_up_at);
 }
 
 void KubeWriter::Slower(const Op& op) {
-  // What was sent before the last halving says nothing about the time after it.
+  // A request that was sent before the last halving proves nothing about the time after it.
   if (op.started < slowed_) return;
   slowed_ = loop_.Now();
   limit_ = std::max<double>(options_.min_parallel, limit_ / 2);
@@ -412,7 +414,7 @@ void KubeWriter::FinishWritten(Op& op, const http::Response& response) {
   if (op.get_done == nullptr) {
     absl::StatusOr<v1::WriteResponse> result = ReadWritten(op.write, response, DecoderFor(op.prepared.kind));
     if (!result.ok()) {
-      // It was carried out; what it made is not known.
+      // The write was carried out, but its result is not known.
       result = MakeStatus(absl::StatusCode::kUnknown,
                           fmt::format("the answer cannot be read: {}", ToStd(result.status().message())));
     }

@@ -11,7 +11,7 @@
 namespace basalt::gateway {
 namespace {
 
-// What became of one write, as seen on both sides.
+// The outcome of one write, as observed on both sides.
 struct Fate {
   std::string object;
   int requests = 0;
@@ -36,7 +36,7 @@ class RandomRun {
       Serve();
       time_.Advance(absl::Milliseconds(20));
     }
-    Judge();
+    CheckFates();
   }
 
  private:
@@ -71,7 +71,7 @@ class RandomRun {
     return std::stoul(body.substr(at));
   }
 
-  // New requests are counted; of one object there is never more than one, and never one before its turn.
+  // Counts new requests. There is never more than one open request for an object, and never one before its turn.
   void Look() {
     std::map<std::string, size_t> open;
     for (size_t i = 0; i < client_.started(); ++i) {
@@ -118,7 +118,7 @@ class RandomRun {
     }
   }
 
-  void Judge() {
+  void CheckFates() {
     ASSERT_EQ(finished_, fates_.size());
     for (const auto& [id, fate] : fates_) {
       ASSERT_EQ(fate.done, 1) << id;

@@ -16,7 +16,7 @@ namespace {
 
 class WriterTest : public ::testing::Test {
  protected:
-  // A patch of the pod `name`, sent by `replica`. What came of it goes into results_[tag].
+  // Sends a patch of the pod `name` by `replica`. The result goes into results_[tag].
   void Patch(const std::string& tag, const std::string& name, const std::string& replica = "r",
              int64_t timeout_ms = 0) {
     v1::WriteRequest request;
@@ -37,7 +37,7 @@ class WriterTest : public ::testing::Test {
     if (writer_ == nullptr) writer_ = std::make_unique<KubeWriter>(loop_, client_, random_, options_, &clock_);
     return *writer_;
   }
-  // Tags of the requests that are open, in the order in which they went out.
+  // Returns the tags of the requests that are open, in the order in which they went out.
   std::vector<std::string> Open() {
     std::vector<std::string> tags;
     for (size_t i = 0; i < client_.started(); ++i) {
@@ -65,7 +65,7 @@ class WriterTest : public ::testing::Test {
     Of(tag).End(status);
     time_.RunDueTasks();
   }
-  // "ok", the code of Kubernetes' refusal, or the status' code.
+  // Returns "ok", the code of Kubernetes' refusal, or the status' code.
   std::string Result(const std::string& tag) {
     const auto found = results_.find(tag);
     if (found == results_.end()) return "none";
@@ -74,7 +74,7 @@ class WriterTest : public ::testing::Test {
     return "ok";
   }
 
-  // What the Date header of a server says whose clock is ahead of ours.
+  // Returns the Date header of a server whose clock is ahead of ours.
   std::string HourAhead() const { return http::FormatDate(loop_.Now() + absl::Hours(1)); }
 
   using Tags = std::vector<std::string>;
@@ -148,11 +148,11 @@ TEST_F(WriterTest, ReplicasTakeTurns) {
 
 struct OutcomeCase {
   std::string_view what;
-  int http_status;  // 0: the exchange ends with `end`.
+  int http_status;  // 0 if the exchange ends with `end`.
   absl::Status end;
   http::Headers headers;
   bool resent;
-  std::string_view result;  // Where it is not resent.
+  std::string_view result;  // The result if the request is not resent.
 };
 
 TEST_F(WriterTest, OnlyWhatWasSurelyNotCarriedOutIsSentAgain) {
@@ -230,7 +230,7 @@ TEST_F(WriterTest, RetryAfterPausesEverythingAndHalvesOnce) {
   EXPECT_EQ(writer().in_flight(), 4U);
 }
 
-// As a Status, from a webhook for example.
+// Returns a refusal in the form of a Status, as a webhook makes it.
 std::string Later(int code, int seconds) {
   return fmt::format(R"({{"kind":"Status","code":{},"reason":"TooManyRequests","message":"denied the request: later",)"
                      R"("details":{{"retryAfterSeconds":{}}}}})",
@@ -408,7 +408,7 @@ TEST_F(WriterTest, WhatASlowServerWouldGiveUpInItsMidstIsNotSent) {
     time_.Advance(absl::Milliseconds(800));
     Answer(tag);
   }
-  // The server takes 0.8 s. What has waited until less than twice that is left is not begun.
+  // The server takes 0.8 s. A request that has waited until less than twice that is left is not started.
   Patch("before", "a");
   Patch("late", "b", "r", 8000);
   Patch("short", "c", "r", 700);
@@ -418,7 +418,7 @@ TEST_F(WriterTest, WhatASlowServerWouldGiveUpInItsMidstIsNotSent) {
   EXPECT_EQ(Open(), Tags{});
   time_.Advance(absl::Milliseconds(1500));
   EXPECT_EQ(Result("late"), "UNAVAILABLE");
-  // A whole time shorter than that is tried: a quarter of it is enough.
+  // A request whose whole time is shorter than that is tried: a quarter of the time is enough.
   Patch("brief", "d", "r", 700);
   EXPECT_EQ(Open(), Tags{"brief"});
 }
@@ -507,7 +507,7 @@ TEST_F(WriterTest, AReadIsRepeatedWhateverHappenedToIt) {
   EXPECT_EQ(answers[2].status().code(), absl::StatusCode::kUnavailable);
 }
 
-// A replica's creation of a job for a user.
+// Returns a replica's request to create a job for a user.
 v1::WriteRequest CreationFor(const std::string& user, const std::vector<std::string>& groups = {}) {
   v1::UserClaims claims;
   claims.set_user(user);
@@ -563,7 +563,7 @@ TEST_F(WriterTest, WhereTheGatewayMayNotImpersonateAnAnnotationNamesTheUser) {
   time_.RunDueTasks();
   ASSERT_EQ(results.size(), 1u);
   EXPECT_TRUE(results[0].ok() && results[0]->has_object());
-  // Nobody else is held up by it, and ann is tried again later.
+  // Other users are not held up by the refusal, and ann is impersonated again later.
   writer().Write(CreationFor("bob"), keep);
   EXPECT_EQ(ImpersonatedBy(client_.last().request()), (Tags{"User=bob"}));
   client_.last().Answer(201, "{}");

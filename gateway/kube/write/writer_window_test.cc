@@ -1,4 +1,4 @@
-// When writes may begin: not before the leader before this one is surely done, and not after the lead has ended.
+// Tests when writes may begin: not before the former leader is surely done, and not after the lead has ended.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -250,7 +250,7 @@ TEST_F(WriterWindowTest, WhatWasLateInTheClientIsSentAgainAtOnceByAWriterThatGoe
   time_.RunDueTasks();
   EXPECT_EQ(writer().parallel(), before / 2);
   ASSERT_EQ(client_.started(), 2U);
-  // The server was not out of reach: what it says about rights is so.
+  // The server was not out of reach, so its refusal for a missing right is believed.
   client_.at(1).Answer(403,
                        R"({"kind":"Status","code":403,"message":"User \"x\" cannot patch resource \"pods\" here"})");
   time_.RunDueTasks();
@@ -277,7 +277,7 @@ TEST_F(WriterWindowTest, QuietIsWhenNoWriteIsUnderWay) {
 
 TEST_F(WriterWindowTest, ItIsNotQuietWhileTheServerMayBeAtAWriteOfUnknownOutcome) {
   bool quiet = false;
-  Patch("a");  // Given up after 4 s at the server, 6 s here.
+  Patch("a");  // The server gives the write up after 4 s, the gateway after 6 s.
   DeleteCollection("b");
   time_.Advance(absl::Seconds(1));
   client_.at(0).End(absl::UnknownError("reset"));

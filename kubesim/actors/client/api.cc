@@ -7,7 +7,7 @@
 namespace basalt::actors {
 namespace {
 
-// However long the server asks for: a request that waits takes the place of another.
+// The limit of a Retry-After: a request that waits keeps others from being sent.
 constexpr absl::Duration kLongestPause = absl::Seconds(30);
 
 bool WorthRepeating(int status, bool retry_conflict) {

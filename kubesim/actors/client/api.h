@@ -1,7 +1,7 @@
 #pragma once
 
-// Requests of an actor to the API server: JSON in, JSON out, bounded in flight, repeated where repeating helps.
-// Confined to one loop. Destroying it cancels everything: no callback comes after that.
+// Requests of an actor to the API server, with JSON bodies. A limited number is in flight, and a request is repeated if
+// repeating helps. Confined to one loop. The destructor cancels all requests: no callback comes after that.
 #include <deque>
 #include <functional>
 #include <map>
@@ -32,14 +32,15 @@ struct ApiRequest {
   std::string target;
   std::string body;  // JSON text.
   std::string_view content_type = kJsonType;
-  // A 409 means "try again" (an idempotent patch without a resourceVersion), not "your copy is old".
+  // Repeat the request after a 409, which for an idempotent patch without a resourceVersion means "try again", not
+  // "your copy is old".
   bool retry_conflict = false;
 };
 
-// Any answer that repeating does not change: 2xx, 404, 409, 422 … `body` is null where it was not JSON.
+// An answer that repeating does not change: 2xx, 404, 409, 422 …
 struct ApiAnswer {
   int status = 0;
-  json::value body;
+  json::value body;  // Null if the body is no JSON.
   bool ok() const { return status >= 200 && status < 300; }
 };
 
@@ -47,12 +48,13 @@ class Api {
  public:
   using Done = std::function<void(const ApiAnswer&)>;
 
-  // All three outlive it.
+  // `loop`, `client` and `random` outlive this object.
   Api(Loop& loop, http::Client& client, Random& random, ApiOptions options = {});
   ~Api();
 
-  // Repeats with back-off (or after Retry-After) on 429, 5xx, a broken connection and a timeout, until there is an
-  // answer: callers send only what may be sent twice. `done` may start further requests.
+  // Sends a request. It is repeated with back-off (or after Retry-After) on 429, 5xx, a broken connection and a
+  // timeout, until there is an answer. So the request must be one that may be sent twice. `done` may start further
+  // requests.
   void Do(ApiRequest request, Done done);
 
   size_t in_flight() const { return running_.size(); }

@@ -16,7 +16,8 @@ std::string KeyOf(const json::value& object) {
   return fmt::format("{}/{}", FindString(*metadata, "namespace"), FindString(*metadata, "name"));
 }
 
-// At most half a minute of it: one answer, of a proxy for example, must not blind us for longer.
+// Returns the time of Retry-After, at most half a minute: one answer, perhaps of a proxy, must not keep the informer
+// from observing changes for longer.
 absl::Duration RetryAfter(const http::Headers& headers) {
   const std::string text(http::FindHeader(headers, "Retry-After"));
   return std::min(absl::Seconds(std::strtol(text.c_str(), nullptr, 10)), absl::Seconds(30));
@@ -55,7 +56,7 @@ void Informer::Listed(absl::StatusOr<http::Response> response) {
   absl::StatusOr<json::value> list = absl::UnknownError("no list");
   if (response.ok() && response->status == 200) list = ParseJson(response->body);
   if (!list.ok() || Find(*list, "metadata") == nullptr) {
-    // A continue token that has expired starts over; so does everything else.
+    // Start the list over, whether the continue token has expired or another error came.
     continue_.clear();
     const bool expired = response.ok() && response->status == 410;
     if (!expired) ++failures_;
@@ -85,13 +86,13 @@ void Informer::Watch() {
   list_next_ = false;
   buffer_.clear();
   http::Request request;
-  // Not all at the same moment.
+  // The random part keeps the watches of many informers from ending at the same moment.
   const auto seconds = static_cast<int64_t>(absl::ToDoubleSeconds(options_.watch_time) * (1 + random_.Unit()));
   request.target = TargetOf(fmt::format("watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}",
                                         resource_version_, std::max<int64_t>(1, seconds)));
   request.headers = {{"Accept", "application/json"}, {"User-Agent", options_.user_agent}};
   request.timeout = absl::InfiniteDuration();
-  // The server ends a watch by itself; one that is silent for longer is dead.
+  // The server ends a watch at its timeout. A connection that is silent for longer is dead.
   request.idle_timeout = absl::Seconds(seconds) + absl::Minutes(1);
   call_ = client_.Start(std::move(request), *this);
 }
@@ -125,7 +126,7 @@ void Informer::OnEvent(std::string_view line) {
   const absl::StatusOr<json::value> event = ParseJson(line);
   const json::value* object = event.ok() ? Find(*event, "object") : nullptr;
   if (object == nullptr) {
-    // What cannot be read may have been a change: only a list shows the truth again.
+    // An unreadable event may have been a change, so the next request has to be a list.
     list_next_ = true;
     return;
   }

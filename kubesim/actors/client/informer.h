@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps listeners informed of every object of one resource: list in pages, watch, resume, list again after a 410. It
-// keeps names, UIDs and versions only; listeners keep what they need. Confined to one loop.
+// Notifies listeners of every object of one resource: lists in pages, watches, resumes, lists again after a 410. The
+// informer itself keeps names and UIDs only. Confined to one loop.
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,10 +26,11 @@ struct ObjectName {
 class InformerListener {
  public:
   virtual ~InformerListener() = default;
-  // New or changed, in the order of the server. Another UID under a known name is announced after the old one's end.
+  // Called for a new or changed object, in the server's order. If an object has another UID than the last one of its
+  // name, OnGone is called for that one first.
   virtual void OnObject(const json::value& object) = 0;
   virtual void OnGone(const ObjectName& gone) = 0;
-  // The first list is complete.
+  // Called when the first list is complete.
   virtual void OnSynced() = 0;
 };
 
@@ -45,11 +46,11 @@ struct InformerOptions {
 
 class Informer : private http::ResponseObserver {
  public:
-  // All references outlive it, and so do the listeners.
+  // All references and the listeners outlive this object.
   Informer(Loop& loop, http::Client& client, Random& random, InformerOptions options);
   ~Informer() override;
 
-  // Before Start.
+  // Adds a listener. Must be called before Start().
   void Listen(InformerListener& listener) { listeners_.push_back(&listener); }
   void Start();
   bool synced() const { return synced_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// JSON texts from what actors have at hand. Pure.
+// Conversions to JSON texts. Pure.
 #include <string_view>
 
 #include "absl/time/time.h"
@@ -10,7 +10,7 @@
 namespace basalt::actors {
 
 inline json::string Text(std::string_view text) { return json::string(text.data(), text.size()); }
-// As metav1.Time.
+// Returns the time in the form of metav1.Time.
 inline json::string Text(absl::Time time) { return json::string(kube::FormatTime(absl::ToUnixMillis(time))); }
 
 }  // namespace basalt::actors

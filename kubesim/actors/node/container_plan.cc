@@ -18,7 +18,7 @@ struct Token {
   std::string_view op;
 };
 
-// Nullopt where the script uses more of the shell than is understood.
+// Splits a script into tokens. Nullopt if the script uses a part of the shell that is not supported.
 std::optional<std::vector<Token>> Tokenise(std::string_view script) {
   std::vector<Token> tokens;
   std::string word;
@@ -114,7 +114,7 @@ struct Run {
   bool errexit = false;
 };
 
-// One simple command. False: not understood.
+// Runs one simple command. Returns false if the command is not supported.
 bool RunOne(const std::vector<std::string>& words, Run& run) {
   const std::string_view program = BaseName(words[0]);
   if (program == "sleep") {
@@ -166,7 +166,7 @@ std::optional<ContainerPlan> PlanOfScript(std::string_view script, bool errexit)
     any = true;
     const bool runs =
         !run.exited && (before == ";" || (before == "&&" && run.last == 0) || (before == "||" && run.last != 0));
-    // What is skipped must be understood too: a script is simulated whole or not at all.
+    // A skipped command must be supported, too: a script is simulated whole or not at all.
     Run skipped = run;
     if (!RunOne(words, runs ? run : skipped)) return false;
     if (runs && run.errexit && run.last != 0 && after == ";" && before != "||") run.exited = true;
@@ -205,7 +205,7 @@ std::optional<ContainerPlan> PlanOfCommand(const std::vector<std::string>& argv)
     }
     return std::nullopt;
   }
-  // Without a shell every word is an argument, also "&&": only the whole is understood.
+  // Without a shell every word is an argument, also "&&".
   Run run;
   if (!RunOne(argv, run)) return std::nullopt;
   return ContainerPlan{run.time, run.last};

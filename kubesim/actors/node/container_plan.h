@@ -1,6 +1,7 @@
 #pragma once
 
-// What a container does, as far as a simulated node can tell from its command: it runs for so long and exits with that.
+// The behaviour of a container on a simulated node, derived from the container's command: how long the container runs,
+// and its exit code.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,12 +12,13 @@
 namespace basalt::actors {
 
 struct ContainerPlan {
-  absl::Duration duration;  // Infinite: until it is stopped.
+  absl::Duration duration;  // Infinite if the container runs until it is stopped.
   int exit_code = 0;
 };
 
-// Understands sleep, exit, true, false, echo and their like, alone or in a script of `sh -c` joined by ; && || and
-// newlines. Nullopt for everything else: pipes, redirections, substitutions, unknown programs. Nothing is guessed.
+// Returns the plan of a command of sleep, exit, true, false, echo and the like, alone or in a script of `sh -c` joined
+// by ; && || and newlines. Nullopt for every other command, with pipes, redirections, substitutions or unknown
+// programs: nothing is guessed.
 std::optional<ContainerPlan> PlanOfCommand(const std::vector<std::string>& argv);
 
 }  // namespace basalt::actors

@@ -20,7 +20,7 @@ std::string PodTarget(std::string_view space, std::string_view name) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", http::Escape(space), http::Escape(name));
 }
 
-// A number of 24 bits as an address of the network 10/8.
+// Returns the address of the network 10/8 with these lower 24 bits.
 std::string Address(uint32_t number) {
   return fmt::format("10.{}.{}.{}", (number >> 16) & 255, (number >> 8) & 255, number & 255);
 }
@@ -222,7 +222,8 @@ void NodeActor::WriteStatus(const std::string& key, Pod& pod) {
               current->refusals = 0;
               return Flush(key);
             }
-            // Gone, or another one under that name: the watch will say so. Until then it may have been a fault.
+            // The pod may be gone, or another one may have its name. Then the watch will show that. Until then the
+            // refusal may have been an injected fault, so try again.
             current->dirty = true;
             TryAgain(key, *current);
           });

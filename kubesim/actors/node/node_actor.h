@@ -1,7 +1,8 @@
 #pragma once
 
 // The nodes of a simulated cluster: registers Node objects, runs the pods that are bound to them (PodRun) and reports
-// their states as kubelet does. A plain API client: the same inside kubesim, over HTTP and against a real API server.
+// their states as kubelet does. The actor is a plain API client, for kubesim in memory, for kubesim over HTTP and for a
+// real API server.
 #include <map>
 #include <memory>
 #include <set>
@@ -21,33 +22,34 @@ struct NodeActorOptions {
   std::map<std::string, std::string> labels;
   absl::Duration default_duration = absl::Seconds(2);
   int default_exit_code = 0;
-  absl::Duration start_delay = absl::ZeroDuration();   // From binding to the first container.
-  std::map<std::string, absl::Duration> clocks_ahead;  // By node; the clocks of the others are right.
+  absl::Duration start_delay = absl::ZeroDuration();   // Time from the binding to the start of the first container.
+  std::map<std::string, absl::Duration> clocks_ahead;  // By node. The clocks of other nodes are right.
   ApiOptions api;
 };
 
-// Confined to one loop. `pods` is an informer of pods (all of them, or those of its nodes), started by the owner after
-// this has been constructed.
+// Confined to one loop. `pods` is an informer of all pods, or of the pods of these nodes. The owner starts the informer
+// after this object has been constructed.
 class NodeActor : private InformerListener {
  public:
   NodeActor(Loop& loop, http::Client& client, Random& random, Informer& pods, NodeActorOptions options);
   ~NodeActor() override;
 
-  // Registers the nodes; pods run whether or not that is done.
+  // Registers the nodes. Pods run whether or not the nodes are registered.
   void Start();
 
-  // The node is cut off: its Ready condition becomes Unknown (as the node controller would write it), nothing of its
-  // pods is reported until it is restored. What the containers do meanwhile goes on.
+  // Cuts the node off: its Ready condition becomes Unknown (as the node controller would write it), and no change of
+  // its pods is reported until RestoreNode(). Containers run on meanwhile.
   void LoseNode(const std::string& name);
   void RestoreNode(const std::string& name);
 
-  // See PodRun, of the pod "namespace/name". False: it is not here, too.
+  // Calls PodRun::Disrupt for the pod "namespace/name". Returns false also if these nodes do not have the pod.
   bool DisruptPod(const std::string& key, const std::string& reason);
+  // Calls PodRun::Evict for the pod "namespace/name". Returns false also if these nodes do not have the pod.
   bool EvictPod(const std::string& key);
 
   std::vector<std::string> names() const;
   size_t pods() const { return pods_.size(); }
-  // Nothing waits to be written.
+  // Returns whether no write is in flight or queued.
   bool idle() const { return api_.in_flight() == 0 && api_.queued() == 0; }
 
  private:
@@ -79,7 +81,7 @@ class NodeActor : private InformerListener {
   void WriteStatus(const std::string& key, Pod& pod);
   void Remove(const std::string& key, Pod& pod);
   void TryAgain(const std::string& key, Pod& pod);
-  // The pod of that key if it is still the one of that UID.
+  // Returns the pod of this key. Null if it is gone or has another UID.
   Pod* Current(const std::string& key, const std::string& uid);
   void Arm(const std::string& key, Pod& pod, absl::Time when);
 

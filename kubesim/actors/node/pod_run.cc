@@ -35,7 +35,7 @@ bool PodRun::Step(absl::Time now) {
   return StepMain(now);
 }
 
-// True when something happened.
+// Makes the next change of the init containers that is due. Returns whether there was one.
 bool PodRun::StepInit(absl::Time now) {
   absl::Time at = start_time_;
   for (Container& container : init_) {
@@ -51,7 +51,7 @@ bool PodRun::StepInit(absl::Time now) {
       at = container.ended.finished;
       continue;
     }
-    if (container.state == State::kTerminated) {  // It failed and is not repeated.
+    if (container.state == State::kTerminated) {  // The container failed and is not restarted.
       Finish(container.ended.finished);
       return true;
     }
@@ -73,7 +73,7 @@ bool PodRun::StepMain(absl::Time now) {
     SetConditions(ready_for_main_);
     return true;
   }
-  // The earliest first: what happens to one container never depends on how late the others are looked at.
+  // The earliest change comes first, so that the order of changes does not depend on how late Advance() is called.
   Container* first = nullptr;
   absl::Time earliest = absl::InfiniteFuture();
   for (Container& container : main_) {
@@ -158,7 +158,7 @@ bool PodRun::Evict(absl::Time now) {
   return true;
 }
 
-// SIGTERM: what still runs ends by it; what has ended by then keeps its exit code.
+// Ends running containers by SIGTERM. Containers that have ended by `now` keep their exit codes.
 void PodRun::Stop(absl::Time now) {
   if (!started_any_) return;
   deleting_ = false;

@@ -1,7 +1,8 @@
 #pragma once
 
 // The life of one pod on a simulated node, as kubelet would report it: init containers one after the other, containers,
-// exit codes, restarts with back-off, readiness, termination. Pure: it is told the time and says when it is next due.
+// exit codes, restarts with back-off, readiness, termination. Pure: the caller passes the time and gets the time at
+// which the pod is next due.
 #include <map>
 #include <optional>
 #include <string>
@@ -13,41 +14,44 @@
 
 namespace basalt::actors {
 
-// A pod may say itself how its containers behave, where their command does not: a Go duration, a number, a Go duration.
-inline constexpr std::string_view kDurationAnnotation = "kubesim.basalt.dev/duration";
-inline constexpr std::string_view kExitCodeAnnotation = "kubesim.basalt.dev/exit-code";
-inline constexpr std::string_view kReadyAfterAnnotation = "kubesim.basalt.dev/ready-after";
+// Annotations of a pod for containers whose command does not state how they behave.
+inline constexpr std::string_view kDurationAnnotation = "kubesim.basalt.dev/duration";       // A Go duration.
+inline constexpr std::string_view kExitCodeAnnotation = "kubesim.basalt.dev/exit-code";      // A number.
+inline constexpr std::string_view kReadyAfterAnnotation = "kubesim.basalt.dev/ready-after";  // A Go duration.
 
 struct PodDefaults {
   ContainerPlan plan{absl::Seconds(2), 0};
   std::string host_ip, pod_ip;
-  absl::Duration clock_ahead = absl::ZeroDuration();  // Of the node's clock, by which containers start and end.
+  // How far the node's clock is ahead. Containers report their start and end by that clock.
+  absl::Duration clock_ahead = absl::ZeroDuration();
 };
 
 class PodRun {
  public:
-  // A pod whose status says that it runs already is taken up where it is.
+  // Begins the run of a pod. A pod that runs already, by its status, continues from there.
   PodRun(const json::value& pod, const PodDefaults& defaults, absl::Time now);
 
-  // Takes in a newer state of the same pod: only its deletion matters.
+  // Takes a newer state of the same pod, of which only a deletion matters.
   void Observe(const json::value& pod);
 
-  // Kubernetes is about to end the pod, and says so: the condition DisruptionTarget. False: the pod has ended.
+  // Sets the condition DisruptionTarget, by which Kubernetes announces the end of a pod. Returns false if the pod has
+  // ended.
   bool Disrupt(absl::Time now, std::string reason);
-  // Its kubelet evicts it: what runs ends by SIGKILL. False: the pod has ended, or has not begun.
+  // Evicts the pod, as its kubelet does: running containers end by SIGKILL. Returns false if the pod has ended, or has
+  // not begun.
   bool Evict(absl::Time now);
 
-  // Does all that is due up to `now` and returns when it is next due; infinite: nothing more comes.
+  // Makes all changes that are due up to `now`. Returns when the next change is due. Infinite future if none will be.
   absl::Time Advance(absl::Time now);
 
-  // True once after something changed that a status has to tell.
+  // Returns whether the status has changed since the last call.
   bool TakeChanged();
-  // For a strategic merge patch of the status subresource.
+  // Returns the status for a strategic merge patch of the status subresource.
   json::object Status() const;
 
-  // Succeeded or Failed.
+  // Returns whether the phase is Succeeded or Failed.
   bool terminal() const { return phase_ == "Succeeded" || phase_ == "Failed"; }
-  // It is to be deleted, and nothing of it runs.
+  // Returns whether the pod is being deleted and no container runs.
   bool removable() const { return deleting_ && (terminal() || !started_any_); }
   const std::string& phase() const { return phase_; }
 
@@ -61,15 +65,15 @@ class PodRun {
     std::string name, image;
     ContainerPlan plan;
     absl::Duration ready_after;
-    bool sidecar = false;  // An init container that goes on running.
+    bool sidecar = false;  // An init container that runs until the other containers have ended.
     State state = State::kWaiting;
     bool backing_off = false;
-    absl::Time due = absl::InfiniteFuture();  // Of the end while running, of the start while backing off.
+    absl::Time due = absl::InfiniteFuture();  // Time of the end while running, of the start while backing off.
     absl::Time started, ready_at;
     Ended ended;
     std::optional<Ended> last;
     int restarts = 0;
-    int quick_restarts = 0;  // Without a long run between them.
+    int quick_restarts = 0;  // Number of restarts without a long run between them.
     bool ready = false;
   };
   struct Condition {
@@ -100,7 +104,7 @@ class PodRun {
   std::string uid_;
   std::string host_ip_, pod_ip_;
   absl::Duration clock_ahead_;
-  std::string reason_;  // Of the pod as a whole.
+  std::string reason_;  // The status reason of the pod.
   std::string restart_policy_;
   std::vector<Container> init_, main_;
   std::map<std::string, Condition> conditions_;

@@ -1,4 +1,4 @@
-// The words of a pod: how a run is taken up from them, and how it tells them.
+// The status of a pod: how a run continues from a status, and how a run reports its own.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -219,7 +219,8 @@ json::object PodRun::Status() const {
     json::object out{{"type", Text(type)},
                      {"status", condition.value ? "True" : "False"},
                      {"lastTransitionTime", Text(condition.since)}};
-    // A null removes what an earlier status said; it must not stand in a condition that is new to the server.
+    // A null removes the reason and message of an earlier status. A condition that is new to the server must not have
+    // nulls.
     if (condition.had_reason) {
       out["reason"] = nullptr;
       out["message"] = nullptr;

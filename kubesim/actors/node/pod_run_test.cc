@@ -121,10 +121,10 @@ TEST(PodRunTest, OnFailureRestartsWithBackOffUntilTheBoundOfTheBackOff) {
       {"name":"c","command":["sh","-c","sleep 1; exit 1"]}]}})");
   EXPECT_EQ(life.Phase(1.5), "Running");  // The first restart comes at once.
   EXPECT_NE(Find(life.State(), "running"), nullptr);
-  life.Phase(2.5);  // It ended at 2 and waits for 10 s.
+  life.Phase(2.5);  // The container ended at 2 and waits for 10 s.
   EXPECT_EQ(ToText(life.State()), R"({"waiting":{"reason":"CrashLoopBackOff"}})");
   EXPECT_EQ(life.next, kStart + absl::Seconds(12));
-  life.Phase(13.5);  // Ended again at 13; now 20 s.
+  life.Phase(13.5);  // The container ended again at 13 and waits for 20 s.
   EXPECT_EQ(life.next, kStart + absl::Seconds(33));
   const json::value status = life.run.Status();
   EXPECT_EQ(FindInt(Find(status, "containerStatuses")->get_array()[0], "restartCount"), 3);

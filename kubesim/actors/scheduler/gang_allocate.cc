@@ -1,4 +1,4 @@
-// Who gets which node.
+// Places pods on nodes.
 #include <fmt/format.h>
 
 #include <utility>
@@ -50,18 +50,18 @@ void GangScheduler::Allocate(Group& group, QueueInfo& queue) {
   }
   if (group.counts.valid() < group.min_member ||
       TaskShortfall(group.min_task_member, group.min_member, group.valid_by_task) > 0) {
-    return;  // Some of its pods have not been made yet.
+    return;  // Some pods of the group have not been made yet.
   }
   std::vector<Task*> placed;
   std::set<Task*, TaskOrder> unfit;
-  // Once one did not fit, its like do not either.
+  // The kinds of tasks that did not fit. Further tasks of such a kind need not be tried.
   std::set<std::pair<Amounts, std::map<std::string, std::string>>> hopeless;
   const auto place = [&](Task* task) {
     if (!task->node.empty() || unfit.contains(task)) return;
     std::pair<Amounts, std::map<std::string, std::string>> kind{task->request, task->node_selector};
     std::string why;
     if (hopeless.contains(kind)) {
-      // Said already.
+      // task_why has the reason of the first task of the kind.
     } else if (!WithinListed(queue.allocated, task->request, queue.capability)) {
       why = fmt::format("queue <{}> has reached its capability", group.queue);
     } else if (const std::string node = Place(*task, &why); !node.empty()) {
@@ -75,7 +75,7 @@ void GangScheduler::Allocate(Group& group, QueueInfo& queue) {
   };
   const auto shortfall = [&] { return TaskShortfall(group.min_task_member, group.min_member, group.ready_by_task); };
   const std::vector<Task*> pending(group.pending.begin(), group.pending.end());
-  // What the gang cannot do without comes first: pods that it can spare must not take that room.
+  // Place the tasks of the per-task minimums first: other pods must not take their capacity.
   if (shortfall() > 0) {
     for (Task* task : pending) {
       const auto minimum = group.min_task_member.find(task->task_spec);
@@ -110,7 +110,7 @@ void GangScheduler::Bind(Task& task) {
       {"POST", fmt::format("/api/v1/namespaces/{}/pods/{}/binding", http::Escape(task.space), http::Escape(task.name)),
        json::serialize(body)},
       [this, space = task.space, name = task.name, uid = task.uid](const ApiAnswer& answer) {
-        if (answer.ok()) return;  // The watch brings the pod with its node.
+        if (answer.ok()) return;  // The watch will show the pod with its node.
         Task* current = cache_.FindTask(space, name, uid);
         if (current == nullptr || !current->assumed) return;
         cache_.Assume(*current, "");

@@ -84,7 +84,7 @@ void GangScheduler::CreateQueue(const std::string& name, bool reclaimable) {
                             {"metadata", json::object{{"name", Text(name)}}},
                             {"spec", json::object{{"weight", 1}, {"reclaimable", reclaimable}}}};
     api_.Do({"POST", fmt::format("{}/queues", kBase), json::serialize(body)}, [this](const ApiAnswer& created) {
-      // The resource may not be served yet: its CRD comes in a moment.
+      // The resource may not be served yet, if its CRD is created at the same time.
       if (created.status != 404 || queue_timer_ != kNoTimer) return;
       queue_timer_ = loop_.RunAfter(options_.period, [this] {
         queue_timer_ = kNoTimer;
@@ -113,7 +113,7 @@ void GangScheduler::Cycle() {
   cycle_uid_ = MakeUuid(random_);
   std::vector<Group*> work;
   for (Group* group : cache_.TakeDirty()) {
-    // Its write is on the way: the answer brings it back here.
+    // A group whose write is in flight is marked dirty again by the answer.
     if (group->exists && !group->writing) work.push_back(group);
   }
   for (Group* group : work) {
@@ -127,7 +127,7 @@ void GangScheduler::Cycle() {
     if (QueueInfo* queue = cache_.FindQueue(group->queue)) Allocate(*group, *queue);
   }
   for (Group* group : work) {
-    // A group without its queue is left untouched.
+    // A group whose queue does not exist is left untouched.
     if (cache_.FindQueue(group->queue) != nullptr) Close(*group);
   }
   BindPlain();
@@ -159,7 +159,7 @@ void GangScheduler::Vote(Group& group, QueueInfo& queue) {
   if (refusal.empty()) return cache_.SetPhase(group, "Inqueue");
   group.blocked = true;
   group.unscheduled_why = refusal;
-  TellEvent(group, group.last_refusal, {"Normal", "Unschedulable", refusal});
+  SendEvent(group, group.last_refusal, {"Normal", "Unschedulable", refusal});
 }
 
 void GangScheduler::Close(Group& group) {
@@ -175,16 +175,16 @@ void GangScheduler::Close(Group& group) {
   if (!SaysStatus(group, phase, conditions)) {
     const json::value* seen = Find(group.object, "status");
     const bool same_phase = seen != nullptr && FindString(*seen, "phase") == phase;
-    // Cycles that a change brought forward do not write counts more often than regular ones would.
+    // A cycle that a change has brought forward must not write counts more often than regular cycles do.
     if (same_phase && group.last_write + options_.period > loop_.Now()) {
       Defer(group);
     } else {
       Write(group, MakeStatus(phase, std::move(conditions), group.counts));
-      if (!waiting) TellEvent(group, group.last_event, {"Normal", "Scheduled", "pod group is ready"});
+      if (!waiting) SendEvent(group, group.last_event, {"Normal", "Scheduled", "pod group is ready"});
     }
   }
   if (waiting) {
-    TellEvent(group, group.last_event,
+    SendEvent(group, group.last_event,
               {"Warning", "Unschedulable",
                fmt::format("{}/{} tasks in gang unschedulable: {}", group.counts.Of(TaskState::kPending),
                            group.counts.tasks(), fit_error)});
@@ -206,7 +206,7 @@ void GangScheduler::Write(Group& group, json::object status) {
         if (answer.ok() && current->exists && current->uid == uid && Find(answer.body, "metadata") != nullptr) {
           cache_.UpdateGroup(*current, answer.body);
         }
-        // A 409 means that a newer state is on its way; a regular cycle decides on that.
+        // A 409 means that the watch will bring a newer state. A regular cycle decides on that.
         answer.ok() ? cache_.MarkDirty(*current) : Defer(*current);
       });
 }
@@ -222,7 +222,7 @@ void GangScheduler::Defer(const Group& group) {
   });
 }
 
-void GangScheduler::TellEvent(Group& group, std::string& last, const GroupEvent& event) {
+void GangScheduler::SendEvent(Group& group, std::string& last, const GroupEvent& event) {
   std::string said = fmt::format("{}|{}", event.reason, event.message);
   if (last == said) return;
   last = std::move(said);

@@ -4,9 +4,9 @@
 // and 9): votes groups in, binds gangs whole or not at all, writes phases, counters, conditions and Events. A plain API
 // client.
 //
-// Simplified: queues are flat and bounded by their capability alone (no weights, no reclaim, no preemption), groups go
-// in the order of their creation, tainted nodes are not used, affinity is not looked at, and status.allocated of queues
-// is not written. Events that say the same as the group's last one are not repeated.
+// Simplifications: queues are flat and limited by their capability alone (no weights, no reclaim, no preemption).
+// Groups are scheduled in the order of their creation. Tainted nodes are not used, affinity is ignored, and
+// status.allocated of queues is not written. An Event that equals the group's last one is not repeated.
 #include <memory>
 #include <set>
 #include <string>
@@ -20,29 +20,29 @@ namespace basalt::actors {
 
 struct GangSchedulerOptions {
   std::set<std::string> scheduler_names = {"volcano"};
-  // Pods of these names are bound one by one: where there is no other scheduler for them.
+  // Pods of these schedulers are bound one by one. For clusters where no other scheduler binds them.
   std::set<std::string> plain_scheduler_names;
-  // KAI's: its pods are bound one by one as well, once their groups let them (kai_gangs.h).
+  // Names of KAI's schedulers. Their pods are bound one by one as well, once their groups allow it (kai_gangs.h).
   std::set<std::string> kai_scheduler_names;
   std::string default_queue = "default";
   bool create_queues = true;
   absl::Duration period = absl::Seconds(1);
-  absl::Duration change_delay = absl::Milliseconds(50);  // From a change to the cycle that looks at it.
+  absl::Duration change_delay = absl::Milliseconds(50);  // The delay from a change to the next cycle.
   ApiOptions api;
 };
 
-// Confined to one loop. `pods` is an informer of all pods, started by the owner after this has been constructed.
+// Confined to one loop. `pods` is an informer of all pods. Its owner starts it after this object has been constructed.
 class GangScheduler {
  public:
   GangScheduler(Loop& loop, http::Client& client, Random& random, Informer& pods, GangSchedulerOptions options);
   ~GangScheduler();
   void Start();
 
-  // Through the eviction subresource, as preemption would.
+  // Evicts a pod through the eviction subresource, as preemption does.
   void Evict(const std::string& space, const std::string& name);
 
   uint64_t cycles() const { return cycles_; }
-  // Nothing is to be done or on its way.
+  // Returns whether no cycle is due and no request is in flight.
   bool idle() const;
 
  private:
@@ -54,22 +54,23 @@ class GangScheduler {
   void Allocate(Group& group, QueueInfo& queue);
   void Close(Group& group);
   void BindPlain();
-  // A node with room, from where the last search ended; empty: none, and `why` says so.
+  // Returns a node on which the task fits. The search begins behind the node found last. Empty if no node fits; `why`
+  // gets the reason.
   std::string Place(const Task& task, std::string* why);
   void Bind(Task& task);
   void Write(Group& group, json::object status);
-  // Looks at the group again one period from now.
+  // Marks the group dirty again after one period.
   void Defer(const Group& group);
-  // Unless `last` says that the group has been told the same.
-  void TellEvent(Group& group, std::string& last, const GroupEvent& event);
+  // Sends an Event about the group, unless it equals `last`, the group's last Event of its sort.
+  void SendEvent(Group& group, std::string& last, const GroupEvent& event);
 
   Loop& loop_;
   Random& random_;
   const GangSchedulerOptions options_;
   Api api_;
   SchedulerCache cache_;
-  std::unique_ptr<KaiGangs> kai_gangs_;  // Null, as its informer: there is no scheduler of KAI's.
-  std::unique_ptr<Informer> kai_groups_;
+  std::unique_ptr<KaiGangs> kai_gangs_;   // Null if there is no scheduler of KAI's.
+  std::unique_ptr<Informer> kai_groups_;  // Null if there is no scheduler of KAI's.
   std::unique_ptr<Informer> groups_, queues_, nodes_;
   TimerId timer_ = kNoTimer;
   absl::Time timer_at_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The words that a cycle leaves on a PodGroup: conditions, counters and Events (podgroup spec 9.4 to 9.6). Pure.
+// The results of a cycle in a PodGroup: conditions, counters and Events (podgroup spec 9.4 to 9.6). Pure.
 #include <string>
 #include <string_view>
 
@@ -15,14 +15,15 @@ struct CycleStamp {
   absl::Time now;
 };
 
-// Why the group's tasks are where they are, after this cycle's attempt.
+// Returns the fit error of the group after this cycle's attempt.
 std::string FitErrorOf(const Group& group);
 
-// The group's conditions with this cycle's verdict among them.
+// Returns the group's conditions together with the condition of this cycle's verdict.
 json::array ConditionsAfter(const Group& group, GangCondition verdict, std::string_view fit_error,
                             const CycleStamp& stamp);
 
-// The group's stored status already says it. Times and ids do not count; conditions compare by position.
+// Returns whether the group's stored status has this phase, these conditions and the present counts already. Times and
+// ids are ignored; conditions are compared by position.
 bool SaysStatus(const Group& group, std::string_view phase, const json::array& conditions);
 
 json::object MakeStatus(std::string_view phase, json::array conditions, const GangCounts& counts);
@@ -31,7 +32,7 @@ struct GroupEvent {
   std::string_view type, reason;
   std::string message;
 };
-// An Event object about the group.
+// Returns an Event object about the group.
 json::object MakeEvent(const Group& group, std::string_view name, const GroupEvent& event, absl::Time now);
 
 }  // namespace basalt::actors

@@ -68,7 +68,7 @@ bool KaiGang::IsSatisfied(const std::map<std::string, int>& pods) const {
   return (found == pods.end() ? 0 : found->second) >= min_member;
 }
 
-// ---- what is there ----
+// ---- pods and groups ----
 
 KaiGangs::KaiGangs(std::set<std::string> scheduler_names, std::function<void()> on_change)
     : scheduler_names_(std::move(scheduler_names)), on_change_(std::move(on_change)) {

@@ -1,10 +1,10 @@
 #pragma once
 
-// When pods of KAI's schedulers may be bound: once their group is there and has as many pods as it needs (pod-grouper
-// 9.1). Fed by informers; tells when something changes that a pod may have waited for.
+// Decides when pods of KAI's schedulers may be bound: once their group exists and has as many pods as it needs
+// (pod-grouper 9.1). The facts come from informers; a callback announces changes for which a pod may have waited.
 //
-// Simplified: pods are bound one by one from then on, whether or not all of them find room; queues, priorities and
-// topologies are not looked at, and no status is written.
+// Simplifications: from then on pods are bound one by one, whether or not all of them fit. Queues, priorities and
+// topologies are ignored, and no status is written.
 #include <functional>
 #include <map>
 #include <set>
@@ -17,24 +17,24 @@
 
 namespace basalt::actors {
 
-// What a PodGroup of KAI's asks for. A value.
+// The requirements of a PodGroup of KAI's. A value.
 struct KaiGang {
   struct SubGroup {
     std::string name, parent;
     int min_member = 0;
-    int min_sub_group = -1;  // Below 0: all of its children.
+    int min_sub_group = -1;  // All children are required if below 0.
   };
   int min_member = 1;
   int min_sub_group = -1;
   std::vector<SubGroup> sub_groups;
 
   static KaiGang Of(const json::value& group);
-  // Of pods without a subgroup: it exists by itself in groups without subgroups.
+  // The leaf of pods that name no subgroup. A group without subgroups always has this leaf.
   static constexpr std::string_view kDefaultLeaf = "default";
 
-  // Whether pods in that leaf count; others are left out of scheduling.
+  // Returns whether the group has this leaf. Pods in other leaves are not scheduled.
   bool HasLeaf(std::string_view leaf) const;
-  // `pods`: how many there are, by the name of their leaf.
+  // Returns whether the minimums are reached. `pods` has the number of pods by leaf.
   bool IsSatisfied(const std::map<std::string, int>& pods) const;
 
  private:
@@ -51,7 +51,7 @@ class KaiGangs {
   InformerListener& pods() { return pods_listener_; }
   InformerListener& groups() { return groups_listener_; }
 
-  // True of a pod of another scheduler.
+  // Returns whether the pod may be bound. True for a pod of another scheduler.
   bool MayBind(const std::string& space, const std::string& name) const;
 
  private:
@@ -63,14 +63,14 @@ class KaiGangs {
     void OnSynced() override {}
   };
   struct Pod {
-    std::string group;  // Empty: the pod names none.
+    std::string group;  // Empty if the pod names no group.
     std::string sub_group;
-    bool counts = false;  // Neither ended nor being deleted.
+    bool counts = false;  // The pod has not ended and is not being deleted.
   };
   struct Group {
     bool exists = false;
     KaiGang gang;
-    std::map<std::string, int> pods;  // By subgroup.
+    std::map<std::string, int> pods;  // Number of pods by subgroup.
   };
 
   static std::string KeyOf(std::string_view space, std::string_view name);

@@ -110,7 +110,7 @@ const Amounts& SchedulerCache::total_allocatable() {
 
 // ---- accounting ----
 
-// Adds or removes everything that the task's present state contributes.
+// Adds (sign 1) or removes (sign -1) everything that the task's present state contributes to the counts.
 void SchedulerCache::Count(Task& task, int sign) {
   if (task.occupies()) {
     Add(nodes_[task.node].used, task.request, sign);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the gang scheduler knows: tasks, groups, queues and nodes with incremental counts, fed by informers. It decides
-// nothing; it marks what a decision has to look at again. Confined to one loop.
+// The gang scheduler's view of tasks, groups, queues and nodes, with incremental counts, fed by informers. The cache
+// decides nothing; it marks the groups that need a new decision. Confined to one loop.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,16 +22,16 @@ struct Group;
 struct Task {
   std::string space, name, uid;
   std::string task_spec;  // The annotation volcano.sh/task-spec.
-  uint64_t sequence = 0;  // In the order in which they were first seen.
+  uint64_t sequence = 0;  // Tasks are ordered by the time at which they were first observed.
   TaskState state = TaskState::kUnknown;
-  std::string node;          // Bound to it, or assumed.
-  bool assumed = false;      // A bind request is on its way.
-  bool schedulable = false;  // Of a scheduler name that is served here, and not gated.
+  std::string node;          // The task is bound to this node, or assumed to be.
+  bool assumed = false;      // A bind request is in flight.
+  bool schedulable = false;  // The pod names a scheduler that is served here, and has no gates.
   bool best_effort = false;
-  Amounts request;  // With "pods".
+  Amounts request;  // Includes "pods".
   std::map<std::string, std::string> node_selector;
-  Group* group = nullptr;  // Null: a plain pod.
-  // Takes room on its node and in its queue.
+  Group* group = nullptr;  // Null for a plain pod.
+  // Returns whether the task takes capacity of its node and its queue.
   bool occupies() const { return !node.empty() && state != TaskState::kSucceeded && state != TaskState::kFailed; }
 };
 
@@ -39,11 +39,11 @@ struct TaskOrder {
   bool operator()(const Task* a, const Task* b) const { return a->sequence < b->sequence; }
 };
 
-// What came of trying to place a gang that did not fit. All gave their nodes back.
+// The result of an attempt to place a gang that did not fit. All tasks have given their nodes back.
 struct Attempt {
-  int placed = 0;   // Pending tasks that had a node.
-  int unfit = 0;    // Pending tasks that no node has room for.
-  int missing = 0;  // What the gang lacks beside the placed ones.
+  int placed = 0;   // Number of pending tasks that had a node.
+  int unfit = 0;    // Number of pending tasks that fitted on no node.
+  int missing = 0;  // Number of tasks that the gang lacks beside the placed ones.
 };
 
 struct Group {
@@ -58,16 +58,16 @@ struct Group {
   std::optional<Amounts> min_resources;
   std::string queue;
 
-  std::string phase;  // As last decided or seen.
+  std::string phase;  // The phase decided or observed last.
   GangCounts counts;
   std::map<std::string, int> ready_by_task, valid_by_task;
   std::set<Task*, TaskOrder> pending;
   size_t tasks = 0;
   Amounts allocated;
 
-  // The cycle's.
-  bool writing = false;
-  bool blocked = false;  // Waits for room or for its queue.
+  // The members below belong to the scheduler's cycles.
+  bool writing = false;  // A write of the status is in flight.
+  bool blocked = false;  // The group waits for capacity or for its queue.
   absl::Time last_write = absl::InfinitePast();
   std::string last_event, last_refusal;
   std::string unscheduled_why;  // Job-level reason of the last attempt.
@@ -86,13 +86,13 @@ struct QueueInfo {
   std::string state;
   Amounts capability;
   Amounts allocated;
-  Amounts inqueue;  // Minimum resources of groups that were let in and have not got them yet.
+  Amounts inqueue;  // Minimum resources of groups in phase Inqueue, which are not allocated yet.
   std::set<std::string> groups;
 };
 
 struct NodeInfo {
   bool exists = false;
-  bool usable = false;  // Ready, not cordoned, not tainted.
+  bool usable = false;  // The node is ready, not cordoned and not tainted.
   Amounts allocatable, used;
   std::map<std::string, std::string> labels;
 };
@@ -100,8 +100,8 @@ struct NodeInfo {
 class SchedulerCache {
  public:
   struct Options {
-    std::set<std::string> scheduler_names;        // Gangs.
-    std::set<std::string> plain_scheduler_names;  // Pods that are bound one by one, without a group.
+    std::set<std::string> scheduler_names;        // Schedulers of gangs.
+    std::set<std::string> plain_scheduler_names;  // Schedulers of pods that are bound one by one, without a group.
     std::string default_queue;
   };
   SchedulerCache(Options options, std::function<void()> on_change);
@@ -113,23 +113,24 @@ class SchedulerCache {
   InformerListener& nodes() { return nodes_listener_; }
   bool synced() const { return synced_ == 4; }
 
-  // What has changed since the last call, in scheduling order; blocked groups are among them when room was freed.
+  // Returns the groups that have changed since the last call, in scheduling order. After capacity was freed, blocked
+  // groups are included.
   std::vector<Group*> TakeDirty();
   bool has_dirty() const { return !dirty_.empty() || room_freed_ || !plain_.empty(); }
   void MarkDirty(Group& group);
-  // Blocked groups are looked at again.
+  // Capacity was freed: the next TakeDirty() includes the blocked groups.
   void RoomFreed();
 
-  // Assigns (or, with an empty node, takes back) a node before the server says so. Does not mark anything.
+  // Assigns a node to the task before the server has confirmed it. An empty node takes it back. Marks no group dirty.
   void Assume(Task& task, const std::string& node);
   void SetPhase(Group& group, std::string_view phase);
-  // Takes in the group's object if it is newer than the known one.
+  // Stores the group's object if it is newer than the known one.
   void UpdateGroup(Group& group, const json::value& object);
 
   Task* FindTask(std::string_view space, std::string_view name, std::string_view uid);
   Group* FindGroup(const std::string& key);
   QueueInfo* FindQueue(const std::string& name);  // Null if it does not exist.
-  // Usable nodes in name order.
+  // Returns the usable nodes ordered by name.
   const std::vector<std::pair<std::string, NodeInfo*>>& usable_nodes();
   std::set<Task*, TaskOrder>& plain() { return plain_; }
   const Amounts& total_allocatable();
@@ -178,7 +179,7 @@ class SchedulerCache {
   std::map<std::string, QueueInfo> queues_;
   std::map<std::string, NodeInfo> nodes_;
   std::set<std::string> dirty_;
-  std::set<Task*, TaskOrder> plain_;  // Pending ones.
+  std::set<Task*, TaskOrder> plain_;  // Pending tasks of plain pods.
   bool room_freed_ = false;
   bool nodes_changed_ = true;
   std::vector<std::pair<std::string, NodeInfo*>> usable_;

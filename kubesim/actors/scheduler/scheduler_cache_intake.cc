@@ -1,4 +1,4 @@
-// What objects say to the scheduler, read into its cache.
+// Reads objects into the scheduler's cache.
 #include <cstdlib>
 #include <utility>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a controller of workloads knows of the objects that it has made: pods, or the ReplicaSets of a Deployment. Pure.
+// The objects that a controller of workloads has made: pods, or the ReplicaSets of a Deployment. Pure.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,16 +16,15 @@ struct Child {
   std::string uid = {};
   int64_t version = 0;  // resourceVersion.
   int64_t created_ms = 0;
-  std::string revision = {};  // Label: the template that it was made of. Empty: its owner says none.
+  std::string revision = {};  // The label that names the child's template. Empty if owners of this kind set none.
   bool is_deleting = false;
-  // Set where the child is a pod.
-  std::string phase = {};
-  bool is_ready = false;
-  // Set where the child is a ReplicaSet: spec.replicas, and what its status counts.
-  int64_t replicas = 0;
-  int64_t pods = 0;
-  int64_t ready = 0;
-  bool is_counted = true;  // The status is of the spec that is there.
+  std::string phase = {};  // Set if the child is a pod.
+  bool is_ready = false;   // Set if the child is a pod.
+  // The next four members are set if the child is a ReplicaSet.
+  int64_t replicas = 0;    // spec.replicas.
+  int64_t pods = 0;        // By the status.
+  int64_t ready = 0;       // By the status.
+  bool is_counted = true;  // The status was written for the present spec.
   json::object annotations = {};
 
   bool IsOver() const { return phase == "Succeeded" || phase == "Failed"; }
@@ -44,7 +43,7 @@ struct Controller {
 };
 std::optional<Controller> ControllerOf(const json::value& object);
 
-// "" where there is none.
+// Returns the text of a member of the metadata. Empty if there is none.
 std::string_view MetaText(const json::value& object, std::string_view member);
 int64_t VersionOf(const json::value& object);
 

@@ -1,15 +1,16 @@
 #pragma once
 
-// What the controllers of workloads do for one object: the children that they make, change and delete, and what they
-// write into its status. The outcome is that of kube-controller-manager, but for what follows. Pure.
+// The plans of the controllers of workloads for one object: the children that are made, changed and deleted, and the
+// status that is written. The outcome is that of kube-controller-manager, but for these simplifications. Pure.
 //
-// Simplified, of all kinds: a child belongs to whom it names as its controller, and nothing is adopted or released; a
-// child that is ready is available at once. Of a Job: its pods are counted for as long as they are there, a pod that
-// has failed is replaced at once, indices, deadlines and the time to live are not looked at, and nothing says that it
-// is suspended. Of a StatefulSet: pods below a partition are made of the newest template, too; ordinals begin at 0; no
-// claims are made. Of a ReplicaSet: among pods that are alike the youngest go, wherever they run. Of a Deployment: a
-// scaling in a roll is not shared out among the ReplicaSets, Recreate does not wait for pods that are being deleted,
-// it makes no progress conditions and does not name its own revision.
+// All kinds: a child belongs to the owner that it names as its controller; nothing is adopted or released. A child that
+// is ready is available at once.
+// Job: pods are counted only while they exist. A failed pod is replaced at once. Indices, deadlines and the time to
+// live are ignored. The status does not state that a Job is suspended. StatefulSet: pods below a partition are made of
+// the newest template, too. Ordinals begin at 0. No claims are made. ReplicaSet: among pods that are alike the youngest
+// are deleted, wherever they run. Deployment: a scaling during a roll is not shared out among the ReplicaSets. Recreate
+// does not wait for pods that are being deleted. There are no progress conditions, and the Deployment does not name its
+// own revision.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,17 +22,17 @@
 
 namespace basalt::actors {
 
-// The most children that one plan makes. The next plan, once they are there, makes more.
+// The most children that one plan makes. The next plan, once these children exist, makes more.
 inline constexpr int64_t kMostCreates = 200;
 
 struct Plan {
   std::vector<json::object> create;                          // Whole children.
   std::vector<std::string> remove;                           // Names of children.
-  std::vector<std::pair<std::string, json::object>> change;  // Name, and a JSON merge patch.
-  json::object status;                                       // What is to stand in it; null: nothing.
+  std::vector<std::pair<std::string, json::object>> change;  // The name of a child, and a JSON merge patch.
+  json::object status;  // The members that the status is to have. A null means that the member is to be absent.
 };
 
-// `owner` is whole, and not being deleted; `children` are sorted by name.
+// `owner` is the whole object and is not being deleted. `children` are sorted by name.
 using PlanFunction = Plan (*)(const json::value& owner, const std::vector<Child>& children, absl::Time now);
 
 Plan PlanReplicaSet(const json::value& owner, const std::vector<Child>& pods, absl::Time now);
@@ -41,15 +42,15 @@ Plan PlanJob(const json::value& owner, const std::vector<Child>& pods, absl::Tim
 
 // -- for the plans --
 
-// The owner as its children name it. Its kind is passed, since objects in lists do not say theirs.
+// Returns the owner reference for children. The kind is a parameter, since objects in lists do not state their kinds.
 json::object ReferenceTo(const json::value& owner, std::string_view api_version, std::string_view kind);
-// A pod of spec.template, with these labels beside those of the template. It still lacks a name.
+// Returns a pod of spec.template, with these labels beside those of the template. The pod still lacks a name.
 json::object PodOf(const json::value& owner, json::object reference, const json::object& labels);
-// A word of 8 letters for the template, in whatever order its members stand.
+// Returns a hash of 8 letters of the template. The order of the template's members does not matter.
 std::string RevisionOf(const json::value& owner);
-// An integer member of the spec.
+// Returns an integer member of the spec.
 int64_t SpecInt(const json::value& owner, std::string_view member, int64_t otherwise);
-// Null where the count is 0, as an API server leaves such a member out.
+// Returns the count, or null if it is 0, since an API server leaves such a member out.
 json::value CountOrNone(int64_t count);
 json::value GenerationOf(const json::value& owner);
 

@@ -13,7 +13,7 @@ constexpr std::string_view kHashLabel = "pod-template-hash";
 constexpr std::string_view kOwnPrefix = "deployment.kubernetes.io/";
 constexpr std::string_view kRevision = "deployment.kubernetes.io/revision";
 
-// A number, or a part of the replicas: "25%".
+// Returns the value if it is a number, or the part of the replicas for a value like "25%".
 int64_t PartOf(const json::value* value, std::string_view otherwise, int64_t replicas, bool rounds_up) {
   if (value != nullptr && value->is_int64()) return value->get_int64();
   const std::string text(value != nullptr && value->is_string() ? std::string_view(value->get_string()) : otherwise);
@@ -81,7 +81,7 @@ class DeploymentPlan {
     return text != nullptr && text->is_string() ? std::strtoll(text->get_string().c_str(), nullptr, 10) : 0;
   }
 
-  // Where a roll is half done it stays so.
+  // Scales the only ReplicaSet that has replicas. If there are several, a roll is under way, and none is scaled.
   void ScaleTheOnlyOne() {
     std::vector<const Child*> sets = older_;
     if (newest_ != nullptr) sets.push_back(newest_);
@@ -110,7 +110,7 @@ class DeploymentPlan {
     const int64_t least = wanted_ - unavailable_;
     const int64_t newest_unavailable = newest_ == nullptr ? 0 : std::max<int64_t>(0, of_newest - newest_->ready);
     int64_t budget = specified_ - least - newest_unavailable;
-    int64_t spare = ready_ - least;  // Of those that are ready.
+    int64_t spare = ready_ - least;  // How many ready pods may be removed.
     for (const Child* set : older_) {
       int64_t left = set->replicas;
       const int64_t unready = std::clamp<int64_t>(left - set->ready, 0, std::max<int64_t>(0, budget));
@@ -148,14 +148,15 @@ class DeploymentPlan {
     return copied;
   }
 
-  // An annotation that the Deployment has lost stays on the ReplicaSet.
+  // Copies the Deployment's annotations to the newest ReplicaSet. An annotation that the Deployment has lost stays
+  // there.
   void CopyAnnotations() {
     json::object missing;
     for (const auto& [key, value] : AnnotationsToCopy()) {
       const json::value* const has = newest_->annotations.if_contains(key);
       if (has == nullptr || *has != value) missing[key] = value;
     }
-    // On a way back the ReplicaSet becomes the newest one again.
+    // After a rollback an old ReplicaSet becomes the newest one again and gets a new revision.
     const bool is_newest = std::all_of(older_.begin(), older_.end(), [this](const Child* set) {
       return RevisionNumber(*set) < RevisionNumber(*newest_);
     });
@@ -187,7 +188,7 @@ class DeploymentPlan {
             {"spec", std::move(spec)}};
   }
 
-  // Older ReplicaSets are kept, for a way back, but not all of them.
+  // Removes the oldest empty ReplicaSets. The latest ones are kept for a rollback.
   void ForgetOldest() {
     std::vector<const Child*> empty;
     for (const Child* set : older_) {
@@ -231,7 +232,7 @@ class DeploymentPlan {
   const int64_t wanted_;
   int64_t surge_ = 0, unavailable_ = 0;
   int64_t specified_ = 0, pods_ = 0, ready_ = 0, revisions_ = 0;
-  const Child* newest_ = nullptr;  // Of the present template; null: it is not there.
+  const Child* newest_ = nullptr;  // The ReplicaSet of the present template. Null if it does not exist.
   std::vector<const Child*> older_;
   Plan plan_;
 };

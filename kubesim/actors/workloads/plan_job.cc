@@ -35,7 +35,7 @@ bool IsEnded(const json::value& job) {
   });
 }
 
-// Kubernetes says first that a Job is about to end, and then that it has.
+// Kubernetes writes one condition when a Job is about to end, and another when the Job has ended.
 json::array Conditions(std::string_view target, std::string_view end, std::string_view reason, std::string_view message,
                        absl::Time now) {
   json::array conditions;

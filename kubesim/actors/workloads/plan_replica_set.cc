@@ -85,7 +85,7 @@ Plan PlanReplicaSet(const json::value& owner, const std::vector<Child>& pods, ab
     plan.create.push_back(std::move(pod));
   }
   if (count > wanted) {
-    // Those that do not run go first, and of the others the youngest.
+    // Pods that are not ready are removed first, and then the youngest.
     std::stable_sort(active.begin(), active.end(), [](const Child* a, const Child* b) {
       return std::tuple(a->is_ready, -a->created_ms) < std::tuple(b->is_ready, -b->created_ms);
     });

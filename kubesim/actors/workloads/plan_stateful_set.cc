@@ -40,7 +40,7 @@ class StatefulSetPlan {
   }
 
  private:
-  // True: what comes next need not wait. The same of Shrink.
+  // Makes missing pods, and replaces pods that are over. Returns true if the next step need not wait for that.
   bool Fill() {
     bool is_whole = true;
     for (int64_t ordinal = 0; ordinal < wanted_; ++ordinal) {
@@ -51,7 +51,7 @@ class StatefulSetPlan {
       } else if (found->second->IsHealthy()) {
         continue;
       } else if (found->second->IsOver() && !found->second->is_deleting) {
-        plan_.remove.push_back(found->second->name);  // It is made anew under its name.
+        plan_.remove.push_back(found->second->name);  // The pod is made anew once its name is free.
       }
       is_whole = false;
       if (is_ordered_) break;
@@ -59,6 +59,7 @@ class StatefulSetPlan {
     return is_whole || !is_ordered_;
   }
 
+  // Removes surplus pods. Returns true if the next step need not wait for that.
   bool Shrink() {
     for (auto it = pods_.rbegin(); it != pods_.rend() && it->first >= wanted_; ++it) {
       if (!it->second->is_deleting) plan_.remove.push_back(it->second->name);
@@ -67,7 +68,7 @@ class StatefulSetPlan {
     return true;
   }
 
-  // One pod after the other, from the last one down.
+  // Replaces pods of an old template one after the other, from the last one down.
   void Update() {
     const json::value* const strategy = FindPath(owner_, {"spec", "updateStrategy"});
     if (strategy != nullptr && FindString(*strategy, "type") == "OnDelete") return;
@@ -75,7 +76,7 @@ class StatefulSetPlan {
     const int64_t partition = rolling == nullptr ? 0 : FindInt(*rolling, "partition");
     for (int64_t ordinal = wanted_ - 1; ordinal >= partition; --ordinal) {
       const auto found = pods_.find(ordinal);
-      if (found == pods_.end()) return;  // It is being made.
+      if (found == pods_.end()) return;  // The pod is being made.
       const Child& pod = *found->second;
       if (pod.revision != revision_ && pod.IsActive()) {
         plan_.remove.push_back(pod.name);

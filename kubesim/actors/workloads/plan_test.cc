@@ -52,7 +52,7 @@ std::vector<std::string> Names(const Plan& plan) {
   }
   return names;
 }
-// "name=replicas" each.
+// Returns "name=replicas" for each child that the plan scales.
 std::vector<std::string> Scaled(const Plan& plan) {
   std::vector<std::string> scaled;
   for (const auto& [name, patch] : plan.change) {
@@ -310,9 +310,9 @@ TEST(DeploymentPlanTest, PausedItIsScaledAndNotRolled) {
 TEST(DeploymentPlanTest, IsAvailableWithAllReplicasAndKeepsTheTimeOfThat) {
   const json::value owner = Owner("replicas: 1");
   const Plan plan = PlanDeployment(owner, {Set("w-a", RevisionOf(owner), 1, 1)}, kNow);
-  json::value told = owner;
-  told.as_object()["status"] = plan.status;
-  const Plan again = PlanDeployment(told, {Set("w-a", RevisionOf(owner), 1, 1)}, kNow + absl::Seconds(9));
+  json::value written = owner;
+  written.as_object()["status"] = plan.status;
+  const Plan again = PlanDeployment(written, {Set("w-a", RevisionOf(owner), 1, 1)}, kNow + absl::Seconds(9));
   EXPECT_EQ(ToText(again.status), ToText(plan.status));
 }
 

@@ -12,12 +12,12 @@
 namespace basalt::actors {
 namespace {
 
-constexpr absl::Duration kChangeDelay = absl::Milliseconds(10);  // Changes that come together are looked at once.
+constexpr absl::Duration kChangeDelay = absl::Milliseconds(10);  // Changes within this time lead to one plan.
 constexpr absl::Duration kLeastBackOff = absl::Milliseconds(200);
 constexpr absl::Duration kMostBackOff = absl::Seconds(10);
-// A list may pass over a child that was made and has gone.
+// How long a created child is awaited. The watch never shows a child that has gone between two lists.
 constexpr absl::Duration kLongestAwaited = absl::Minutes(5);
-// Who has the name may be another's.
+// How long a child is awaited whose name was taken: the object of that name may be another owner's.
 constexpr absl::Duration kTakenAwaited = absl::Seconds(10);
 constexpr std::string_view kNameLetters = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -45,7 +45,7 @@ WorkloadController::~WorkloadController() {
 void WorkloadController::OnOwner(const json::value& object) {
   const std::string uid(MetaText(object, "uid"));
   Owner& owner = owners_[uid];
-  // The answer to a write may have been newer.
+  // The answer to a write may have brought a newer object already.
   if (!owner.object.is_null() && VersionOf(owner.object) > VersionOf(object)) return;
   owner.object = object;
   Wake(uid, kChangeDelay);
@@ -143,7 +143,7 @@ void WorkloadController::RunDue() {
 }
 
 void WorkloadController::Converge(const std::string& uid) {
-  if (!owner_listener_.is_synced() || !child_listener_.is_synced()) return;  // All are woken then.
+  if (!owner_listener_.is_synced() || !child_listener_.is_synced()) return;  // OnSynced() wakes all owners.
   const auto found = owners_.find(uid);
   if (found == owners_.end()) return;
   Owner& owner = found->second;
@@ -153,7 +153,7 @@ void WorkloadController::Converge(const std::string& uid) {
   owner.ended.clear();
   std::vector<Child> children;
   for (const auto& [key, child] : owner.children) {
-    // The garbage collector takes those of another namespace.
+    // A child in another namespace is no child: the garbage collector deletes it.
     if (child.ns == MetaText(owner.object, "namespace")) children.push_back(child);
   }
   Plan plan = kind_.plan(owner.object, children, loop_.Now());
@@ -191,7 +191,7 @@ void WorkloadController::Send(const std::string& uid, ApiRequest request,
   });
 }
 
-// A child has its name before it is sent, so that a request that is repeated makes no second one.
+// A child gets its name before the request is sent, so that a repeated request makes no second child.
 void WorkloadController::Create(const std::string& uid, json::object child) {
   json::object& metadata = ObjectIn(child, "metadata");
   if (!metadata.contains("name")) {

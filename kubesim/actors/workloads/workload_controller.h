@@ -1,9 +1,8 @@
 #pragma once
 
 // Carries out the plans for all objects of one kind: makes, changes and deletes their children and writes their status,
-// as a client of the API server. An object is looked at again when it or one of its children changes, but not before
-// the answers to what was sent for it have come, and the watch has shown the children that were made. Confined to one
-// loop.
+// as a client of the API server. An object gets its next plan when it or one of its children changes, but not before
+// all requests for it have been answered, and the watch has shown the children that were made. Confined to one loop.
 #include <functional>
 #include <map>
 #include <set>
@@ -28,23 +27,23 @@ struct WorkloadKind {
 
 class WorkloadController {
  public:
-  // All references outlive it. The informers are started by their owner after it has been constructed.
+  // All references outlive this object. The owner of the informers starts them after this object has been constructed.
   WorkloadController(Loop& loop, Api& api, Informer& owners, Informer& children, const WorkloadKind& kind);
   ~WorkloadController();
 
  private:
   struct Owner {
-    json::value object;                     // Null: no watch has shown it.
-    std::map<std::string, Child> children;  // By namespace/name.
-    std::set<std::string> awaited;          // Keys of children that were made, and that no watch has shown.
-    std::set<std::string> ended;            // Keys of children that went while requests were on their way.
-    std::set<std::string> deleted;          // UIDs of children that were told to go.
-    absl::Time awaited_until = absl::InfinitePast();
-    int requests = 0;
-    bool has_failed = false;  // One of the requests that are on their way, or were.
-    int failures = 0;         // Rounds of requests, one after the other.
+    json::value object;                               // Null if the watch has not shown the owner.
+    std::map<std::string, Child> children;            // By namespace/name.
+    std::set<std::string> awaited;                    // Keys of created children that the watch has not shown.
+    std::set<std::string> ended;                      // Keys of children that went while requests were in flight.
+    std::set<std::string> deleted;                    // UIDs of children for which a deletion was sent.
+    absl::Time awaited_until = absl::InfinitePast();  // When the owner stops waiting for `awaited`.
+    int requests = 0;                                 // Number of requests in flight.
+    bool has_failed = false;                          // A request of the present round has failed.
+    int failures = 0;                                 // Number of rounds of requests in a row that have failed.
   };
-  // One of the two informers' listener.
+  // The listener of one of the two informers.
   template <void (WorkloadController::*kObject)(const json::value&),
             void (WorkloadController::*kGone)(const ObjectName&)>
   class Listener final : public InformerListener {
@@ -68,7 +67,7 @@ class WorkloadController {
   void OnChild(const json::value& object);
   void OnChildGone(const ObjectName& gone);
 
-  // It is no child of that owner any more.
+  // Removes the child from its owner.
   void Part(const std::string& uid, const std::string& key);
   void WakeAll();
   void Wake(const std::string& uid, absl::Duration delay);
@@ -79,7 +78,7 @@ class WorkloadController {
   void Change(const std::string& uid, const std::string& name, const json::object& patch);
   void Remove(const std::string& uid, const std::string& key);
   void WriteStatus(const std::string& uid, const json::object& status);
-  // `done`: what becomes of the answer.
+  // Sends a request for an owner. `done` gets the answer.
   void Send(const std::string& uid, ApiRequest request, std::function<void(Owner&, const ApiAnswer&)> done);
   static std::string KeyOf(const Owner& owner, std::string_view child);
   std::string ChildTarget(const Owner& owner, std::string_view name) const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The controllers of a simulated cluster's workloads: ReplicaSets, Deployments, StatefulSets and Jobs get their pods,
-// as kube-controller-manager would make them. A plain API client.
+// The controllers of a simulated cluster's workloads. They make the pods of ReplicaSets, Deployments, StatefulSets and
+// Jobs, as kube-controller-manager does. A plain API client.
 #include <memory>
 #include <vector>
 
@@ -15,7 +15,7 @@ struct WorkloadsOptions {
   ApiOptions api;
 };
 
-// Confined to one loop. `pods` is an informer of all pods, started by the owner after this has been constructed.
+// Confined to one loop. `pods` is an informer of all pods. Its owner starts it after this object has been constructed.
 class Workloads {
  public:
   Workloads(Loop& loop, http::Client& client, Random& random, Informer& pods, const WorkloadsOptions& options);

@@ -63,7 +63,7 @@ void Encode(std::vector<Manager> managers, json::value& object) {
   }
 }
 
-// What the server owns is nobody's field.
+// Returns the object without the members that belong to the server, which no manager owns.
 json::value Stripped(const json::value& object) {
   json::value out = object;
   json::object* root = out.if_object();
@@ -81,7 +81,7 @@ json::value Stripped(const json::value& object) {
   return out;
 }
 
-// Compares member by member: an object is large, and most of its members are the same.
+// Compares objects member by member, since objects are large and most of their members are the same.
 void CompareOwned(const ApplyWalk& walk, const json::value* live, const json::value& next, FieldSet& changed,
                   FieldSet& removed) {
   const auto metadata = [](const json::value* object) -> json::value {
@@ -105,7 +105,7 @@ void CompareOwned(const ApplyWalk& walk, const json::value* live, const json::va
   if (live != nullptr) visit(*live, true);
 }
 
-// The part of an applied object that this endpoint writes.
+// Returns the part of an applied object that this endpoint writes.
 json::value Relevant(const json::value& applied, const TypeInfo& type, std::string_view subresource) {
   json::value out = Stripped(applied);
   DropNulls(out);
@@ -195,7 +195,7 @@ absl::StatusOr<ApplyResult> ServerSideApply(const json::value* live, const json:
     return MakeStatus(absl::StatusCode::kAborted, message);
   }
 
-  // A create keeps what only the applied object itself says: apiVersion, kind, name.
+  // A create begins with the whole applied object, since `wanted` lacks apiVersion, kind and name.
   ApplyResult result{live != nullptr ? *live : applied};
   if (live == nullptr) {
     DropNulls(result.object);
@@ -212,7 +212,7 @@ absl::StatusOr<ApplyResult> ServerSideApply(const json::value* live, const json:
   if (unchanged && before == mine) return result;
   own.fields = std::move(mine);
   own.api_version = type.ApiVersion();
-  // Only a change has a time, not a mere share in what is there.
+  // An apply that only becomes co-owner of unchanged fields does not set the time.
   if (!unchanged) own.time = now_rfc3339;
   Encode(std::move(managers), result.object);
   return result;

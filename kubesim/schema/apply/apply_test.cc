@@ -25,7 +25,7 @@ json::value Bare(json::value object) {
   return object;
 }
 
-// "manager/operation: fields" per line.
+// Returns a line "manager/operation fields" for each entry of managedFields.
 std::string Managers(const json::value& object) {
   std::string out;
   const json::value* list = FindPath(object, {"metadata", "managedFields"});

@@ -17,11 +17,12 @@ constexpr std::string_view kAtomicMaps[] = {"selector",         "labelSelector",
                                             "nodeSelector",     "secretKeyRef",  "configMapKeyRef", "fieldRef",
                                             "resourceFieldRef", "claimRef",      "involvedObject",  "scaleTargetRef"};
 
-// Members that a typed object always has, if empty: nobody adds them.
+// Members that a typed object always has, though perhaps empty, so that no manager adds them.
 constexpr std::string_view kAlwaysThere[] = {"metadata",     "spec",       "status",         "template", "jobTemplate",
                                              "loadBalancer", "containers", "updateStrategy", "strategy", "resources"};
 
-// Who adds a map or a list owns the place too, not only what is in it.
+// Makes the places of maps and lists members of the set: the manager that adds one owns the place, too, not only its
+// content.
 void OwnPlaces(FieldSet& set, std::string_view element, bool core) {
   if (set.children.empty()) return;
   const bool always =
@@ -38,7 +39,7 @@ bool IsEmptyContainer(const json::value& value) {
   return (value.is_object() && value.get_object().empty()) || (value.is_array() && value.get_array().empty());
 }
 
-// The value that an element names below `value`.
+// Returns the value that an element names below `value`. Null if there is none.
 const json::value* FieldOf(const json::value& value, std::string_view element) {
   return element.substr(0, 2) == "f:" ? Find(value, element.substr(2)) : nullptr;
 }
@@ -175,14 +176,14 @@ void ApplyWalk::MergeAt(json::value& live, const json::value& applied, const Pla
 }
 
 void ApplyWalk::DropAt(json::value& value, const Place& place, const FieldSet& mine, const FieldSet* kept) const {
-  // True when the value at the child is to go altogether.
+  // Removes the fields below a child. Returns true if the child itself is to be removed, too.
   const auto drops = [&](const std::string& element, const FieldSet& child, json::value& at, const Place& below) {
     const FieldSet* keeper = kept == nullptr ? nullptr : kept->Find(element);
     if (keeper == nullptr && child.member) return true;
     if (child.children.empty()) return false;
     const bool was_empty = IsEmptyContainer(at);
     DropAt(at, below, child, keeper);
-    // A map that lost its last field has nobody who wants it empty.
+    // A map that lost its last field goes, too, since no manager has applied an empty one.
     return keeper == nullptr && !was_empty && IsEmptyContainer(at);
   };
   if (json::object* object = value.if_object()) {
@@ -230,7 +231,7 @@ void ApplyWalk::DifferingAt(const FieldSet& a, const FieldSet& b, const json::va
     }
     if (old == nullptr || now == nullptr) continue;
     if (child.member && child.children.empty() && (other->member || !other->children.empty()) && *old != *now) {
-      // An empty map or list that is applied changes nothing where the other's is filled.
+      // An empty map or list that is applied is no conflict with another manager's non-empty one: the merge keeps that.
       if (!(IsEmptyContainer(*now) && !other->children.empty())) out.children[element].member = true;
       continue;
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The walks over objects that server-side apply consists of. They know from the type how lists and maps merge.
+// The walks over objects of which server-side apply consists. The type determines how lists and maps merge.
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +14,8 @@
 
 namespace basalt::kubesim {
 
-// Where a walk is: a node of a custom schema, or a named member of a core kind (metadata is one in every kind).
+// The place of a walk: a node of a custom schema, or a named member of a core kind. In every kind, metadata is a member
+// of a core kind.
 struct Place {
   const SchemaNode* node = nullptr;
   bool core = false;
@@ -27,20 +28,21 @@ class ApplyWalk {
   // `type` must outlive the walk.
   explicit ApplyWalk(const TypeInfo& type) : type_(type) {}
 
-  // All fields that `value` sets. INVALID_ARGUMENT: an item of a keyed list lacks a key, or stands twice.
+  // Collects all fields that `value` sets. INVALID_ARGUMENT if an item of a keyed list lacks a key, or stands twice.
   absl::Status Collect(const json::value& value, FieldSet& set) const { return CollectAt(value, Root(), set); }
-  // Lays `applied` over `live`.
+  // Merges `applied` into `live`.
   void Merge(json::value& live, const json::value& applied) const { MergeAt(live, applied, Root()); }
-  // Takes out of `value` what `mine` names and `kept` does not.
+  // Removes from `value` the fields that are in `mine` and not in `kept`.
   void Drop(json::value& value, const FieldSet& mine, const FieldSet& kept) const {
     DropAt(value, Root(), mine, &kept);
   }
-  // Paths that both sets have and that differ between the two objects.
+  // Adds to `out` the fields that both sets have and that differ between the two objects.
   void Differing(const FieldSet& a, const FieldSet& b, const json::value& live, const json::value& applied,
                  FieldSet& out) const {
     DifferingAt(a, b, live, applied, Root(), out);
   }
-  // What `next` has anew or otherwise, and what only `live` has, in one member of the root; null where it is absent.
+  // Compares one member of the root. Adds the fields that are new or different in `next` to `changed`, and the fields
+  // that only `live` has to `removed`. A pointer is null if the member is absent.
   void CompareMember(std::string_view name, const json::value* live, const json::value* next, FieldSet& changed,
                      FieldSet& removed) const;
 
@@ -50,9 +52,9 @@ class ApplyWalk {
   Place Item(const Place& place) const;
   MergeRule Rule(const Place& place) const;
   bool IsAtomicMap(const Place& place) const;
-  // The element that names an item of a list, or nothing when it lacks a key.
+  // Returns the element that names an item of a list. Nullopt if the item lacks a key.
   std::optional<std::string> Name(const json::value& item, const MergeRule& rule, const Place& list) const;
-  // Names of all items; nothing when one has none or two are equal.
+  // Returns the names of all items. Nullopt if an item has no name or two names are equal.
   std::optional<std::vector<std::string>> Names(const json::array& items, const MergeRule& rule,
                                                 const Place& list) const;
 

@@ -37,7 +37,7 @@ void DefaultService(json::object& service) {
       AddMissing(*port, "protocol", "TCP");
       if (const json::value* number = port->if_contains("port")) {
         const json::value copy = *number;
-        // Typed clients cannot leave it out: they send zero.
+        // Typed clients cannot leave targetPort out: they send zero.
         if (const json::value* target = port->if_contains("targetPort");
             target != nullptr && (*target == json::value(0) || *target == json::value(""))) {
           port->erase("targetPort");
@@ -188,7 +188,8 @@ void Default(const TypeInfo& type, json::value& object) {
   if (found != Defaulters().end()) found->second(object.get_object());
 }
 
-// A pod stays for five minutes on a node that is not ready or cannot be reached, unless it says something else.
+// Adds tolerations by which a pod stays for five minutes on a node that is not ready or unreachable, unless the pod
+// states its own.
 void TolerateLostNodes(json::object& spec) {
   json::value& list = spec["tolerations"];
   if (!list.is_array()) list = json::array();
@@ -207,7 +208,8 @@ void TolerateLostNodes(json::object& spec) {
   }
 }
 
-// Best effort without any request or limit; guaranteed when every container limits cpu and memory to what it requests.
+// Returns the QoS class: best effort without any request or limit, guaranteed if every container's limits of cpu and
+// memory equal its requests, else burstable.
 std::string_view QosClass(const json::value& pod) {
   bool any = false;
   bool guaranteed = true;
@@ -240,7 +242,7 @@ void SetFirstStatus(const TypeInfo& type, json::object& object) {
   } else if (type.kind == "Service") {
     object["status"] = {{"loadBalancer", json::object()}};
   } else if (type.kind == "Node") {
-    // Whoever registers a node says what it has in the same request.
+    // The client that registers a node sends its status in the same request.
   } else if (type.has_status) {
     object["status"] = json::object();
   }
@@ -256,7 +258,7 @@ void PrepareCreate(const TypeInfo& type, json::value& object) {
 
 void PrepareUpdate(const TypeInfo& type, const json::value& live, json::value& next) {
   if (json::object* object = next.if_object()) {
-    // The server's own fields may be left out by a writer that never saw them.
+    // A writer that has never read the object may leave out fields that the server has set.
     const auto carry = [&](json::string_view field) {
       const json::value* old = FindPath(live, {"spec", std::string_view(field.data(), field.size())});
       json::object& spec = ObjectIn(*object, "spec");

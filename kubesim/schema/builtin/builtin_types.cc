@@ -72,9 +72,9 @@ TypeInfoPtr MakeType(const Row& row) {
   type->has_status = row.has_status;
   type->has_generation = row.has_generation;
   type->has_scale = row.has_scale;
-  // Not even an administrator empties a whole cluster by one request.
+  // The API server cannot delete all namespaces by one request.
   if (type->kind == "Namespace") std::erase(type->verbs, "deletecollection");
-  // A deployment's selector is an object there, not the text the scale subresource shows; the server converts it.
+  // spec.selector of these kinds is an object. The server converts it to the text in the scale subresource.
   if (row.has_scale) type->scale.label_selector = ".spec.selector";
   return type;
 }

@@ -157,12 +157,12 @@ void CheckSecret(const json::value& object, Errors* errors) { CheckText(object, 
 void CheckEvent(const json::value& object, Errors* errors) {
   const std::string_view about = FindString(Member(object, "involvedObject"), "namespace");
   const std::string_view ns = FindString(Member(object, "metadata"), "namespace");
-  // What has no namespace is told of in the default one.
+  // An Event about an object without a namespace is in namespace default.
   if (about == ns || (about.empty() && ns == "default")) return;
   AddInvalid(errors, "involvedObject.namespace", about, "does not match event.namespace");
 }
 
-// The wire's reason of a message that begins with its words.
+// Returns the reason on the wire, which the beginning of the message determines.
 std::string_view ReasonOf(std::string_view message) {
   if (message.starts_with("Required value")) return "FieldValueRequired";
   if (message.starts_with("Unsupported value")) return "FieldValueNotSupported";
@@ -200,7 +200,7 @@ const std::map<std::string_view, Checker>& Checkers() {
   return table;
 }
 
-// An absent member equals null, an empty list and an empty map.
+// Compares values. An absent member equals null, an empty list and an empty map.
 bool SameValue(const json::value& a, const json::value& b) {
   const auto is_empty = [](const json::value& value) {
     return value.is_null() || (value.is_object() && value.get_object().empty()) ||

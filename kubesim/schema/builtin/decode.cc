@@ -32,13 +32,14 @@ std::string_view TypeName(const json::value& value) {
 }
 
 std::string WrongType(const json::value& value, std::string_view field, std::string_view wanted) {
-  // A number that is of no use as this number is shown.
+  // The message contains a number that is no int32, but no other value.
   const bool number = wanted == "int32" && value.is_number();
   return fmt::format("json: cannot unmarshal {}{} into Go struct field {} of type {}", TypeName(value),
                      number ? " " + ToText(value) : "", field, wanted);
 }
 
-// The first element of the form that the text does not have, and what stands there instead.
+// Returns the message about the first element of the time format that the text does not match. Empty if the text is a
+// time.
 std::string WhyNoMicroTime(std::string_view text) {
   constexpr std::string_view kElements[] = {"2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", ".000000"};
   std::string_view rest = text;
@@ -64,7 +65,7 @@ std::string WhyNoMicroTime(std::string_view text) {
   return "";
 }
 
-// Go's decoder of the standard alphabet with padding: where it stops, npos where it does not.
+// Returns the position at which Go's decoder of the standard alphabet with padding fails. Returns npos if it does not.
 size_t FindNoBase64(std::string_view text) {
   const auto in_alphabet = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/';

@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether a server could read an object of a core kind at all, before it looks at what it says. Pure. Only kinds whose
-// clients depend on it: leases and ConfigMaps; of others nothing is said.
+// Checks whether a server can decode an object of a core kind at all, before the object is validated. Pure. Only leases
+// and ConfigMaps are checked, since their clients depend on it.
 #include <string>
 #include <string_view>
 
@@ -10,10 +10,10 @@
 
 namespace basalt::kubesim {
 
-// The decoder's own words of what it cannot read; empty where it can.
+// Returns the decoder's message about the part that cannot be decoded. Empty if all can be, and for other kinds.
 std::string WhyUnreadable(const TypeInfo& type, const json::value& object);
 
-// The same moment in UTC; a text that is none stays.
+// Returns the time in UTC. A text that is no time is returned unchanged.
 std::string MicroTimeInUtc(std::string_view text);
 
 }  // namespace basalt::kubesim

@@ -27,7 +27,7 @@ void CheckNames(const TypeInfo& type, const json::value& metadata, std::vector<F
       AddInvalid(errors, "metadata.name", name, wrong);
     }
   } else {
-    // The suffix makes an end like "a-" valid.
+    // The generated suffix makes a prefix like "a-" valid.
     if (const std::string wrong = CheckName(type, fmt::format("{}x", prefix)); !wrong.empty()) {
       AddInvalid(errors, "metadata.generateName", prefix, wrong);
     }

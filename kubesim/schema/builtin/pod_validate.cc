@@ -111,7 +111,7 @@ void CheckContainer(const json::value& container, const std::string& field, cons
   }
 }
 
-// Sets what may change to what it was, so that anything left different is forbidden.
+// Sets the fields that may change to their old values, so that every remaining difference is forbidden.
 json::value Masked(const json::value& live, const json::value& next) {
   json::value spec = next;
   json::object* members = spec.if_object();

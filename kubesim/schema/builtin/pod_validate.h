@@ -10,11 +10,12 @@
 
 namespace basalt::kubesim {
 
-// `restart_policies`: the ones that the kind allows.
+// Validates a pod spec. `restart_policies` has the policies that the kind allows.
 void ValidatePodSpec(const json::value& spec, const std::string& field,
                      const std::vector<std::string_view>& restart_policies, std::vector<FieldError>* errors);
 
-// Only images, activeDeadlineSeconds, added tolerations and removed scheduling gates may differ.
+// Checks an update of a pod. Only images, activeDeadlineSeconds, added tolerations and removed scheduling gates may
+// differ.
 void ValidatePodUpdate(const json::value& live, const json::value& next, std::vector<FieldError>* errors);
 
 }  // namespace basalt::kubesim

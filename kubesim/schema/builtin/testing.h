@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests about core kinds: a kind by its name.
+// A helper for tests of core kinds: finds a kind by its name.
 #include <gtest/gtest.h>
 
 #include <string_view>

@@ -51,7 +51,7 @@ void AddUnsupported(std::vector<FieldError>* errors, std::string field, std::str
 }
 
 void AddType(std::vector<FieldError>* errors, std::string field, std::string_view wanted, const json::value& value) {
-  // A decoder of typed objects tells no integers from other numbers.
+  // The API server's decoder of typed objects reports every number as "number".
   const std::string_view kind = value.is_number() ? "number" : KindOf(value);
   std::string message =
       fmt::format("Invalid value: \"{0}\": {1} in body must be of type {2}: \"{0}\"", kind, field, wanted);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Short ways to say what is wrong with a field. Used by the validation of core kinds.
+// Short functions that add errors about a field. Used by the validation of core kinds.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +22,10 @@ void AddUnsupported(std::vector<FieldError>* errors, std::string field, std::str
                     const std::vector<std::string_view>& supported);
 void AddType(std::vector<FieldError>* errors, std::string field, std::string_view wanted, const json::value& value);
 
-// INVALID_ARGUMENT: "field: what".
+// Returns INVALID_ARGUMENT with the message "field: what".
 absl::Status InvalidField(std::string_view field, std::string_view what);
 
-// Label keys and values of a map; also for templates and selectors.
+// Checks the keys and values of a map of labels, also of templates and selectors.
 void CheckLabels(const json::value* labels, const std::string& field, std::vector<FieldError>* errors);
 
 }  // namespace basalt::kubesim

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small questions to JSON values that several parts of the schemas ask. Pure functions, any thread.
+// Small functions on JSON values that several parts of the schemas use. Pure functions, any thread.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,22 +9,22 @@
 
 namespace basalt::kubesim {
 
-// The member is there and true.
+// Returns whether the member exists and is true.
 bool IsTrue(const json::value& value, std::string_view name);
-// The strings in the list of that name; other items are passed over.
+// Returns the strings in the list of this name. Other items are ignored.
 std::vector<std::string> StringsIn(const json::value& value, std::string_view name);
 
-// The member of that name where it is an object, else null.
+// Returns the member of this name if it is an object, else null.
 json::object* FindObject(json::object& object, std::string_view name);
-// Leaves a member that is there as it is.
+// Adds a member unless it exists already.
 void AddMissing(json::object& object, std::string_view name, json::value value);
 
-// An integer, or a double without a fraction.
+// Returns whether the value is an integer, or a double without a fraction.
 bool IsIntegral(const json::value& value);
-// As the API server calls it: "object", "integer", "number", …
+// Returns the API server's name of the type: "object", "integer", "number", …
 std::string_view KindOf(const json::value& value);
 
-// Removes null members at every depth: typed decoding reads them as absent. Items of lists stay.
+// Removes null members at every depth, since typed decoding treats them as absent. Null items of lists stay.
 void DropNulls(json::value& value);
 
 }  // namespace basalt::kubesim

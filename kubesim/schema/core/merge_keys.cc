@@ -43,7 +43,7 @@ MergeRule StrategicRule(std::string_view kind, std::string_view parent, std::str
   if (field == "addresses" && kind != "Node") return {};
   if (field == "secrets" && kind != "ServiceAccount") return {};
   if (field == "shortNames") return {};
-  // A secret volume's items, a projected volume's sources and the like replace as a whole.
+  // Lists without a row, such as a secret volume's items or a projected volume's sources, are replaced as a whole.
   for (const Row& row : kByKey) {
     if (row.field != field) continue;
     if (row.key.empty()) return {ListType::kSet, {}};

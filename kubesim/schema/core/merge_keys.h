@@ -1,6 +1,7 @@
 #pragma once
 
-// How lists of the core kinds merge, in strategic patches and in server-side applies. Constant tables, any thread.
+// The rules by which lists of the core kinds merge in strategic patches and in server-side applies. Constant tables,
+// any thread.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,14 +12,15 @@ namespace basalt::kubesim {
 
 struct MergeRule {
   ListType type = ListType::kAtomic;
-  std::vector<std::string> keys;  // kMap: the members that identify an item.
+  std::vector<std::string> keys;  // With kMap: the members that identify an item.
 };
 
-// The rule of a strategic patch for the list `field` below a member named `parent` of an object of `kind`. Lists of
-// pod templates follow the pod's rules. A strategic patch identifies by one key only.
+// Returns the rule of a strategic patch for the list `field` below a member named `parent` of an object of `kind`.
+// Lists of pod templates follow the pod's rules. A strategic patch identifies items by one key only.
 MergeRule StrategicRule(std::string_view kind, std::string_view parent, std::string_view field);
 
-// The rule of a server-side apply: as above, but ports go by number and protocol, and some lists are atomic or sets.
+// Returns the rule of a server-side apply. It differs from the rule of a strategic patch: ports are identified by
+// number and protocol, and some lists are atomic or sets.
 MergeRule ApplyRule(std::string_view kind, std::string_view parent, std::string_view field);
 
 }  // namespace basalt::kubesim

@@ -1,6 +1,7 @@
 #pragma once
 
-// Names and label syntax of Kubernetes. An empty answer means valid, else the API server's sentence.
+// Names and label syntax of Kubernetes. Each function returns an empty text for a valid value, else the API server's
+// message.
 #include <string>
 #include <string_view>
 
@@ -8,7 +9,7 @@ namespace basalt::kubesim {
 
 std::string CheckDnsSubdomain(std::string_view name);
 std::string CheckDnsLabel(std::string_view name);
-// Label and annotation keys: [prefix/]name.
+// Checks a label or annotation key: [prefix/]name.
 std::string CheckQualifiedName(std::string_view name);
 std::string CheckLabelValue(std::string_view value);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// For the tests of the schemas: values from YAML, kinds by name, errors as text.
+// Helpers for the tests of the schemas: values from YAML, and errors as text.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace basalt::kubesim {
 
-// The first document of the text.
+// Returns the first document of the text.
 inline json::value Y(std::string_view text) {
   auto documents = ParseYamlDocuments(text);
   EXPECT_TRUE(documents.ok()) << documents.status();
   return documents.ok() && !documents->empty() ? documents->front() : json::value();
 }
 
-// "field: message" per line.
+// Returns a line "field: message" for each error.
 inline std::string Words(const std::vector<FieldError>& errors) {
   std::string out;
   for (const FieldError& error : errors) out += error.field + ": " + error.message + "\n";

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the embedded API server knows about one served kind in one version. A plain value: built once (builtin.h for
-// core kinds, crd.h for custom ones), then shared and never changed. No thread rule beyond that.
+// The facts about one served kind in one version. A plain value: built once (builtin.h for core kinds, crd.h for custom
+// ones), then shared and never changed. No thread rule beyond that.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,20 +20,20 @@ struct PrinterColumn {
   std::string format;  // May be empty.
   std::string description;
   std::string json_path;
-  int priority = 0;  // 0 is always shown, 1 only in wide output.
+  int priority = 0;  // A column with priority 0 is always shown, one with priority 1 only in wide output.
 };
 
 struct ScalePaths {
   std::string spec_replicas = ".spec.replicas";
   std::string status_replicas = ".status.replicas";
-  std::string label_selector;  // Empty: none.
+  std::string label_selector;  // Empty if the kind has none.
 };
 
-// One cause of a 422 answer. `message` is the text behind the field's name, worded like the API server's:
-// "Invalid value: -1: should be greater than or equal to 0".
+// One cause of a 422 answer.
 struct FieldError {
-  std::string reason;  // "FieldValueInvalid", "FieldValueRequired", …: the wire values of StatusCause.reason.
-  std::string field;   // "spec.tasks[0].replicas".
+  std::string reason;  // The value of StatusCause.reason: "FieldValueInvalid", "FieldValueRequired", …
+  std::string field;   // A path like "spec.tasks[0].replicas".
+  // The text behind the field's name, like the API server's: "Invalid value: -1: should be greater than or equal to 0".
   std::string message;
 };
 
@@ -50,22 +50,23 @@ struct TypeInfo {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
-  bool has_status = false;      // A /status subresource: main writes keep the old status, status writes the old rest.
-  bool has_generation = false;  // metadata.generation grows when anything outside metadata and status changes.
+  // The kind has a /status subresource: main writes keep the old status, status writes keep everything else.
+  bool has_status = false;
+  bool has_generation = false;  // metadata.generation grows with every change outside metadata and status.
   bool has_scale = false;
   ScalePaths scale;
   std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
-  bool builtin = true;  // False for kinds that a CustomResourceDefinition brings.
+  bool builtin = true;  // False for kinds of a CustomResourceDefinition.
   bool storage = true;  // False for a served version that is converted from the stored one (by apiVersion alone).
-  std::vector<PrinterColumn> columns;    // Custom kinds only; table.h knows the columns of the core kinds.
+  std::vector<PrinterColumn> columns;    // Set for custom kinds only; table.h has the columns of the core kinds.
   std::shared_ptr<const Schema> schema;  // Null for core kinds.
-  json::value open_api_schema;           // The schema's source, for openapi.h; null for core kinds.
+  json::value open_api_schema;           // The schema's source, for openapi.h. Null for core kinds.
 
-  // "batch.volcano.sh/v1alpha1", or "v1" in the core group.
+  // Returns a text like "batch.volcano.sh/v1alpha1", or "v1" in the core group.
   std::string ApiVersion() const { return group.empty() ? version : group + "/" + version; }
-  // "jobs.batch.volcano.sh", or "pods" in the core group.
+  // Returns a text like "jobs.batch.volcano.sh", or "pods" in the core group.
   std::string Resource() const { return group.empty() ? plural : plural + "." + group; }
-  // "Job.batch.volcano.sh", or "Pod": the form in "is invalid" messages.
+  // Returns the form in "is invalid" messages: "Job.batch.volcano.sh", or "Pod" in the core group.
   std::string QualifiedKind() const { return group.empty() ? kind : kind + "." + group; }
 };
 

@@ -23,7 +23,7 @@ std::vector<PrinterColumn> ParseColumns(const json::value& version) {
                          std::string(FindString(column, "jsonPath")), static_cast<int>(FindInt(column, "priority"))});
     }
   }
-  // A definition without columns shows the age, one with columns only what it names.
+  // A definition without columns shows the age. A definition with columns shows these only.
   if (columns.empty()) columns.push_back({"Age", "date", "", "", ".metadata.creationTimestamp", 0});
   return columns;
 }
@@ -40,7 +40,7 @@ void ReadSubresources(const json::value& version, TypeInfo& type) {
   }
 }
 
-// Where the API server says that a schema stands: it knows one for all versions where there is but one.
+// Returns the path of a schema in the API server's messages. Equal schemas of all versions have one common path.
 std::string SchemaPath(const json::array& versions, size_t index) {
   const auto schema = [&](const json::value& version) { return FindPath(version, {"schema", "openAPIV3Schema"}); };
   const json::value* first = schema(versions[0]);

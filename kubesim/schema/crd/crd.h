@@ -3,7 +3,7 @@
 // Custom resource definitions: reading one, and pruning, defaulting and validating objects by its structural schema.
 // A schema is compiled once (patterns included) and is immutable: any thread may use it.
 //
-// The rules of x-kubernetes-validations stay in the definition as they are and are neither read nor evaluated.
+// The rules of x-kubernetes-validations stay in the definition, but are neither read nor evaluated.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,15 +19,17 @@ struct SchemaNode;
 
 class Schema {
  public:
-  // From an openAPIV3Schema. INVALID_ARGUMENT names the place that is not structural, or the pattern that is no RE2.
+  // Compiles an openAPIV3Schema. INVALID_ARGUMENT names the place that is not structural, or the pattern that is no
+  // RE2.
   static absl::StatusOr<std::shared_ptr<const Schema>> Compile(const json::value& source);
   ~Schema();
 
-  // Drops what the schema does not specify (paths go to `pruned` where asked for), drops nulls that may not be null,
-  // and sets defaults. apiVersion, kind and metadata of the root and of embedded resources always stay.
+  // Drops fields that the schema does not specify, and adds their paths to `pruned` unless that is null. Drops nulls
+  // that may not be null, and sets defaults. apiVersion, kind and metadata of the root and of embedded resources always
+  // stay.
   void PruneAndDefault(json::value& object, std::vector<std::string>* pruned = nullptr) const;
-  // Appends one error per violation. `old` is what an update replaces: a part that is the same as before and can be
-  // told to be the same part (not an item of a plain list) has no errors.
+  // Appends one error per violation. `old` is the object that an update replaces, or null. An unchanged part has no
+  // errors, unless it is an item of a plain list, whose old item cannot be identified.
   void Validate(const json::value& object, std::vector<FieldError>* errors, const json::value* old = nullptr) const;
 
   const SchemaNode& root() const { return *root_; }
@@ -38,7 +40,8 @@ class Schema {
   std::unique_ptr<SchemaNode> root_;
 };
 
-// Prune, default, validate: what a write to a custom resource goes through. INVALID_ARGUMENT when `errors` grew.
+// Prunes, defaults and validates an object, as on a write to a custom resource. INVALID_ARGUMENT if there was an error,
+// which is added to `errors`.
 absl::Status ValidateAndDefault(const Schema& schema, json::value& object, std::vector<FieldError>* errors,
                                 std::vector<std::string>* pruned = nullptr, const json::value* old = nullptr);
 
@@ -46,16 +49,16 @@ struct CustomResource {
   std::string name;  // "<plural>.<group>".
   std::string group;
   std::string storage_version;
-  std::vector<TypeInfoPtr> versions;  // The served ones, in the order of the definition; TypeInfo.storage marks one.
+  std::vector<TypeInfoPtr> versions;  // The served versions, in the order of the definition.
 };
 
-// Fills in what a definition may leave out: singular, listKind, conversion strategy.
+// Sets fields that a definition may leave out: singular, listKind, conversion strategy.
 void DefaultCrd(json::value& crd);
 
-// INVALID_ARGUMENT: the first thing that is wrong with the definition, with its field.
+// Reads a definition. INVALID_ARGUMENT names the first invalid field.
 absl::StatusOr<CustomResource> LoadCrd(const json::value& crd);
 
-// The status of an accepted definition: acceptedNames, storedVersions, NamesAccepted and Established.
+// Returns the status of an accepted definition: acceptedNames, storedVersions, NamesAccepted and Established.
 json::value MakeCrdStatus(const json::value& crd, std::string_view now_rfc3339);
 
 }  // namespace basalt::kubesim

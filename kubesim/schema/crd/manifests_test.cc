@@ -1,4 +1,4 @@
-// Our own definitions against the schemas that live clusters have, and against manifests that users really run.
+// Our own definitions against the schemas of live clusters, and against manifests that users run.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -58,10 +58,10 @@ std::map<std::string, CustomResource> Load(const fs::path& folder) {
   return loaded;
 }
 
-// Values of every shape a schema accepts at one place: one that is right by type, and one for each enumerated value.
+// Returns values of every shape that a schema accepts at one place: one of the type, and each enumerated value.
 std::vector<json::value> Samples(const SchemaNode& node);
 
-// What live schemas let through and their admission refuses: events that are internal, and any text as a restart
+// Values that live schemas accept and the webhooks of live clusters refuse: internal events, and any text as a restart
 // policy.
 const std::vector<json::value> kInternalEvents = {"PodRunning", "OutOfSync", "CommandIssued"};
 constexpr std::string_view kRestartPolicy = "restartPolicy";
@@ -77,7 +77,7 @@ json::value Full(const SchemaNode& node) {
 
 std::string TextFor(const SchemaNode& node) {
   if (node.format == "date-time") return "2026-01-02T03:04:05Z";
-  // A name and a duration: the definition that it is made for may not tell which.
+  // The candidates include a duration and a name. The schema may not state which of them is meant.
   for (const char* candidate : {"1h", "a1", "1", "a"}) {
     if (node.pattern == nullptr || RE2::PartialMatch(candidate, *node.pattern)) return candidate;
   }
@@ -135,8 +135,8 @@ void ExpectKept(const Schema& schema, const json::value& object, const std::stri
   EXPECT_TRUE(pruned.empty()) << what << " loses " << (pruned.empty() ? "" : pruned.front());
 }
 
-// Walks the live schema; at every leaf asks ours to keep an object that is full but varied in that one place. Where
-// ours keeps whatever comes (pod templates), one full object is enough.
+// Walks the live schema. For every leaf, calls `emit` with full objects that vary in this place alone. Where our schema
+// keeps any content (pod templates), one full object is enough.
 void VisitLeaves(const SchemaNode& node, const SchemaNode* ours, const std::function<void(const json::value&)>& emit) {
   if (ours != nullptr && ours->preserve_unknown) return emit(Samples(node).front());
   if (node.type == SchemaNode::Type::kObject && !node.properties.empty()) {
@@ -238,10 +238,10 @@ TEST(LiveDefinitionsTest, OursAcceptAndKeepEveryField) {
   }
 }
 
-// What the live schema sets by default, ours sets as well.
+// Checks that our schema has the defaults of the live schema.
 void CompareDefaults(const SchemaNode& theirs, const SchemaNode& ours, const std::string& path) {
   if (ours.preserve_unknown) return;
-  // What their admission sets where the schema does not; and counts, which they leave out where they are 0.
+  // Fields that have a default in our schema only: one that their webhook sets, and counts that they leave out if 0.
   const std::set<std::string> ours_alone = {
       "queues.scheduling.volcano.sh.spec.reclaimable", "queues.scheduling.volcano.sh.status.completed",
       "queues.scheduling.volcano.sh.status.inqueue",   "queues.scheduling.volcano.sh.status.pending",

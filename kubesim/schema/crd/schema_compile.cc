@@ -36,7 +36,7 @@ absl::StatusOr<SchemaNode::Type> ParseType(const json::value& source, std::strin
 
 class Compiler {
  public:
-  // `value_validation`: inside allOf, anyOf, oneOf or not, where types may be left out.
+  // Compiles a schema. `value_validation` is true inside allOf, anyOf, oneOf and not, where types may be left out.
   absl::StatusOr<std::unique_ptr<SchemaNode>> Compile(const json::value& source, const std::string& path, size_t depth,
                                                       bool value_validation) {
     if (!source.is_object()) return InvalidField(path, "a schema must be an object");
@@ -111,7 +111,7 @@ class Compiler {
         const std::string name(member.key());
         BASALT_ASSIGN_OR_RETURN(auto child, Compile(member.value(), fmt::format("{}.properties[{}]", path, name),
                                                     depth + 1, value_validation));
-        // A null of a property that may not be null is dropped, so every property is worth a look.
+        // A null of a property that may not be null is dropped, so every property has to be visited.
         node.defaults_below = true;
         node.properties.emplace(name, std::move(child));
       }
@@ -131,7 +131,7 @@ class Compiler {
         node.defaults_below = true;
       }
     }
-    // The API server demands this very anyOf beside x-kubernetes-int-or-string; the flag says it all.
+    // The API server requires the same anyOf beside every x-kubernetes-int-or-string, so the flag is enough.
     if (!node.int_or_string) BASALT_RETURN_IF_ERROR(CompileList(source, "anyOf", path, depth, node.any_of));
     BASALT_RETURN_IF_ERROR(CompileList(source, "allOf", path, depth, node.all_of));
     BASALT_RETURN_IF_ERROR(CompileList(source, "oneOf", path, depth, node.one_of));

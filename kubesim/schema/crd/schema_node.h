@@ -1,6 +1,7 @@
 #pragma once
 
-// The compiled tree of a structural schema: what crd.h checks and apply.h merges by. Immutable after compilation.
+// The compiled tree of a structural schema, used by the checks of crd.h and the merges of apply.h. Immutable after
+// compilation.
 #include <re2/re2.h>
 
 #include <map>
@@ -29,11 +30,11 @@ struct SchemaNode {
 
   std::map<std::string, std::unique_ptr<SchemaNode>, std::less<>> properties;
   std::unique_ptr<SchemaNode> items;
-  std::unique_ptr<SchemaNode> additional;  // additionalProperties with a schema.
-  bool additional_allowed = false;         // additionalProperties: true.
+  std::unique_ptr<SchemaNode> additional;  // The schema of additionalProperties. Null if there is none.
+  bool additional_allowed = false;         // True for `additionalProperties: true`.
 
   std::optional<json::value> default_value;
-  bool defaults_below = false;  // Somewhere in this subtree a default or a null to drop may apply.
+  bool defaults_below = false;  // A default may apply, or a null may be dropped, somewhere in this subtree.
 
   std::vector<std::string> required;
   std::vector<json::value> enumeration;
@@ -48,7 +49,7 @@ struct SchemaNode {
   std::unique_ptr<SchemaNode> negated;
 };
 
-// The wire name: "object", …; empty for kAny.
+// Returns the name on the wire: "object", … Empty for kAny.
 std::string_view TypeName(SchemaNode::Type type);
 
 }  // namespace basalt::kubesim

@@ -13,7 +13,7 @@ std::string_view View(json::string_view text) { return {text.data(), text.size()
 
 bool IsIdentity(std::string_view name) { return name == "apiVersion" || name == "kind" || name == "metadata"; }
 
-// `path` is kept only when somebody asked for the pruned fields.
+// Drops unspecified fields. Paths are built only if the caller wants the pruned fields.
 class Pruner {
  public:
   explicit Pruner(std::vector<std::string>* pruned) : pruned_(pruned) {}
@@ -33,7 +33,8 @@ class Pruner {
       auto member = object->begin() + static_cast<ptrdiff_t>(i);
       const std::string_view name = View(member->key());
       if (is_resource && IsIdentity(name)) {
-        // The root's metadata is the server's own business; an embedded one has no more fields than that.
+        // The server handles the root's metadata itself. Metadata of an embedded resource may have the same fields
+        // only.
         if (node.embedded_resource && name == "metadata") PruneMetadata(member->value());
         ++i;
         continue;
@@ -45,7 +46,7 @@ class Pruner {
         child = node.additional.get();
       } else if (!node.additional_allowed && !node.preserve_unknown) {
         if (pruned_ != nullptr) pruned_->push_back(Join(path, name));
-        // Order matters to nobody who reads JSON, but people like to see their own: no swap with the last.
+        // Keep the order of the other members for people who read the object. erase() would swap in the last one.
         object->stable_erase(member);
         continue;
       }

@@ -16,7 +16,7 @@ namespace {
 
 using Type = SchemaNode::Type;
 
-// The way to a value, on the stack; it becomes text only when something is wrong.
+// The path of a value, kept on the stack. It is converted to a text only for an error.
 struct Path {
   const Path* parent = nullptr;
   std::string_view name;
@@ -64,7 +64,7 @@ bool IsDateTime(std::string_view text) {
   return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), form);
 }
 
-// Formats that are not listed here are words to people.
+// Returns whether the text has the format. Formats that are not listed here are documentation, and always match.
 bool HasFormat(std::string_view text, std::string_view format) {
   static const RE2& uuid = *new RE2("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}");
   static const RE2& octets = *new RE2(R"((25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3})");
@@ -79,7 +79,7 @@ bool HasFormat(std::string_view text, std::string_view format) {
   return true;
 }
 
-// The item of the old list that `item` is the newer self of: by the keys of a list that has some, else null.
+// Returns the item of the old list with the same keys as `item`. Null if there is none, or if the list has no keys.
 const json::value* OldItem(const json::value* old_list, const json::value& item, const SchemaNode& list) {
   if (old_list == nullptr || !old_list->is_array() || list.list_type != ListType::kMap) return nullptr;
   const auto same = [&](const json::value& other) {
@@ -98,7 +98,7 @@ class Validator {
  public:
   explicit Validator(std::vector<FieldError>* errors) : errors_(errors) {}
 
-  // `old`: what this very value replaces, or null.
+  // Checks a value. `old` is the value that it replaces, or null.
   void Check(const json::value& value, const SchemaNode& node, const Path& path, const json::value* old) {
     if (value.is_null() && node.nullable) return;
     if (old != nullptr && *old == value) return;
@@ -260,7 +260,7 @@ class Validator {
     return errors;
   }
 
-  // What none of several alternatives allows is told with what the first of them says.
+  // Checks anyOf, oneOf, allOf and not. If no alternative matches, the errors of the first one are added.
   void CheckCombinations(const json::value& value, const SchemaNode& node, const Path& path) {
     const auto fail = [&](std::string_view rule) {
       errors_->push_back(

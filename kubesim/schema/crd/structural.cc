@@ -52,7 +52,7 @@ absl::Status CheckDefault(const json::value& schema, const std::string& path) {
   return InvalidField(path + ".default", errors.front().message);
 }
 
-// Inside allOf, anyOf and oneOf nothing may say what something is, only what it must be like.
+// Checks that allOf, anyOf and oneOf contain conditions on values only, and define no types.
 absl::Status CheckJunctors(const json::value& schema, const std::string& path) {
   if (IsTrue(schema, "x-kubernetes-int-or-string")) return absl::OkStatus();
   for (const std::string_view junctor : {"allOf", "anyOf", "oneOf"}) {

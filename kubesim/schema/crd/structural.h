@@ -1,7 +1,7 @@
 #pragma once
 
-// The rules that a schema has to keep beside what it says: what the API server calls structural, lists and their keys,
-// defaults that hold. Pure functions.
+// The rules for schemas themselves: the schema is structural, as the API server defines that, lists have valid keys,
+// and defaults are valid. Pure functions.
 #include <string>
 
 #include "absl/status/status.h"
@@ -9,7 +9,8 @@
 
 namespace basalt::kubesim {
 
-// INVALID_ARGUMENT: the first place of an openAPIV3Schema that breaks a rule, "<path>.type: Required value: …".
+// Checks an openAPIV3Schema. INVALID_ARGUMENT names the first place that breaks a rule: "<path>.type: Required value:
+// …".
 absl::Status CheckStructural(const json::value& schema, const std::string& path);
 
 }  // namespace basalt::kubesim

@@ -15,7 +15,8 @@ json::object Gvk(const TypeInfo& type) {
   return {{"group", type.group}, {"kind", type.kind}, {"version", type.version}};
 }
 
-// "io.k8s.api.core.v1.Pod", "sh.volcano.batch.v1alpha1.Job": the group backwards.
+// Returns the name of a definition, which begins with the reversed group: "io.k8s.api.core.v1.Pod",
+// "sh.volcano.batch.v1alpha1.Job".
 std::string DefinitionName(const TypeInfo& type) {
   if (type.group.empty()) return fmt::format("io.k8s.api.core.{}.{}", type.version, type.kind);
   std::string name;
@@ -29,8 +30,8 @@ std::string DefinitionName(const TypeInfo& type) {
   return fmt::format("{}.{}.{}", name, type.version, type.kind);
 }
 
-// A schema for clients: what says how values look stays, what version 2 has no word for or a client would read too
-// strictly goes.
+// Returns a schema for clients with the keywords that describe values. Keywords that version 2 lacks, or that a client
+// would apply too strictly, are left out.
 json::value ForClients(const json::value& schema) {
   if (!schema.is_object()) return json::object();
   json::object out;

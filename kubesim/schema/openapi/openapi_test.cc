@@ -68,7 +68,7 @@ TEST(OpenApiTest, SaysNothingThatRefusesAValidManifest) {
   EXPECT_EQ(Find(pod, "properties"), nullptr);
 }
 
-// Reads one field of a message: the bytes of the first (or n-th) occurrence.
+// Reads one field of a message: the bytes of the first occurrence, or of a later one.
 std::string Field(std::string_view message, int wanted, size_t nth = 0) {
   size_t at = 0;
   const auto varint = [&] {

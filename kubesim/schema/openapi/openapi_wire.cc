@@ -1,4 +1,4 @@
-// The protobuf form of an OpenAPI v2 document: messages of package openapi.v2, of which clients read these fields.
+// The protobuf form of an OpenAPI v2 document: messages of package openapi.v2, with the fields that clients read.
 #include <fmt/format.h>
 
 #include "kubesim/schema/openapi/openapi.h"
@@ -36,7 +36,7 @@ constexpr int kFormat = 2, kDescription = 4, kRequired = 19, kAdditional = 21, k
               kProperties = 25, kExtension = 31;
 }
 
-// Appends fields of one message; nested messages are built first and put in as bytes.
+// Appends the fields of one message. Nested messages are built first and appended as bytes.
 class Message {
  public:
   void Bytes(int number, std::string_view bytes) {
@@ -84,7 +84,7 @@ std::string Wrap(int number, const std::string& inner) {
   return message.bytes();
 }
 
-// Members "x-…" as named YAML texts; JSON is YAML.
+// Adds members "x-…" as named YAML texts. JSON is valid YAML.
 void AddExtensions(const json::value& value, int number, Message& message) {
   for (const auto& member : value.get_object()) {
     if (!member.key().starts_with("x-")) continue;
@@ -122,7 +122,7 @@ std::string EncodeParameter(const json::value& value) {
   parameter.Text(query::kName, Find(value, "name"));
   parameter.Text(query::kType, Find(value, "type"));
   parameter.Bool(query::kUniqueItems, true);
-  // ParametersItem.parameter, Parameter.non_body_parameter, NonBodyParameter.query_parameter_sub_schema.
+  // The fields are ParametersItem.parameter, Parameter.non_body_parameter, NonBodyParameter.query_parameter_sub_schema.
   return Wrap(1, Wrap(2, Wrap(3, parameter.bytes())));
 }
 

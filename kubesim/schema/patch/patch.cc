@@ -149,13 +149,13 @@ absl::Status ApplyOperation(json::value& root, const json::value& step) {
 
   json::value* target = Resolve(root, path, path.size());
   if (operation == "test") {
-    // Go's library takes an absent member for null.
+    // Go's library treats an absent member as null.
     const bool equal = target == nullptr ? value->is_null() : *target == *value;
     if (equal) return absl::OkStatus();
     return Unfit(fmt::format("testing value {} failed: test failed", text));
   }
   if (target == nullptr) {
-    // Go's library replaces an absent member of an object that is there.
+    // Go's library lets "replace" add a missing member to an existing object.
     json::value* parent = path.empty() ? nullptr : Resolve(root, path, path.size() - 1);
     if (parent == nullptr || !parent->is_object()) return Missing("replace", text);
     return Add(root, path, text, *value);

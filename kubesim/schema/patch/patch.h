@@ -9,16 +9,16 @@
 
 namespace basalt::kubesim {
 
-// RFC 7386. INVALID_ARGUMENT: the patch is not an object.
+// Applies a merge patch (RFC 7386). INVALID_ARGUMENT if the patch is no object.
 absl::StatusOr<json::value> ApplyMergePatch(const json::value& target, const json::value& patch);
 
-// RFC 6902. INVALID_ARGUMENT (400): not a patch. FAILED_PRECONDITION (422): a "test" failed, or a path is not there
-// in this target.
+// Applies a JSON patch (RFC 6902). INVALID_ARGUMENT (400) if the patch is malformed. FAILED_PRECONDITION (422) if a
+// "test" failed, or a path does not exist in this target.
 absl::StatusOr<json::value> ApplyJsonPatch(const json::value& target, const json::value& patch);
 
-// Kubernetes' strategic merge patch for core kinds, with $patch, $retainKeys, $deleteFromPrimitiveList/… and
-// $setElementOrder/…. INVALID_ARGUMENT: the patch is not an object, a directive is unknown, or an item of a merged
-// list lacks its merge key.
+// Applies Kubernetes' strategic merge patch for core kinds, with $patch, $retainKeys, $deleteFromPrimitiveList/… and
+// $setElementOrder/…. INVALID_ARGUMENT if the patch is no object, a directive is unknown, or an item of a merged list
+// lacks its merge key.
 absl::StatusOr<json::value> ApplyStrategicPatch(const json::value& target, const json::value& patch,
                                                 std::string_view kind);
 

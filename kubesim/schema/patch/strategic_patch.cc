@@ -20,7 +20,7 @@ constexpr std::string_view kOrderPrefix = "$setElementOrder/";
 bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 std::string_view KeyOf(const json::key_value_pair& member) { return {member.key().data(), member.key().size()}; }
 
-// What a patch adds where nothing stood: its content without directives, nulls and items to delete.
+// Returns the content that a patch adds at a place without a value: without directives, nulls and items to delete.
 json::value WithoutDirectives(const json::value& patch) {
   if (const json::object* object = patch.if_object()) {
     json::object out;
@@ -45,7 +45,7 @@ class Merger {
  public:
   explicit Merger(std::string_view kind) : kind_(kind) {}
 
-  // Merges `patch` into `target`; `name` is the member that holds them.
+  // Merges `patch` into `target`. `name` is the name of the member that contains them.
   absl::Status MergeObject(json::object& target, const json::object& patch, std::string_view name) {
     if (const json::value* directive = patch.if_contains("$patch")) {
       const std::string_view word =
@@ -134,7 +134,7 @@ class Merger {
       } else {
         BASALT_RETURN_IF_ERROR(MergeList(found->get_array(), patch.get_array(), rule.keys.front(), key));
       }
-      // The patch's own order holds for what it names.
+      // The items that the patch names get the order of the patch.
       Reorder(target, key, patch, parent);
       return absl::OkStatus();
     }
@@ -142,7 +142,7 @@ class Merger {
     return absl::OkStatus();
   }
 
-  // What is new comes first, in the order of the patch.
+  // Merges sets. New items come first, in the order of the patch.
   static void MergeSet(json::array& target, const json::array& patch) {
     json::array merged;
     for (const json::value& item : patch) {
@@ -179,13 +179,13 @@ class Merger {
         BASALT_RETURN_IF_ERROR(MergeObject(found->get_object(), item.get_object(), name));
       }
     }
-    // What is new comes first, in the order of the patch.
+    // New items come first, in the order of the patch.
     for (json::value& item : target) added.push_back(std::move(item));
     target = std::move(added);
     return absl::OkStatus();
   }
 
-  // Named items stand in the wanted order; the others keep their place relative to what stood behind them.
+  // Puts the items that `order` names into that order. Another item goes before a named one that stood behind it.
   void Reorder(json::object& target, std::string_view field, const json::value& order, std::string_view parent) {
     json::value* list = target.if_contains(field);
     if (list == nullptr || !list->is_array() || !order.is_array()) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the cells of the core kinds are made of. Pure functions.
+// Building blocks for the cells of the core kinds. Pure functions.
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -12,21 +12,22 @@ namespace basalt::kubesim {
 
 using MemberPath = std::initializer_list<std::string_view>;
 
-// The list there; an empty one where there is none.
+// Returns the list at the path, or an empty one if there is none.
 const json::array& ListAt(const json::value& object, MemberPath path);
-// The text there, or another value's JSON; `otherwise` where nothing stands or an empty text.
+// Returns the text at the path, or the JSON of a value of another type. Returns `otherwise` if there is no value or an
+// empty text.
 json::value TextAt(const json::value& object, MemberPath path, const char* otherwise = "");
-// The number there, else 0.
+// Returns the number at the path, or 0 if there is none.
 json::value NumberAt(const json::value& object, MemberPath path);
-// How many members or items the member of that name has.
+// Returns how many members or items the member of this name has.
 int64_t CountOf(const json::value& object, std::string_view name);
-// "a=b,c=d" in the order of the keys, or "<none>".
+// Returns "a=b,c=d" in the order of the keys, or "<none>".
 std::string Labels(const json::value* labels);
-// That member of each container of the pod template, joined by commas.
+// Returns this member of each container of the pod template, joined by commas.
 std::string ContainerTexts(const json::value& object, std::string_view member);
-// "<status.ready>/<wanted>"
+// Returns "<status.ready>/<wanted>".
 json::value Ratio(const json::value& object, std::string_view ready, const json::value& wanted);
-// The age of an RFC 3339 time; "<unknown>" where it is absent.
+// Returns the age of an RFC 3339 time, or "<unknown>" if it is absent.
 json::value AgeCell(const json::value* time, absl::Time now);
 
 }  // namespace basalt::kubesim

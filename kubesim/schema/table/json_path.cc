@@ -31,7 +31,7 @@ bool IsQuoted(std::string_view text) {
   return text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front();
 }
 
-// The position of the bracket's own end, past quotes and inner brackets.
+// Returns the position of the closing bracket, past quotes and inner brackets.
 size_t ClosingBracket(std::string_view text) {
   int depth = 0;
   char quote = '\0';

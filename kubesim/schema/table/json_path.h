@@ -12,12 +12,13 @@ namespace basalt::kubesim {
 
 class JsonPath {
  public:
-  // `.status.phase`, `['a/b']`, `\.` inside a name, `[0]`, `[-1]`, `[1:3]`, `[*]`, `[?(@.type=="Ready")]` with
-  // == != < <= > >= against a text, number or boolean; braces or a `$` round it are fine.
-  // INVALID_ARGUMENT: anything else, recursive descent and unions included.
+  // Parses a path of `.status.phase`, `['a/b']`, `\.` inside a name, `[0]`, `[-1]`, `[1:3]`, `[*]` and
+  // `[?(@.type=="Ready")]`, with == != < <= > >= and a text, number or boolean. The path may be inside braces or begin
+  // with `$`. INVALID_ARGUMENT for any other path, also one with recursive descent or a union.
   static absl::StatusOr<JsonPath> Parse(std::string_view text);
 
-  // The values it names, in document order; none where a member is missing. They live as long as `root`.
+  // Returns the values that the path names, in document order. Empty if a member is missing. The pointers live as long
+  // as `root`.
   std::vector<const json::value*> Find(const json::value& root) const;
 
  private:
@@ -25,11 +26,11 @@ class JsonPath {
   struct Step {
     Kind kind = Kind::kMember;
     std::string name;
-    int64_t from = 0;  // kIndex and kSlice; negative counts from the end.
+    int64_t from = 0;  // With kIndex and kSlice. A negative index counts from the end.
     int64_t to = 0;
     bool open_end = false;
-    std::vector<Step> left;  // kFilter: the path behind "@".
-    std::string operation;   // Empty: the member is there.
+    std::vector<Step> left;  // With kFilter: the path behind "@".
+    std::string operation;   // With kFilter. Empty if the filter tests only whether the member exists.
     json::value right;
   };
 

@@ -8,10 +8,10 @@
 
 namespace basalt::kubesim {
 
-// "1/2": the ready containers of all.
+// Returns a text like "1/2": the number of ready containers, and of all containers.
 json::value PodReady(const json::value& pod, absl::Time now);
 json::value PodRestarts(const json::value& pod, absl::Time now);
-// The word in a pod's STATUS column: its phase, or why it waits, fails or ends.
+// Returns the text of a pod's STATUS column: the phase, or the reason why the pod waits, fails or ends.
 std::string PodStatusWord(const json::value& pod);
 
 }  // namespace basalt::kubesim

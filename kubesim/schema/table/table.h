@@ -1,6 +1,6 @@
 #pragma once
 
-// Table answers (meta.k8s.io/v1): what `kubectl get` prints. Pure functions, any thread.
+// Table answers (meta.k8s.io/v1), which `kubectl get` prints. Pure functions, any thread.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace basalt::kubesim {
 
-// One row per object, with kubectl's columns for core kinds and the definition's printer columns for custom ones;
-// wide columns have priority 1. `include_object` is the query parameter: "None", "Metadata" (also when empty) or
-// "Object". `list_metadata` becomes the Table's metadata.
+// Returns a Table with one row per object. Core kinds have kubectl's columns, custom kinds the printer columns of their
+// definition. Wide columns have priority 1. `include_object` is the query parameter: "None", "Metadata" (also if empty)
+// or "Object". `list_metadata` becomes the Table's metadata.
 json::value MakeTable(const TypeInfo& type, const std::vector<const json::value*>& objects, absl::Time now,
                       std::string_view include_object, const json::value& list_metadata);
 
-// "5s", "2m30s", "3h", "8d": how long something lasts, as kubectl rounds it.
+// Returns a duration as kubectl rounds it: "5s", "2m30s", "3h", "8d".
 std::string HumanDuration(absl::Duration duration);
 
 }  // namespace basalt::kubesim

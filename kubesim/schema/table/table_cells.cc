@@ -131,7 +131,7 @@ Value JobCompletions(const Value& job, absl::Time) {
   return Ratio(job, "succeeded", wanted == nullptr ? Value(1) : *wanted);
 }
 
-// "pods: 2/10, …" of a quota's limits, or of everything else in it, in the order of the names.
+// Returns "pods: 2/10, …" for the entries of a quota, ordered by name: for its limits if `limits`, else for all others.
 Value QuotaUse(const Value& quota, bool limits) {
   const Value* hard = FindPath(quota, {"status", "hard"});
   std::map<std::string, std::string> parts;
@@ -151,7 +151,7 @@ Value QuotaUse(const Value& quota, bool limits) {
 Value QuotaRequests(const Value& quota, absl::Time) { return QuotaUse(quota, false); }
 Value QuotaLimits(const Value& quota, absl::Time) { return QuotaUse(quota, true); }
 
-// Captureless lambdas convert to plain function pointers; the macros keep one column on one line.
+// Captureless lambdas convert to plain function pointers. The macros keep one column on one line.
 #define BASALT_TEXT(...) [](const Value& o, absl::Time) -> Value { return TextAt(o, __VA_ARGS__); }
 #define BASALT_NUMBER(...) [](const Value& o, absl::Time) -> Value { return NumberAt(o, __VA_ARGS__); }
 

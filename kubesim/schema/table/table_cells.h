@@ -1,6 +1,6 @@
 #pragma once
 
-// The columns of the core kinds, each with the function that fills its cells. Used by table.cc alone.
+// The columns of the core kinds, each with the function that computes its cells. Used by table.cc alone.
 #include <string_view>
 #include <vector>
 
@@ -16,7 +16,7 @@ struct CoreColumn {
   json::value (*cell)(const json::value& object, absl::Time now);
 };
 
-// NAME and AGE where the kind has no columns of its own.
+// Returns the columns of a kind. A kind without columns of its own has NAME and AGE.
 const std::vector<CoreColumn>& CoreColumns(std::string_view kind);
 
 }  // namespace basalt::kubesim

@@ -1,7 +1,7 @@
 #pragma once
 
-// Defaults and validation of one object before it is stored: what kubesim/schema knows about the kind, and the fields
-// that the server itself fills in. Pure functions.
+// Defaults and validation of one object before it is stored, by the kind's rules in kubesim/schema, and the fields that
+// the server itself sets. Pure functions.
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -10,7 +10,8 @@
 
 namespace basalt::kubesim {
 
-// 422 with all causes. `object` has its metadata stamped already; status has been dropped where it is a subresource.
+// Admits a new object. A refusal is a 422 with all causes. Requires: the metadata of `object` is stamped, and its
+// status is removed if that is a subresource.
 absl::Status AdmitCreate(const TypeInfo& type, json::value& object, std::string_view now);
 absl::Status AdmitUpdate(const TypeInfo& type, std::string_view subresource, const json::value& live,
                          json::value& next);

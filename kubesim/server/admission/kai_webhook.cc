@@ -50,7 +50,7 @@ class Check {
     if (!parent.empty() && !parents_.contains(parent)) Refuse(field + ".parent", fmt::format("no subgroup {}", parent));
     if (IsInCycle(name)) Refuse(field + ".parent", "the subgroups are a cycle");
     if (has_children_.contains(name)) {
-      // In an update the webhook only warns of that.
+      // In an update the webhook only warns about it.
       if (Find(entry, kMinMember) != nullptr && write_ == KaiWrite::kCreate) {
         Refuse(field, "a subgroup with children must not have minMember");
       }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What KAI's webhook refuses of its pod groups (pod-grouper 9.1). What the webhook only warns of passes. Pure.
+// The refusals of KAI's webhook for KAI's pod groups (pod-grouper 9.1). A group about which the webhook only warns
+// passes. Pure.
 #include <vector>
 
 #include "common/base/json.h"

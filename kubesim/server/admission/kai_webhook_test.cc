@@ -1,4 +1,4 @@
-// The table of pod-grouper 9.1, each cell.
+// Tests each cell of the table of pod-grouper 9.1.
 #include "kubesim/server/admission/kai_webhook.h"
 
 #include <gtest/gtest.h>

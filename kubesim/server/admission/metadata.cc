@@ -13,7 +13,8 @@ namespace {
 
 json::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
 
-// Collections that are not kept when they are empty; an empty managedFields means something.
+// Returns whether the member is an empty collection, which is not stored. An empty managedFields is stored, since it
+// has a meaning.
 bool IsEmptyCollection(json::string_view name, const json::value& value) {
   if (name == "labels" || name == "annotations") return value.is_object() && value.get_object().empty();
   if (name == "finalizers" || name == "ownerReferences") return value.is_array() && value.get_array().empty();
@@ -46,7 +47,7 @@ json::value Comparable(const json::value& object) {
   return copy;
 }
 
-// A member that may be left out of an update but not changed by it.
+// Handles a member that an update may leave out but not change.
 void KeepImmutable(const json::object& old, json::object& metadata, std::string_view name,
                    std::vector<FieldError>& errors) {
   const json::value* before = old.if_contains(Text(name));
@@ -132,7 +133,7 @@ absl::Status CheckVersions(const TypeInfo& type, const json::value& live, json::
   const std::string_view version = MetaString(next, "resourceVersion");
   if (version.empty() || version == "0") {
     if (is_put && (!type.builtin || type.plural == "leases")) {
-      // Here the server names the resource, not the kind.
+      // In this refusal the server names the resource, not the kind.
       TypeInfo named = type;
       named.kind = type.plural;
       return Invalid(named, name,
@@ -159,7 +160,7 @@ std::vector<FieldError> MergeForUpdate(const TypeInfo& type, std::string_view su
       if (IsPod(type)) CopyMember(old, kubesim::MetaOf(next), "ownerReferences");
     } else {
       json::object& metadata = kubesim::MetaOf(next);
-      // Metadata stays as it was before anybody compares it: another UID in a patch is no conflict.
+      // The old metadata replaces the new before any comparison: another UID in a patch is no conflict.
       json::object kept = before;
       if (json::value* fields = metadata.if_contains("managedFields")) {
         kept["metadata"].as_object()["managedFields"] = std::move(*fields);

@@ -12,7 +12,7 @@
 namespace basalt::kubesim {
 namespace {
 
-// What a name of a quota counts, or an empty text.
+// Returns the resource that a name of a quota counts. Empty if the name counts no objects.
 std::string_view CountedResource(std::string_view name) {
   constexpr std::string_view kPrefix = "count/";
   if (name.starts_with(kPrefix)) return name.substr(kPrefix.size());
@@ -49,7 +49,7 @@ std::optional<int64_t> Amount(const json::value& value) {
   return amount;
 }
 
-// What the quota limits by counting: name to limit.
+// Returns the limits of the quota that count objects, by name.
 std::map<std::string, int64_t> Limits(const json::value& quota) {
   std::map<std::string, int64_t> limits;
   const json::value* hard = FindPath(quota, {"spec", "hard"});

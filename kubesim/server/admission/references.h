@@ -1,6 +1,7 @@
 #pragma once
 
-// What a new object gets from other objects: a pod its priority, a Service its address. Confined to the server's loop.
+// Sets the fields of a new object that depend on other objects: the priority of a pod, the address of a Service.
+// Confined to the server's loop.
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -12,7 +13,8 @@ class References {
  public:
   explicit References(const Core& core) : core_(core) {}
 
-  // Of an object that has passed AdmitCreate. 403 for a PriorityClass that is not there or a priority that differs.
+  // Sets the fields of an object that has passed AdmitCreate. 403 if the PriorityClass does not exist or the object's
+  // priority differs from it.
   absl::Status Resolve(const TypeInfo& type, json::value& object);
 
  private:
@@ -22,7 +24,7 @@ class References {
   uint32_t next_cluster_ip_ = 1;
 };
 
-// The classes that every cluster has.
+// Returns a PriorityClass of the kind that every cluster has.
 json::value SystemPriorityClass(std::string_view name, int64_t value);
 
 }  // namespace basalt::kubesim

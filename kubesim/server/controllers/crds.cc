@@ -35,11 +35,11 @@ void CrdController::OnChange(const std::string& resource, const Change& change) 
     return;
   }
   const absl::StatusOr<CustomResource> loaded = LoadCrd(change.after->object());
-  if (!loaded.ok()) return;  // Refused before it was stored.
+  if (!loaded.ok()) return;  // The write path refuses such a definition before it is stored.
   core_.types.Remove(change.key.name);
   for (const TypeInfoPtr& type : loaded->versions) core_.types.Add(type);
   if (change.before == nullptr) return;
-  // What is stored already is read by the new schema.
+  // Apply the new schema to the objects that are stored already.
   const TypeInfoPtr storage = core_.types.Storage(change.key.name);
   if (storage == nullptr || storage->schema == nullptr) return;
   core_.store.Reread(change.key.name, [&](json::value& object) { storage->schema->PruneAndDefault(object); });

@@ -1,6 +1,6 @@
 #pragma once
 
-// Serves the kinds of the stored definitions; deletes the objects of a definition that is being deleted, in slices.
+// Serves the kinds of the stored definitions. Deletes the objects of a definition that is being deleted, in slices.
 // Confined to the server's loop.
 #include <map>
 #include <string>
@@ -24,7 +24,7 @@ class CrdController {
   Core& core_;
   ObjectWriter& writer_;
   Deleter& deleter_;
-  std::map<std::string, Sweep> terminating_;  // By the definition's name, which is that of the resource.
+  std::map<std::string, Sweep> terminating_;  // By the definition's name, which is also the resource's.
   Wakeup wakeup_;
 };
 

@@ -61,7 +61,7 @@ void GarbageCollector::OnChange(const std::string& resource, const Change& chang
       gone_.erase(owner.uid);
     }
     for (const Owner& owner : after) dependents_[owner.uid].insert(uid);
-    // An owner that waits in the foreground may now have fewer dependents that hold it.
+    // An owner in foreground deletion may have fewer dependents now that block it.
     for (const Owner& owner : before) {
       if (by_uid_.contains(owner.uid)) Enqueue(owner.uid);
     }
@@ -94,7 +94,8 @@ void GarbageCollector::EnqueueDependents(const std::string& uid) {
   for (const std::string& dependent : DependentsOf(uid)) Enqueue(dependent);
 }
 
-// What is served changes with a definition, and CrdController hears of that first.
+// OnChange calls this for every change: the served kinds change with a definition, and CrdController, whose listener
+// runs first, has registered them by then.
 void GarbageCollector::FollowTypes() {
   if (std::exchange(types_seen_, core_.types.changes()) == core_.types.changes()) return;
   for (const std::string& uid : std::exchange(undecided_, {})) Enqueue(uid);
@@ -134,8 +135,8 @@ void GarbageCollector::ProcessForeground(const std::string& uid, const Location&
 }
 
 bool GarbageCollector::IsHeld(const std::string& uid) {
-  // All dependents are told once. After that the first one that holds the owner settles the matter: a look at all that
-  // are left for each one that goes would stall everything else where there are very many.
+  // All dependents are enqueued once. After that the first one that blocks the owner decides. Visiting all remaining
+  // dependents each time that one goes would stall the server if there are very many.
   const bool was_notified = !notified_.insert(uid).second;
   const auto dependents = dependents_.find(uid);
   if (dependents == dependents_.end()) return false;
@@ -178,8 +179,8 @@ void GarbageCollector::ProcessOwned(const std::string& uid, const Location& at, 
   for (const Owner& owner : owners) {
     const Location* where = FindOwner(owner, at.key);
     if (where == nullptr) {
-      // As the garbage collector does, which cannot map the kind to a resource and tries again: nothing is decided
-      // until other kinds are served.
+      // Decide nothing until other kinds are served, as the real garbage collector does: it cannot map the kind to a
+      // resource and tries again.
       if (IsUncertain(owner)) {
         undecided_.insert(uid);
         return;

@@ -1,7 +1,7 @@
 #pragma once
 
 // The garbage collector: follows owner references by UID and carries out background, foreground and orphaning deletion,
-// in tasks of bounded size after the change that calls for it. Confined to the server's loop.
+// in tasks of limited size after the change that requires it. Confined to the server's loop.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -38,18 +38,20 @@ class GarbageCollector {
   void OnChange(const std::string& resource, const Change& change);
   void Enqueue(const std::string& uid);
   void EnqueueDependents(const std::string& uid);
-  // Looks again at what is undecided, where other kinds are served than at the last change.
+  // Enqueues the undecided objects if the set of served kinds has changed since the last call.
   void FollowTypes();
   void Run();
   void Process(const std::string& uid);
   void ProcessForeground(const std::string& uid, const Location& at);
-  // A dependent holds the owner that is being deleted in the foreground. Asks dependents to go.
+  // Returns whether a dependent blocks an owner that is being deleted in the foreground. Enqueues the dependents, so
+  // that they are deleted.
   bool IsHeld(const std::string& uid);
   void ProcessOrphaning(const std::string& uid, const Location& at);
   void ProcessOwned(const std::string& uid, const Location& at, const json::value& object);
-  // Null when the owner is not there, or not where this dependent may have it.
+  // Returns where the owner is. Null if the owner does not exist, or is in a namespace in which this dependent cannot
+  // have an owner.
   const Location* FindOwner(const Owner& owner, const ObjectKey& dependent) const;
-  // Nobody can say whether there is such an owner: its kind is not served, and it was not seen to go.
+  // Returns whether it is unknown if the owner exists: its kind is not served, and its deletion was not observed.
   bool IsUncertain(const Owner& owner) const;
   std::vector<std::string> DependentsOf(const std::string& uid) const;
 
@@ -57,11 +59,11 @@ class GarbageCollector {
   ObjectWriter& writer_;
   Deleter& deleter_;
   std::map<std::string, Location> by_uid_;
-  std::map<std::string, std::set<std::string>> dependents_;  // Owner's UID → UIDs.
-  std::set<std::string> notified_;                           // Owners whose dependents know of the foreground deletion.
-  std::set<std::string> gone_;                               // Owners that went before their dependents.
-  std::set<std::string> undecided_;                          // Objects with an uncertain owner.
-  uint64_t types_seen_ = 0;                                  // Registry::changes().
+  std::map<std::string, std::set<std::string>> dependents_;  // The UIDs of the dependents, by the owner's UID.
+  std::set<std::string> notified_;   // Owners in foreground deletion whose dependents have been enqueued.
+  std::set<std::string> gone_;       // Owners that went before their dependents.
+  std::set<std::string> undecided_;  // Objects with an uncertain owner.
+  uint64_t types_seen_ = 0;          // Registry::changes() at the last FollowTypes().
   std::deque<std::string> queue_;
   std::set<std::string> queued_;
   Wakeup wakeup_;

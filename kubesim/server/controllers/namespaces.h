@@ -1,7 +1,7 @@
 #pragma once
 
-// Namespaces that are being deleted: first what is in them goes, in slices, then they do. Confined to the server's
-// loop.
+// Carries out the deletion of namespaces: deletes the objects in a namespace, in slices, and then the namespace.
+// Confined to the server's loop.
 #include <map>
 #include <string>
 
@@ -25,7 +25,7 @@ class NamespaceController {
   Core& core_;
   ObjectWriter& writer_;
   Deleter& deleter_;
-  std::map<std::string, std::map<std::string, Sweep>> terminating_;  // By name, then by resource.
+  std::map<std::string, std::map<std::string, Sweep>> terminating_;  // By namespace, then by resource.
   Wakeup wakeup_;
 };
 

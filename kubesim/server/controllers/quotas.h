@@ -1,6 +1,6 @@
 #pragma once
 
-// Keeps the status of resource quotas: what they limit and what of it is in use. Confined to the server's loop.
+// Keeps the status of resource quotas: the limits and the amounts in use. Confined to the server's loop.
 #include <set>
 #include <string>
 

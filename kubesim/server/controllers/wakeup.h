@@ -1,7 +1,7 @@
 #pragma once
 
-// Calls a function in a task of its own: once, however often it is asked for before that task runs. Confined to the
-// server's loop.
+// Calls a function in a task of its own, and only once if it is requested several times before the task runs. Confined
+// to the server's loop.
 #include <functional>
 #include <utility>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// /api, /apis and what lies below them up to the resources: plain discovery, which every client understands; /version.
-// Pure functions of the registry.
+// The documents of plain discovery, which every client understands: /api, /apis, the groups and resources below them,
+// and /version. Pure functions of the registry.
 #include <optional>
 #include <string_view>
 

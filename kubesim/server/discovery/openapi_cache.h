@@ -1,6 +1,6 @@
 #pragma once
 
-// The encoded OpenAPI document, made anew only after the set of kinds has changed. Confined to the server's loop.
+// The encoded OpenAPI document. It is made anew only after the set of kinds has changed. Confined to the server's loop.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ class OpenApiCache {
     std::string text;
     std::string content_type;
   };
-  // As protobuf where `accept` names it, else as JSON. Lives until the next call.
+  // Returns the document as protobuf if `accept` names it, else as JSON. The result lives until the next call.
   const Document& Get(std::string_view accept);
 
  private:

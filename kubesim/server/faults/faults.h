@@ -1,7 +1,7 @@
 #pragma once
 
-// Faults on request: rules say which requests suffer what, how often. Confined to the server's loop; chance comes from
-// the server's Random.
+// Faults on request: each rule states which requests suffer which fault, and how often. Confined to the server's loop.
+// Random decisions come from the server's Random.
 #include <cstdint>
 #include <list>
 #include <string>
@@ -17,27 +17,27 @@ namespace basalt::kubesim {
 enum class FaultAction {
   kDropRequest,  // The connection breaks before any effect.
   kDropAnswer,   // The request takes effect, then the connection breaks.
-  kAnswer,       // `code` without any effect: 409, 410, 429, 500, 503, …
-  kDelay,        // Acted on after `delay`.
+  kAnswer,       // The request is answered with `code` without any effect: 409, 410, 429, 500, 503, …
+  kDelay,        // The request is handled after `delay`.
 };
 
 struct FaultRule {
-  // Empty matches all. `resource` is a plural or "pods/status", "*" in verb stands for all writes.
-  std::string verb;
-  std::string resource;
+  // The next four members choose the requests. An empty one matches all.
+  std::string verb;      // "*" matches all writes.
+  std::string resource;  // A plural, or a text like "pods/status".
   std::string ns;
   std::string name;
   FaultAction action = FaultAction::kAnswer;
   int code = 500;
-  int retry_after_seconds = 0;  // For 429 and 503.
-  // A 429 as an admission webhook answers, a Status; else as API Priority and Fairness does, in plain text.
+  int retry_after_seconds = 0;  // Used with 429 and 503.
+  // A 429 is a Status, as an admission webhook answers. Else it is plain text, as API Priority and Fairness answers.
   bool admission = false;
   absl::Duration delay;
   double probability = 1.0;
-  int64_t count = -1;  // The next so many matches; negative = without end.
+  int64_t count = -1;  // The rule ends after so many matches. A negative count never ends.
 };
 
-// The request as rules see it.
+// The facts of a request that rules match.
 struct FaultSubject {
   std::string_view verb;
   std::string_view resource;
@@ -59,11 +59,11 @@ class FaultInjector {
     absl::Duration delay;
     bool drop_request = false;
     bool drop_answer = false;
-    int code = 0;  // 0 = none.
+    int code = 0;  // 0 if no answer is injected.
     int retry_after_seconds = 0;
     bool admission = false;
   };
-  // Of all rules that match; each match uses one up.
+  // Returns the faults of all matching rules together. Each match lowers the count of its rule.
   Verdict VerdictOn(const FaultSubject& subject);
 
  private:
@@ -76,12 +76,12 @@ class FaultInjector {
   std::list<Entry> rules_;
 };
 
-// {"verb":"patch","resource":"pods/status","action":"answer","code":429,"retryAfterSeconds":1,"probability":0.5,
-//  "admission":true,"count":3,"delayMs":20}; action is dropRequest, dropAnswer, answer or delay. INVALID_ARGUMENT names
-//  what is wrong.
+// Parses {"verb":"patch","resource":"pods/status","action":"answer","code":429,"retryAfterSeconds":1,"probability":0.5,
+// "admission":true,"count":3,"delayMs":20}. The action is dropRequest, dropAnswer, answer or delay. INVALID_ARGUMENT
+// names the invalid member.
 absl::StatusOr<FaultRule> ParseFaultRule(const json::value& object);
 
-// The Status of an injected answer; a 429 is an admission webhook's.
+// Returns the Status of an injected answer. A 429 is as an admission webhook answers it.
 absl::Status FaultStatus(int code, int retry_after_seconds);
 
 }  // namespace basalt::kubesim

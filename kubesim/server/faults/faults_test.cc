@@ -151,12 +151,12 @@ TEST_F(FaultsTest, TheLogTellsPartsOfASecond) {
   server_.MakeConfig("a");
   const absl::Time made = server_.server().log().front().time;
   const json::value log = server_.Get("/kubesim/log").json;
-  absl::Time told;
+  absl::Time logged;
   std::string error;
   ASSERT_TRUE(
-      absl::ParseTime(absl::RFC3339_full, std::string(FindString(log.at("requests").at(0), "time")), &told, &error))
+      absl::ParseTime(absl::RFC3339_full, std::string(FindString(log.at("requests").at(0), "time")), &logged, &error))
       << error;
-  EXPECT_EQ(told, made);
+  EXPECT_EQ(logged, made);
 }
 
 }  // namespace

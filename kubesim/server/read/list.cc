@@ -19,8 +19,8 @@ constexpr std::string_view kTooOldToken =
     "deleted between the time the first chunk was returned and now may show up in the list.";
 
 struct Plan {
-  int64_t version = 0;  // State to show.
-  bool past = false;    // It may differ from the current one.
+  int64_t version = 0;  // The state to show.
+  bool past = false;    // The state may differ from the current one.
   bool has_after = false;
   ObjectKey after;
   int64_t limit = 0;
@@ -88,7 +88,7 @@ absl::StatusOr<Plan> MakePlan(const Core& core, const RequestInfo& info) {
       return Expired(fmt::format("The resourceVersion for the provided list is too old."));
     }
   }
-  if (version_text == "0") plan.limit = 0;  // Served from the cache, whole.
+  if (version_text == "0") plan.limit = 0;  // Such a list is served whole, as from the API server's cache.
   return plan;
 }
 
@@ -106,7 +106,7 @@ absl::StatusOr<ListResult> List(const Core& core, const RequestInfo& info) {
     if (!selector.Matches(revision->object())) return true;
     if (plan.limit > 0 && static_cast<int64_t>(result.items.size()) == plan.limit) {
       ++beyond;
-      return selector.empty();  // The rest is counted only where the API server tells it.
+      return selector.empty();  // The API server states the number of remaining objects only without a selector.
     }
     result.items.push_back(revision);
     last = key;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Lists: of now, of a past state that the log still reaches, and in pages that belong to one state.
+// Lists of the present state, or of a past state that the log still has. All pages of a list show one state.
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -18,9 +18,9 @@ struct ListResult {
 
 absl::StatusOr<ListResult> List(const Core& core, const RequestInfo& info);
 
-// What a continue token says. Version -1: of the state that is current when it comes back.
+// The content of a continue token.
 struct ContinueToken {
-  int64_t version = 0;
+  int64_t version = 0;  // The version of the list's state, or -1 for the state that is current when the token is used.
   ObjectKey after;
 };
 std::string EncodeContinue(const ContinueToken& token);

@@ -39,7 +39,7 @@ TEST(ListTest, PagesBelongToOneState) {
   EXPECT_EQ(first.At({"metadata", "remainingItemCount"}), "3");
   const std::string token = first.At({"metadata", "continue"});
   ASSERT_FALSE(token.empty());
-  // What happens between two pages is not seen.
+  // Changes between two pages are not visible.
   server.Delete(kConfigs + "/c");
   server.MakeConfig("bb");
   server.Merge(kConfigs + "/d", R"({"data":{"k":"new"}})");

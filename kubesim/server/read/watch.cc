@@ -13,7 +13,7 @@ namespace basalt::kubesim {
 namespace {
 
 constexpr size_t kFlushBytes = 256 << 10;
-constexpr size_t kPumpInline = 2'000;  // Changes within one task after which watches are served at once.
+constexpr size_t kPumpInline = 2'000;  // After so many changes within one task, watches are served at once.
 constexpr size_t kInitialBacklog = 8 << 20;
 
 }  // namespace
@@ -28,7 +28,7 @@ struct WatchHub::Watch {
   bool bookmarks = false;
   bool first_table = true;
   bool ended = false;
-  // State to send first, as of `cursor`.
+  // The state of `cursor`, which is sent first.
   std::vector<RevisionPtr> initial;
   size_t initial_sent = 0;
   bool announce_initial_end = false;
@@ -40,7 +40,7 @@ WatchHub::WatchHub(Core& core) : core_(core) {
     const auto found = channels_.find(resource);
     if (found == channels_.end() || found->second.watches.empty()) return;
     Schedule(resource, found->second);
-    // A task that changes very much must not outrun the log.
+    // If one task makes very many changes, the log might drop changes before watches have got them.
     if (++found->second.undelivered >= kPumpInline) Pump(resource, found->second);
   });
 }
@@ -53,7 +53,7 @@ struct StartPoint {
   bool with_state = false;
   bool announce_end = false;
   int64_t version = 0;
-  absl::Status refusal;  // Told as the only event.
+  absl::Status refusal;  // Sent as the only event.
 };
 
 absl::StatusOr<StartPoint> ReadStart(const RequestInfo& info, int64_t current) {
@@ -69,7 +69,7 @@ absl::StatusOr<StartPoint> ReadStart(const RequestInfo& info, int64_t current) {
   }
   StartPoint start;
   start.version = current;
-  // A watch from no version is a streaming list too, although the client does not ask for it.
+  // A watch without a resourceVersion is a streaming list, too, although the client does not request it.
   const bool asked = target.HasQuery("sendInitialEvents");
   if (asked || (version == 0 && match.empty())) {
     if (!target.Query("continue").empty()) {
@@ -161,7 +161,7 @@ void WatchHub::Schedule(const std::string& resource, Channel& channel) {
 void WatchHub::Pump(const std::string& resource, Channel& channel) {
   channel.undelivered = 0;
   if (Stalled(resource)) return;
-  const WatchList watches = channel.watches;  // A peer may go while it is written to.
+  const WatchList watches = channel.watches;  // A copy: writing may close a connection, which removes its watch.
   for (const std::shared_ptr<Watch>& watch : watches) {
     if (watch->ended || Deliver(resource, *watch)) continue;
     watch->ended = true;
@@ -178,7 +178,7 @@ bool WatchHub::Deliver(const std::string& resource, Watch& watch) {
     out.clear();
   };
   if (!DeliverInitial(watch, out)) {
-    // The peer is still reading its first state: go on when it has caught up.
+    // The peer is still reading the initial state. Continue when it has caught up.
     core_.tasks.RunAfter(absl::Milliseconds(20), [this, resource] { Schedule(resource, channels_[resource]); });
     return true;
   }
@@ -229,7 +229,7 @@ void WatchHub::AppendChange(Watch& watch, const Change& change, std::string& out
   const bool was = change.before != nullptr && watch.selector.Matches(change.before->object());
   const bool is = change.after != nullptr && watch.selector.Matches(change.after->object());
   if (!was && !is) return;
-  // An object that leaves the selector is gone for this watch: it sees the last state that matched.
+  // An object that no longer matches the selector is deleted for this watch, which gets the last state that matched.
   const std::string_view event = was && is ? "MODIFIED" : is ? "ADDED" : "DELETED";
   AppendEvent(out, event, *watch.type, is ? change.after : change.Tombstone(), watch.how, watch.first_table,
               core_.Now());
@@ -254,7 +254,7 @@ void WatchHub::OnDeadline(const std::string& resource, const std::shared_ptr<Wat
 
 void WatchHub::Bookmark(Watch& watch, std::string& out) {
   if (!watch.bookmarks || !watch.initial.empty() || watch.cursor > core_.store.version()) return;
-  // Nothing of this resource lies between the cursor and now.
+  // This resource has no change between the cursor and the present version.
   watch.cursor = core_.store.version();
   AppendBookmark(out, *watch.type, watch.cursor, /*initial_end=*/false, watch.how);
 }
@@ -290,7 +290,7 @@ void WatchHub::DropAll(std::string_view resource) {
     for (const std::shared_ptr<Watch>& watch : std::exchange(channel.watches, {})) {
       watch->ended = true;
       core_.tasks.Cancel(watch->deadline);
-      watch->writer.reset();  // Without End: the connection breaks.
+      watch->writer.reset();  // The connection breaks, because End() was not called.
     }
   }
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Watches: every watch is a cursor in its resource's log of changes, moved on by one shared task per resource after a
-// change. Confined to the server's loop. A watch whose cursor has been forgotten ends with a 410 event; one whose peer
-// does not read is ended.
+// Watches. Every watch is a cursor in its resource's log of changes. After a change, one shared task per resource moves
+// the cursors on. A watch whose cursor has been forgotten ends with a 410 event. A watch whose peer does not read is
+// ended. Confined to the server's loop.
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -23,15 +23,16 @@ class WatchHub {
   explicit WatchHub(Core& core);
   ~WatchHub();
 
-  // Answers with a status, or takes the writer and streams. A resourceVersion that is too old is a 410 event.
+  // Begins a watch, which keeps the writer, or returns a refusal. A resourceVersion that is too old is answered by a
+  // 410 event.
   absl::Status Start(const RequestInfo& info, std::shared_ptr<http::ResponseWriter> writer,
                      const http::Headers& headers);
 
-  // Delivers what is due now; before the log is compacted.
+  // Delivers all changes at once. Must be called before the log is compacted.
   void PumpAll();
-  // Breaks the connections of all watches of `resource` (empty: all).
+  // Breaks the connections of all watches of `resource`, or of all watches if it is empty.
   void DropAll(std::string_view resource);
-  // A stalled resource ("": all) delivers nothing, bookmarks included, until it is released.
+  // Stalls a resource, or all if `resource` is empty: nothing is delivered, bookmarks included, until Release().
   void Stall(std::string_view resource);
   void Release(std::string_view resource);
   size_t size() const;
@@ -42,12 +43,12 @@ class WatchHub {
   struct Channel {
     WatchList watches;
     bool scheduled = false;
-    size_t undelivered = 0;  // Changes since the last pump.
+    size_t undelivered = 0;  // Number of changes since the last Pump().
   };
 
   void Schedule(const std::string& resource, Channel& channel);
   void Pump(const std::string& resource, Channel& channel);
-  // False when the watch has ended.
+  // Sends the changes to one watch. Returns false if the watch has ended.
   bool Deliver(const std::string& resource, Watch& watch);
   bool DeliverInitial(Watch& watch, std::string& out);
   void AppendChange(Watch& watch, const Change& change, std::string& out);

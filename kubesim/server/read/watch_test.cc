@@ -120,7 +120,7 @@ TEST(WatchTest, BookmarksComeWhenNothingElseDoes) {
   TestWatch with =
       server.Watch(fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}", kPods, Version(server)));
   TestWatch without = server.Watch(fmt::format("{}?watch=true&resourceVersion={}", kPods, Version(server)));
-  // A change of another resource moves the bookmark on.
+  // A change of another resource raises the version of the bookmark.
   const Reply config = server.MakeConfig("c");
   server.time().Advance(absl::Seconds(11));
   EXPECT_EQ(with.TakeText(), "BOOKMARK@" + config.version());
@@ -189,7 +189,7 @@ TEST(WatchTest, OneObjectByName) {
   TestServer server;
   const Reply a = server.MakePod("a");
   server.MakePod("b");
-  EXPECT_EQ(server.Get(kPodA + "?watch=true").At({"kind"}), "Pod");  // No watch.
+  EXPECT_EQ(server.Get(kPodA + "?watch=true").At({"kind"}), "Pod");  // The path of one object is not watched.
   EXPECT_EQ(server.Watch(std::string(kPods) + "?watch=true&fieldSelector=metadata.name%3Da").TakeText(),
             "ADDED a@" + a.version());
   EXPECT_EQ(server.Watch("/api/v1/watch/namespaces/default/pods/a").TakeText(), "ADDED a@" + a.version());

@@ -1,7 +1,8 @@
 #pragma once
 
-// Refusals as a Kubernetes API server words them. They travel as absl::Status whose payload is the Status object
-// (meta/v1), so that the usual macros work; the HTTP code and the body are read back at the edge. Pure functions.
+// Refusals with the messages of a Kubernetes API server. A refusal is an absl::Status whose payload is the Status
+// object (meta/v1), so that the usual macros work. The HTTP code and the body are read from the payload when the answer
+// is sent. Pure functions.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,15 +24,15 @@ struct ApiError {
   std::vector<FieldError> causes;
   int retry_after_seconds = 0;
   std::string continue_token;  // metadata.continue of a 410 to a list.
-  bool show_details = false;   // Also where there is nothing in them.
+  bool show_details = false;   // The body has details even if they are empty.
 };
 
 absl::Status MakeApiError(const ApiError& error);
 
 absl::Status NotFound(const TypeInfo& type, std::string_view name);
-// No such resource in one of Kubernetes' own groups.
+// The refusal of an unknown resource in one of Kubernetes' own groups.
 absl::Status NoSuchResource();
-// Any other path that nothing is served at: a page of text, which is no Status.
+// The refusal of any other path that is not served. Its body is a page of text, not a Status.
 absl::Status NoSuchPage();
 bool IsNoSuchPage(const absl::Status& status);
 absl::Status AlreadyExists(const TypeInfo& type, std::string_view name, bool being_deleted = false);
@@ -49,18 +50,18 @@ absl::Status TooLarge(std::string_view message);
 absl::Status TimedOut();
 absl::Status TooManyRequests(std::string_view message, int retry_after_seconds);
 absl::Status Internal(std::string_view message);
-// The resourceVersion asked for lies in the future.
+// The refusal of a resourceVersion that lies in the future.
 absl::Status TooLargeResourceVersion(int64_t asked, int64_t current);
 
 FieldError FieldInvalid(std::string_view field, std::string_view message);
 FieldError FieldRequired(std::string_view field, std::string_view message);
 
-// The HTTP code of a refusal; 500 for a status without a payload.
+// Returns the HTTP code of a refusal, or 500 for a status without a payload.
 int HttpCode(const absl::Status& status);
 int RetryAfterSeconds(const absl::Status& status);
-// The body: {"kind":"Status",…}.
+// Returns the body of a refusal: {"kind":"Status",…}.
 json::value StatusObject(const absl::Status& status);
-// {"kind":"Status","status":"Success"} with details of an object; `uid` and `name` may be empty.
+// Returns {"kind":"Status","status":"Success"} with details of an object. `uid` and `name` may be empty.
 json::value SuccessStatus(const TypeInfo& type, std::string_view name, std::string_view uid);
 
 }  // namespace basalt::kubesim

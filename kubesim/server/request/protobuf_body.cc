@@ -24,8 +24,8 @@ enum Wire { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 struct Item {
   uint32_t number = 0;
   uint32_t wire = kVarint;
-  uint64_t value = 0;      // Of kVarint.
-  std::string_view bytes;  // Of any other.
+  uint64_t value = 0;      // The value of a kVarint.
+  std::string_view bytes;  // The value of any other wire type.
 };
 
 bool ReadVarint(std::string_view& in, uint64_t* value) {
@@ -73,13 +73,14 @@ absl::Status NotKnown(const Message& message, uint32_t number) {
                     fmt::format("field {} of {} is not known in protobuf", number, message.name));
 }
 
-// JSON holds no other text, and what is stored is answered in JSON.
+// Converts a text, which must be UTF-8: objects are answered in JSON, which allows no other text.
 absl::StatusOr<json::value> Text(std::string_view text) {
   if (!IsUtf8(text)) return absl::InvalidArgumentError("a text in the protobuf body is not UTF-8");
   return json::value(json::string(text));
 }
 
-// A message of which only a few numbers count: those in `items`, by number - 1. Anything else is refused.
+// Reads a message that may have the fields 1 to kCount only. The field with a number is stored in `items` at number
+// - 1.
 template <size_t kCount>
 absl::Status ReadSmall(std::string_view in, std::string_view name, const uint32_t (&wires)[kCount],
                        Item (&items)[kCount]) {
@@ -96,7 +97,7 @@ absl::StatusOr<json::value> Time(std::string_view in, bool micro) {
   if (in.empty()) return json::value();
   Item items[2];
   BASALT_RETURN_IF_ERROR(ReadSmall(in, "Time", {kVarint, kVarint}, items));
-  // The years that RFC 3339 can write.
+  // RFC 3339 can write the years 1 to 9999 only.
   constexpr int64_t kFirst = -62135596800;
   constexpr int64_t kLast = 253402300799;
   const auto seconds = static_cast<int64_t>(items[0].value);
@@ -122,7 +123,7 @@ absl::StatusOr<json::value> Quantity(std::string_view in) {
   return Text(items[0].bytes.empty() ? "0" : items[0].bytes);
 }
 
-// FieldsV1 and RawExtension: JSON text inside a message.
+// Reads FieldsV1 or RawExtension, which are messages with JSON text inside.
 absl::StatusOr<json::value> Raw(std::string_view in, std::string_view name) {
   Item items[1];
   BASALT_RETURN_IF_ERROR(ReadSmall(in, name, {kBytes}, items));
@@ -132,7 +133,7 @@ absl::StatusOr<json::value> Raw(std::string_view in, std::string_view name) {
 
 absl::Status DecodeInto(const Message& message, std::string_view in, json::object& out);
 
-// One value of the field; null when it stands for none.
+// Returns one value of the field. Null if the item means that there is none.
 absl::StatusOr<json::value> Value(const Field& field, const Item& item) {
   switch (field.kind) {
     case Kind::kText:

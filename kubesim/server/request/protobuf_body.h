@@ -1,7 +1,7 @@
 #pragma once
 
 // Bodies in Kubernetes' protobuf envelope, which typed clients (kubectl create deployment, run, drain, …) send for
-// built-in kinds. The answer is the object as such a client would have written it in JSON. Pure.
+// built-in kinds. The result is the object as such a client would have written it in JSON. Pure.
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -9,8 +9,8 @@
 
 namespace basalt::kubesim {
 
-// UNIMPLEMENTED: a kind, or a field of it, that is not known here: it is named, never dropped. INVALID_ARGUMENT: not
-// such an envelope, or not what its fields can hold.
+// Parses a body. UNIMPLEMENTED names a kind or a field that is not known here; no field is dropped. INVALID_ARGUMENT if
+// the body is no such envelope, or a field has an invalid value.
 absl::StatusOr<json::value> ParseProtobufBody(std::string_view body);
 
 }  // namespace basalt::kubesim

@@ -34,7 +34,7 @@ std::string Number(int field, int value) {
   return std::string(1, static_cast<char>(field << 3)) + static_cast<char>(value);
 }
 
-// The object without its type, or the words of the refusal.
+// Returns the object without its type, or the message of the refusal.
 std::string Read(const std::string& kind, const std::string& raw, const std::string& api_version = "v1") {
   auto parsed =
       ParseProtobufBody(std::string("k8s\0", 4) + Bytes(1, Bytes(1, api_version) + Bytes(2, kind)) + Bytes(2, raw));

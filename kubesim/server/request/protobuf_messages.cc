@@ -8,7 +8,7 @@
 namespace basalt::kubesim::protobuf {
 namespace {
 
-// What may be the outermost message of a body. DeleteOptions come in every group and are not listed.
+// The types that may be the outermost message of a body. DeleteOptions exist in every group and are not listed.
 struct BodyRow {
   const char* api_version;
   const char* kinds;  // Separated by blanks.
@@ -46,7 +46,7 @@ struct Index {
   std::vector<std::string> faults;
 };
 
-// False when `type` is in no table.
+// Parses the type of a field. Returns false if no table has `type`.
 bool ParseField(const Index& index, std::string_view type, Field* field) {
   static const std::map<std::string_view, Kind>& kinds = *new std::map<std::string_view, Kind>{
       {"text", Kind::kText},           {"bytes", Kind::kBytes},

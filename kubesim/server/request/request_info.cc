@@ -16,7 +16,7 @@
 namespace basalt::kubesim {
 namespace {
 
-// Splits "/api/v1/…" and "/apis/group/version/…" into group, version and the rest; false = neither.
+// Splits "/api/v1/…" and "/apis/group/version/…" into group, version and the rest. Returns false for any other path.
 bool SplitGroupVersion(const http::Target& target, std::string* group, std::string* version,
                        std::vector<std::string>* rest) {
   const auto& segments = target.segments;
@@ -40,7 +40,7 @@ std::string_view SyntaxOrRange(std::errc error) {
 
 bool WatchAsked(const http::Target& target) { return QueryBool(target, "watch"); }
 
-// Options are refused in the name of their kind.
+// Returns the kind that the refusal of a write's options names.
 std::string_view OptionsKind(std::string_view verb) {
   if (verb == "create") return "CreateOptions";
   if (verb == "update") return "UpdateOptions";
@@ -60,7 +60,7 @@ absl::Status ReadTimeout(const http::Target& target, RequestInfo& info) {
   return absl::OkStatus();
 }
 
-// Options of a write that are texts.
+// Checks the options of a write that are texts.
 absl::Status CheckWriteOptions(const http::Target& target, std::string_view verb) {
   std::vector<FieldError> causes;
   if (const std::string_view text = target.Query("dryRun"); target.HasQuery("dryRun") && text != "All") {
@@ -169,10 +169,10 @@ absl::StatusOr<RequestInfo> ParseRequest(const http::Request& request, http::Tar
   if (rest.size() > 1) info.name = rest[1];
   if (rest.size() > 2) info.subresource = rest[2];
   if (in_namespace != info.type->namespaced) {
-    // Across all namespaces only the whole collection can be read or deleted from.
+    // A path without a namespace, of a kind that has namespaces, can only name the whole collection.
     if (in_namespace || !info.name.empty()) return NoSuchPath(target, types);
   }
-  // One object is watched by a field selector or on the old path; its own path answers with the object.
+  // One object is watched by a field selector or on the old path. Its own path answers with the object.
   const bool watch = watch_path || (info.name.empty() && WatchAsked(target));
   BASALT_ASSIGN_OR_RETURN(info.verb, VerbOf(request.method, info, watch));
   if (info.type->namespaced && !in_namespace && info.verb != "list" && info.verb != "watch") {
@@ -236,7 +236,7 @@ absl::Status ReadVersion(std::string_view text, int64_t* version) {
 
 absl::Status NoSuchPath(const http::Target& target, const Registry& types) {
   const auto& segments = target.segments;
-  // Kubernetes' own groups answer for themselves, whatever stands behind the group's name.
+  // A path of one of Kubernetes' own groups is answered with a Status, whatever stands behind the group's name.
   bool own = !segments.empty() && segments[0] == "api";
   if (!own && segments.size() > 1 && segments[0] == "apis") {
     for (const TypeInfoPtr& type : types.All()) own = own || (type->builtin && type->group == segments[1]);

@@ -70,7 +70,8 @@ std::string FieldValue(const json::value& object, std::string_view field) {
   return ToText(*at);
 }
 
-// Core kinds with no fields of their own are told of in other words.
+// Returns the refusal of an unknown field. The message differs for core kinds that have no fields of their own
+// (`plain`).
 absl::Status UnknownField(std::string_view field, bool plain) {
   if (!plain) return BadRequest(fmt::format("field label not supported: {}", field));
   return BadRequest(

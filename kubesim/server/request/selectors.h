@@ -1,6 +1,6 @@
 #pragma once
 
-// Label and field selectors as they stand in queries. Parsed once, then matched without allocation where possible.
+// Label and field selectors of queries. They are parsed once, and then matched without allocation where possible.
 // Values; no thread rule.
 #include <string>
 #include <string_view>
@@ -14,15 +14,15 @@
 
 namespace basalt::kubesim {
 
-// "metadata.name=a,status.phase!=Succeeded": only fields that the resource supports.
+// A field selector like "metadata.name=a,status.phase!=Succeeded", with fields that the resource supports.
 class FieldSelector {
  public:
-  // 400 BadRequest: `field label not supported: spec.foo`.
+  // Parses a selector. An unsupported field is a 400: `field label not supported: spec.foo`.
   static absl::StatusOr<FieldSelector> Parse(std::string_view text, const TypeInfo& type);
 
   bool empty() const { return requirements_.empty(); }
   bool Matches(const json::value& object) const;
-  // The value that metadata.name must have, else empty: a list or watch of one object.
+  // Returns the value that metadata.name must have, for lists and watches of one object. Empty if any name matches.
   std::string_view RequiredName() const;
   void RequireName(std::string_view name) { requirements_.push_back({"metadata.name", std::string(name), true}); }
 
@@ -35,7 +35,7 @@ class FieldSelector {
   std::vector<Requirement> requirements_;
 };
 
-// By the labels of the object's metadata.
+// Matches a selector with the labels of the object's metadata.
 bool MatchesLabels(const kube::LabelSelector& selector, const json::value& object);
 
 struct Selector {
@@ -45,7 +45,7 @@ struct Selector {
   bool Matches(const json::value& object) const { return MatchesLabels(labels, object) && fields.Matches(object); }
 };
 
-// What the query asks for.
+// Returns the selector in the query.
 absl::StatusOr<Selector> SelectorOf(const RequestInfo& info);
 
 }  // namespace basalt::kubesim

@@ -28,7 +28,7 @@ json::value Partial(const json::value& object, const Representation& how) {
   return out;
 }
 
-// Lists of core kinds carry no kind and apiVersion in their items.
+// Returns the text of an object for a list. The items of lists of core kinds have no kind and apiVersion.
 std::string_view WithoutType(const TypeInfo& type, std::string_view text, std::string& buffer) {
   if (!type.builtin) return text;
   const std::string prefix = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", type.kind, type.ApiVersion());

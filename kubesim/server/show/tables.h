@@ -1,6 +1,6 @@
 #pragma once
 
-// Objects as a Table (meta.k8s.io), with the list's metadata.
+// Formats objects as a Table (meta.k8s.io), with the list's metadata.
 #include <vector>
 
 #include "absl/time/time.h"
@@ -9,7 +9,8 @@
 
 namespace basalt::kubesim {
 
-// `columns` false leaves the column definitions out, as in all but the first event of a watch.
+// Returns the Table. If `columns` is false, the column definitions are left out, as in all but the first event of a
+// watch.
 json::value TableOf(const TypeInfo& type, const std::vector<const json::value*>& objects, const ListMetadata& metadata,
                     const Representation& how, bool columns, absl::Time now);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the parts of the API server share: the loop, the store, the kinds, and the answer that a handled request gives.
-// Everything is confined to one loop.
+// The state that the parts of the API server share: the loop, the store, the kinds; and the answer of a handled
+// request. Everything is confined to one loop.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace basalt::kubesim {
 
-// Tasks and timers of one owner: none runs after its end.
+// Tasks and timers of one owner. None of them runs after this object has been destroyed.
 class OwnedTasks {
  public:
   explicit OwnedTasks(Loop& loop) : loop_(loop), alive_(std::make_shared<char>()) {}
@@ -56,11 +56,11 @@ struct Core {
   OwnedTasks tasks;
 };
 
-// One of the two is set: a revision is shown as the client wants it, a document goes out as it is.
+// The answer to a request. Either `revision` or `document` is set.
 struct Answer {
   int code = 200;
-  RevisionPtr revision;
-  json::value document;
+  RevisionPtr revision;               // Sent in the representation that the client requests.
+  json::value document;               // Sent as it is.
   std::vector<std::string> warnings;  // Texts of Warning headers.
 };
 
@@ -74,7 +74,7 @@ inline std::string_view MetaString(const json::value& object, std::string_view n
   return metadata == nullptr ? std::string_view() : FindString(*metadata, name);
 }
 
-// Set and not null.
+// Returns whether the metadata has this member, and it is not null.
 inline bool HasMeta(const json::value& object, std::string_view name) {
   const json::value* found = FindPath(object, {"metadata", name});
   return found != nullptr && !found->is_null();

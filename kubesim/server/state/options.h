@@ -12,19 +12,19 @@
 namespace basalt::kubesim {
 
 struct ApiServerOptions {
-  std::vector<json::value> crds;                         // Served from the start.
-  size_t event_log_size = 20'000;                        // Changes remembered per resource; then 410.
-  size_t max_request_bytes = 3 << 20;                    // Then 413.
-  size_t max_object_bytes = 3 << 19;                     // Then refused, as etcd does.
-  size_t slow_watcher_bytes = 64 << 20;                  // A watch with more unread than this is ended.
-  absl::Duration bookmark_interval = absl::Seconds(15);  // For watches that allow bookmarks.
-  absl::Duration min_watch_timeout = absl::Minutes(30);  // Up to twice that, where the client names none.
-  absl::Duration gc_delay = absl::ZeroDuration();        // From a change to the garbage collector's look at it.
-  // The deletion of a collection: so many objects at a time, and a pause before the next ones.
-  size_t collection_slice = 100;
-  absl::Duration collection_pause = absl::ZeroDuration();
-  bool managed_fields = true;         // Keep metadata.managedFields.
-  size_t request_log_size = 200'000;  // Oldest entries go first.
+  std::vector<json::value> crds;                         // Definitions that are served from the start.
+  size_t event_log_size = 20'000;                        // Changes kept per resource. Older versions are answered 410.
+  size_t max_request_bytes = 3 << 20;                    // A larger request is answered 413.
+  size_t max_object_bytes = 3 << 19;                     // A larger object is refused, as etcd does.
+  size_t slow_watcher_bytes = 64 << 20;                  // A watch with more unread bytes is ended.
+  absl::Duration bookmark_interval = absl::Seconds(15);  // The interval of bookmarks, in watches that allow them.
+  // A watch whose client states no timeout ends after this time, or after up to twice as long.
+  absl::Duration min_watch_timeout = absl::Minutes(30);
+  absl::Duration gc_delay = absl::ZeroDuration();          // The garbage collector's delay after a change.
+  size_t collection_slice = 100;                           // Objects in one slice of the deletion of a collection.
+  absl::Duration collection_pause = absl::ZeroDuration();  // The pause between two such slices.
+  bool managed_fields = true;                              // Keep metadata.managedFields.
+  size_t request_log_size = 200'000;                       // The oldest entries are dropped first.
   bool log_bodies = true;
 };
 

@@ -8,7 +8,7 @@ namespace basalt::kubesim {
 namespace {
 
 struct VersionRank {
-  int stability = 0;  // 3 GA, 2 beta, 1 alpha, 0 neither.
+  int stability = 0;  // 3 for GA, 2 for beta, 1 for alpha, 0 for any other name.
   int major = 0;
   int minor = 0;
   auto operator<=>(const VersionRank&) const = default;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which kinds are served: the core kinds and those of custom resource definitions, which come and go. Not thread-safe:
-// one loop. Order of iteration is by (group, version, plural).
+// The kinds that are served: the core kinds, and those of custom resource definitions, which come and go. Not
+// thread-safe: one loop. The order of iteration is (group, version, plural).
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,23 +15,23 @@ namespace basalt::kubesim {
 
 class Registry {
  public:
-  // Replaces a type of the same group, version and plural. The first version added with `storage` set is the one that
-  // stored objects carry.
+  // Adds a type, or replaces the one of the same group, version and plural. Objects are stored in the first version
+  // that is added with `storage` set.
   void Add(TypeInfoPtr type);
-  // All versions of one resource, "jobs.batch.volcano.sh".
+  // Removes all versions of one resource, such as "jobs.batch.volcano.sh".
   void Remove(std::string_view resource);
 
   TypeInfoPtr Find(std::string_view group, std::string_view version, std::string_view plural) const;
   TypeInfoPtr FindKind(std::string_view api_version, std::string_view kind) const;
-  // The version in which objects of the resource are stored.
+  // Returns the version in which objects of the resource are stored.
   TypeInfoPtr Storage(std::string_view resource) const;
 
-  // Grows with every change.
+  // The number of changes so far.
   uint64_t changes() const { return changes_; }
   std::vector<TypeInfoPtr> All() const;
-  // One per resource.
+  // Returns the stored version of each resource.
   std::vector<TypeInfoPtr> AllStorage() const;
-  // Versions of a group, best first; empty = no such group.
+  // Returns the versions of a group, best first. Empty if there is no such group.
   std::vector<std::string> Versions(std::string_view group) const;
   std::vector<std::string> Groups() const;
 
@@ -41,7 +41,7 @@ class Registry {
   uint64_t changes_ = 0;
 };
 
-// Orders v1 before v1beta1 before v1alpha1; others by name. True when `a` comes first.
+// Returns whether version `a` comes before `b`: v1 before v1beta1 before v1alpha1, and others by name.
 bool VersionBefore(std::string_view a, std::string_view b);
 
 }  // namespace basalt::kubesim

@@ -86,7 +86,7 @@ const Change& Store::Delete(const std::string& resource, const ObjectKey& key) {
 
 const Change& Store::Append(const std::string& resource, Bucket& bucket, Change change) {
   bucket.log.push_back(std::move(change));
-  // The newest change always stays: it is what the listeners and the caller look at.
+  // The newest change always stays, because the listeners and the caller use it.
   while (bucket.log.size() > std::max<size_t>(log_limit_, 1)) {
     bucket.floor = bucket.log.front().version;
     bucket.log.pop_front();
@@ -113,7 +113,7 @@ bool Store::VisitAt(std::string_view resource, std::string_view ns, const Object
   if (version < Floor(resource)) return false;
   const Bucket* bucket = FindBucket(resource);
   if (bucket == nullptr) return true;
-  // What was there at `version` for each key that changed since; null = absent.
+  // The state at `version` of each key that has changed since. Null if there was no object.
   std::map<ObjectKey, RevisionPtr> past;
   for (auto change = bucket->log.rbegin(); change != bucket->log.rend() && change->version > version; ++change) {
     if (!ns.empty() && change->key.ns != ns) continue;

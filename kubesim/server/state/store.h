@@ -1,7 +1,7 @@
 #pragma once
 
-// What the API server remembers: the newest revision of every object, and per resource a bounded log of changes from
-// which watches are served and past states are read. One counter numbers all changes. Not thread-safe: one loop.
+// The memory of the API server: the newest revision of every object, and per resource a limited log of changes, which
+// serves watches and lists of past states. One counter numbers all changes. Not thread-safe: one loop.
 #include <compare>
 #include <cstdint>
 #include <deque>
@@ -22,13 +22,13 @@ struct ObjectKey {
   auto operator<=>(const ObjectKey&) const = default;
 };
 
-// One immutable state of one object. `object` carries its resourceVersion already.
+// One immutable state of one object. `object` has its resourceVersion already.
 class Revision {
  public:
   Revision(json::value object, int64_t version) : object_(std::move(object)), version_(version) {}
   const json::value& object() const { return object_; }
   int64_t version() const { return version_; }
-  // Encoded on first use and then shared by every list and watch that shows this revision.
+  // Returns the object as text. The text is encoded on first use, and shared by all lists and watches.
   const std::string& Text() const;
 
  private:
@@ -41,9 +41,9 @@ using RevisionPtr = std::shared_ptr<const Revision>;
 struct Change {
   int64_t version = 0;
   ObjectKey key;
-  RevisionPtr before;  // Null: created.
-  RevisionPtr after;   // Null: deleted.
-  // The last state with the change's own resourceVersion, as a DELETED event shows it. Made on first use.
+  RevisionPtr before;  // Null if the object was created.
+  RevisionPtr after;   // Null if the object was deleted.
+  // Returns the last state with the change's own resourceVersion, as a DELETED event has it. Made on first use.
   const RevisionPtr& Tombstone() const;
 
  private:
@@ -53,12 +53,12 @@ struct Change {
 class Store {
  public:
   using Listener = std::function<void(const std::string& resource, const Change& change)>;
-  // Returns false to end the visit.
+  // A visitor returns false to end the visit.
   using Visitor = std::function<bool(const ObjectKey& key, const RevisionPtr& revision)>;
 
   explicit Store(size_t log_limit) : log_limit_(log_limit) {}
 
-  // Runs inside every change, in the order of registration. Must not write.
+  // Adds a listener, which is called in every change. Listeners run in the order of registration and must not write.
   void AddListener(Listener listener) { listeners_.push_back(std::move(listener)); }
 
   int64_t version() const { return version_; }
@@ -66,26 +66,29 @@ class Store {
   size_t Count(std::string_view resource) const;
   bool HasAnyIn(std::string_view resource, std::string_view ns) const;
 
-  // Writes metadata.resourceVersion into `object`. Requires: `object` has a metadata object.
+  // Stores an object and sets its metadata.resourceVersion. Requires: `object` has a metadata object.
   RevisionPtr Put(const std::string& resource, const ObjectKey& key, json::value object);
-  // Shows every object of the resource otherwise, without a change: no version, no event. `reading` may alter it.
+  // Rewrites the stored form of every object of the resource by `reading`, without a new resourceVersion and without an
+  // event.
   void Reread(std::string_view resource, const std::function<void(json::value&)>& reading);
-  // The change of the deletion. Requires: the object exists.
+  // Deletes an object and returns the change. Requires: the object exists.
   const Change& Delete(const std::string& resource, const ObjectKey& key);
 
-  // Visits in key order the objects of `ns` (empty: all) behind `after` (null: from the start).
+  // Visits in key order the objects of `ns`, or of all namespaces if it is empty. Begins behind `after`, or at the
+  // start if it is null.
   void Visit(std::string_view resource, std::string_view ns, const ObjectKey* after, const Visitor& visit) const;
-  // The same on the state of `version`. False when that state is forgotten. Cost: changes since then, plus the visit.
+  // Visits the objects in their state at `version`. Returns false if that state is forgotten. The cost is the number of
+  // changes since then, plus the visit.
   bool VisitAt(std::string_view resource, std::string_view ns, const ObjectKey* after, int64_t version,
                const Visitor& visit) const;
 
-  // Changes up to this version are forgotten.
+  // Returns the version up to which changes are forgotten.
   int64_t Floor(std::string_view resource) const;
-  // The first change after `version`, or null. Requires: version >= Floor(resource). The pointer lives until the next
-  // change or Compact.
+  // Returns the first change after `version`. Null if there is none. Requires: version >= Floor(resource). The pointer
+  // lives until the next change or Compact().
   const Change* Next(std::string_view resource, int64_t version) const;
 
-  // Forgets all changes so far: older resourceVersions then answer 410.
+  // Forgets all changes so far: requests with older resourceVersions are then answered 410.
   void Compact();
 
  private:

@@ -7,7 +7,7 @@
 
 namespace basalt::kubesim {
 
-// "2026-01-02T03:04:05Z"
+// Returns a time like "2026-01-02T03:04:05Z".
 std::string Rfc3339(absl::Time time);
 
 }  // namespace basalt::kubesim

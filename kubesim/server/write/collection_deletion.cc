@@ -32,7 +32,7 @@ absl::StatusOr<bool> CollectionDeletion::Advance() {
     const RevisionPtr live = core_.store.Get(resource, key);
     if (live == nullptr) continue;
     BASALT_ASSIGN_OR_RETURN(Deleted deleted, deleter_.DeleteOne(*type_, key, options_));
-    // The answer and the watches want it: encoded here, that too is spread over the slices.
+    // Encode the object here, so that this work is spread over the slices: the answer and the watches need the text.
     deleted.object->Text();
     deleted_.push_back(std::move(deleted.object));
   }

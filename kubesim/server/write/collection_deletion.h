@@ -1,7 +1,7 @@
 #pragma once
 
-// The deletion of all objects that one request chooses, in slices: other requests are served between them. Confined to
-// the server's loop; `core` and `deleter` outlive it.
+// The deletion of all objects that one request chooses, in slices, between which other requests are served. Confined to
+// the server's loop. `core` and `deleter` outlive this object.
 #include <string_view>
 #include <vector>
 
@@ -14,16 +14,16 @@ namespace basalt::kubesim {
 
 class CollectionDeletion {
  public:
-  // Chooses the objects that are there now; nothing is deleted yet.
+  // Chooses the objects that exist now. Nothing is deleted yet.
   static absl::StatusOr<CollectionDeletion> Start(Core& core, Deleter& deleter, const RequestInfo& info,
                                                   std::string_view body);
 
-  // Deletes some of what is left. True: nothing is left. An object that has gone meanwhile is passed over, one that
-  // was made anew under its name goes in its place; the first one that may not be deleted ends it with an error, and so
-  // does the end of the time that the client allows.
+  // Deletes the next objects. Returns true if none is left. An object that has gone meanwhile is skipped; an object
+  // that was created under its name meanwhile is deleted instead. The first object that may not be deleted ends the
+  // deletion with an error, and so does the client's timeout.
   absl::StatusOr<bool> Advance();
 
-  // The last states of what has been deleted, in the order of the keys.
+  // The last states of the deleted objects, in the order of their keys.
   const std::vector<RevisionPtr>& deleted() const { return deleted_; }
   absl::Time chosen() const { return chosen_at_; }
 

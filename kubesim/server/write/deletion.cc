@@ -12,7 +12,7 @@
 namespace basalt::kubesim {
 namespace {
 
-// Kinds whose deletion is answered with the object although it is gone.
+// Returns whether the deletion of this kind is answered with the object although it is gone.
 bool ReturnsDeletedObject(const TypeInfo& type) {
   return type.group.empty() && (type.plural == "pods" || type.plural == "persistentvolumeclaims" ||
                                 type.plural == "services" || type.plural == "serviceaccounts");
@@ -21,7 +21,7 @@ bool ReturnsDeletedObject(const TypeInfo& type) {
 std::string DefaultPropagation(const TypeInfo& type, const json::value& object) {
   if (HasFinalizer(object, kOrphanFinalizer)) return "Orphan";
   if (HasFinalizer(object, kForegroundFinalizer)) return "Foreground";
-  // batch/v1 keeps the dependents of its jobs unless told otherwise.
+  // By default batch/v1 keeps the dependents of its jobs.
   if (type.group == "batch" && type.plural == "jobs") return "Orphan";
   return "Background";
 }
@@ -57,7 +57,7 @@ void MarkDeleted(json::value& object, absl::Time when, int64_t grace) {
   metadata["deletionGracePeriodSeconds"] = grace;
 }
 
-// Here the server names the kind, elsewhere the resource.
+// Returns a conflict that names the kind, as the server does here. Elsewhere it names the resource.
 absl::Status KindConflict(const TypeInfo& type, std::string_view name, std::string_view why) {
   return MakeApiError(
       {.code = 409,
@@ -185,7 +185,7 @@ absl::StatusOr<Deleted> Deleter::DeleteOne(const TypeInfo& type, const ObjectKey
   if (IsPod(type)) {
     if (marked) {
       const int64_t old = FindInt(*Find(next, "metadata"), "deletionGracePeriodSeconds", 0);
-      // A deletion under way can only be hurried.
+      // The grace period of a deletion under way can only be shortened.
       if (!options.grace_seconds.has_value() || *options.grace_seconds >= old) return Deleted{live, false};
       grace = std::max<int64_t>(*options.grace_seconds, 0);
       absl::Time due;
@@ -199,7 +199,7 @@ absl::StatusOr<Deleted> Deleter::DeleteOne(const TypeInfo& type, const ObjectKey
       MarkDeleted(next, now + absl::Seconds(grace), grace);
     }
   }
-  // A definition waits until its objects are gone.
+  // A definition stays until its objects are gone.
   if (IsCrd(type) && !marked) AddFinalizer(next, kCrdFinalizer);
   SetPropagationFinalizers(next, options.propagation.empty() ? DefaultPropagation(type, next) : options.propagation);
   const bool held = HasAnyFinalizer(next) || HoldsContent(type, next);
@@ -217,7 +217,7 @@ absl::StatusOr<Deleted> Deleter::Finish(const TypeInfo& type, const ObjectKey& k
   const std::string resource = type.Resource();
   const bool changed = next != live->object();
   if (dry_run) return Deleted{std::make_shared<Revision>(std::move(next), live->version()), remove};
-  // A pod's marks are written, and seen by watches, even when it goes at once.
+  // The deletion marks of a pod are written, and sent to watches, even if the pod goes at once.
   RevisionPtr last = live;
   if (changed && (!remove || IsPod(type))) last = core_.store.Put(resource, key, std::move(next));
   if (!remove) return Deleted{last, false};

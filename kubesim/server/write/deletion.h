@@ -1,6 +1,6 @@
 #pragma once
 
-// Deletion as the API server does it: preconditions, grace periods of pods, finalizers, and the propagation policy that
+// Deletion as in the API server: preconditions, grace periods of pods, finalizers, and the propagation policy, which
 // the garbage collector then carries out.
 #include <optional>
 #include <string>
@@ -13,14 +13,14 @@ namespace basalt::kubesim {
 
 struct DeleteOptions {
   std::optional<int64_t> grace_seconds;
-  std::string propagation;  // Foreground, Background, Orphan, or empty: the kind's default.
+  std::string propagation;  // Foreground, Background, Orphan, or empty for the kind's default.
   std::string uid;
   std::string resource_version;
   bool dry_run = false;
 };
 
 struct Deleted {
-  RevisionPtr object;  // The last state; with its deletion marks if it still waits for something.
+  RevisionPtr object;  // The last state. If the object is not gone yet, it has deletion marks.
   bool gone = false;
 };
 
@@ -31,8 +31,9 @@ class Deleter {
   absl::StatusOr<Answer> Delete(const RequestInfo& info, std::string_view body);
 
   absl::StatusOr<Deleted> DeleteOne(const TypeInfo& type, const ObjectKey& key, DeleteOptions options);
-  // Deletes objects of the namespace (empty: of all) behind `after` (none: from the start), as many as `budget` has for
-  // those looked at, and moves both on. True: it came to the end. Objects that have to wait for something stay.
+  // Visits and deletes objects of the namespace, or of all namespaces if `ns` is empty. Begins behind `after`, or at
+  // the start if `after` is nullopt, and visits at most `budget` objects. Sets `after` to the last one and lowers
+  // `budget`. Returns true if the end was reached. Objects that wait for finalizers or a grace period stay.
   bool DeleteNext(const TypeInfo& type, std::string_view ns, std::optional<ObjectKey>& after, int& budget);
 
  private:
@@ -42,7 +43,7 @@ class Deleter {
   Core& core_;
 };
 
-// From the body (a DeleteOptions object) or, without one, from the query.
+// Reads the options from the body (a DeleteOptions object) or, without a body, from the query.
 absl::StatusOr<DeleteOptions> ReadDeleteOptions(const RequestInfo& info, std::string_view body);
 absl::StatusOr<DeleteOptions> DeleteOptionsFrom(const json::value& object);
 

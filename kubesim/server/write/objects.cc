@@ -42,7 +42,7 @@ absl::Status ConflictsError(const std::vector<struct Conflict>& conflicts) {
   return MakeApiError(error);
 }
 
-// A patch that cannot be applied: 400 where it is malformed, 422 where it does not fit this object.
+// Returns the refusal of a patch that cannot be applied: 400 if it is malformed, 422 if it does not fit this object.
 absl::Status PatchFailed(std::string_view format, const absl::Status& status, bool is_list) {
   if (format == kJsonPatch && is_list) {
     return MakeApiError({.code = 422,
@@ -55,11 +55,11 @@ absl::Status PatchFailed(std::string_view format, const absl::Status& status, bo
 }
 
 struct Unknown {
-  absl::Status refused;               // By a client that is strict.
-  std::vector<std::string> warnings;  // For one that wants to know.
+  absl::Status refused;               // The refusal if the client requests strict validation.
+  std::vector<std::string> warnings;  // Warnings for the client.
 };
 
-// Fields that a custom kind's schema silently drops. Core kinds tolerate unknown fields.
+// Finds the fields that a custom kind's schema silently drops. Core kinds tolerate unknown fields.
 Unknown FindUnknown(const RequestInfo& info, const json::value& object) {
   const TypeInfo& type = *info.type;
   const std::string_view wanted = info.target.Query("fieldValidation");
@@ -75,7 +75,8 @@ Unknown FindUnknown(const RequestInfo& info, const json::value& object) {
   return unknown;
 }
 
-// What is applied has to be known to a custom kind's schema, however lenient the client is.
+// Checks that the schema of a custom kind has all applied fields, which is required whatever validation the client
+// requests.
 absl::Status CheckDeclared(const RequestInfo& info, const json::value& applied) {
   const TypeInfo& type = *info.type;
   if (type.schema == nullptr) return absl::OkStatus();
@@ -92,7 +93,7 @@ absl::Status CheckDeclared(const RequestInfo& info, const json::value& applied) 
                                               info.name, type.ApiVersion(), type.kind, list)});
 }
 
-// Kinds that a PUT makes where they are not there.
+// Returns whether a PUT creates a missing object of this kind.
 bool IsMadeByUpdate(const TypeInfo& type) {
   if (type.group == "coordination.k8s.io") return type.plural == "leases";
   return type.group.empty() && (type.plural == "events" || type.plural == "endpoints" || type.plural == "services" ||
@@ -287,7 +288,7 @@ absl::StatusOr<Answer> ObjectWriter::Update(const RequestInfo& info, json::value
                                        "precondition: {}, UID in object meta: ",
                                        info.type->plural, info.ns, info.name, uid));
     }
-    // Without an identity the version is no precondition: nothing is there that could have another one.
+    // Without a uid the version is no precondition, since there is no object that could have another version.
     if (json::value* metadata = body.as_object().if_contains("metadata");
         metadata != nullptr && metadata->is_object()) {
       metadata->get_object().erase("resourceVersion");
@@ -414,7 +415,7 @@ absl::StatusOr<RevisionPtr> ObjectWriter::Commit(const Write& write, const Revis
     StampVersion(next, version);
     return std::make_shared<Revision>(std::move(next), version);
   }
-  // Encoding twice is only worth it for objects that may be near the bound.
+  // Only an object that may be near the limit is encoded here, since the store encodes it again.
   const size_t at_most = write.bytes + (live == nullptr ? 0 : live->Text().size());
   if (at_most > core_.options.max_object_bytes / 2 && ToText(next).size() > core_.options.max_object_bytes) {
     return MakeApiError({.code = 500, .message = "etcdserver: request is too large"});

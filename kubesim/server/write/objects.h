@@ -1,7 +1,7 @@
 #pragma once
 
 // The write path: create, update and patch of objects and their status, with the API server's checks of versions and
-// metadata, and the one door through which every part of the server stores an object.
+// metadata. Every part of the server stores objects through this class.
 #include <functional>
 #include <string_view>
 
@@ -18,12 +18,12 @@ class ObjectWriter {
 
   absl::StatusOr<Answer> Create(const RequestInfo& info, json::value body);
   absl::StatusOr<Answer> Update(const RequestInfo& info, json::value body);
-  // `body` in the patch format that info.content_type names.
+  // Applies a patch. `body` has the patch format that info.content_type names.
   absl::StatusOr<Answer> Patch(const RequestInfo& info, std::string_view body);
 
-  // Changes a stored object in the server's own name: no validation, no managed fields; an unchanged object is not
-  // written, and one that is being deleted and has nothing left to wait for is removed (then the last state is
-  // returned). NotFound when it is not there.
+  // Changes a stored object in the server's own name, without validation and managed fields. An unchanged object is not
+  // written. An object that is being deleted and has nothing left to wait for is removed; then its last state is
+  // returned. NotFound if the object does not exist.
   absl::StatusOr<RevisionPtr> Mutate(const TypeInfo& type, const ObjectKey& key,
                                      const std::function<void(json::value&)>& change);
 
@@ -34,8 +34,8 @@ class ObjectWriter {
     std::string subresource;
     std::string manager;
     bool dry_run = false;
-    size_t bytes = 0;      // Of the request's body: what the object may grow by.
-    bool applied = false;  // Managed fields are up to date already.
+    size_t bytes = 0;      // Size of the request's body, by which the object may grow.
+    bool applied = false;  // The managed fields are up to date already.
   };
   absl::StatusOr<Answer> Apply(const RequestInfo& info, const RevisionPtr& live, std::string_view body);
   absl::StatusOr<Answer> CreateObject(const Write& write, json::value object);
@@ -48,9 +48,9 @@ class ObjectWriter {
   References references_;
 };
 
-// The body of a request as an object: JSON, or YAML where the content type says so. 400 when it is none.
+// Parses the body of a request as an object: JSON, or YAML if the content type states it. 400 if the body is no object.
 absl::StatusOr<json::value> ParseBody(std::string_view content_type, std::string_view body);
-// Checks apiVersion, kind, name and namespace of `body` against the request and fills in what is missing.
+// Checks apiVersion, kind, name and namespace of `body` against the request, and sets those that are missing.
 absl::Status CheckEnvelope(const RequestInfo& info, json::value& body);
 
 }  // namespace basalt::kubesim

@@ -13,7 +13,7 @@
 namespace basalt::kubesim {
 namespace {
 
-// Its conflicts are told of the sub-resource.
+// Returns the type for a binding, whose conflicts name the sub-resource.
 TypeInfo Binding(TypeInfo pods) {
   pods.plural = "pods/binding";
   return pods;
@@ -24,7 +24,7 @@ json::value Success() {
       {"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::object()}, {"status", "Success"}, {"code", 201}};
 }
 
-// Sets or replaces the condition of that type, with the time of its change.
+// Sets or replaces the condition of this type, with the time of the change.
 void SetCondition(json::value& pod, json::object condition, const std::string& now) {
   json::value& status = pod.as_object()["status"];
   if (!status.is_object()) status = json::object();
@@ -40,7 +40,7 @@ void SetCondition(json::value& pod, json::object condition, const std::string& n
   list.get_array().push_back(std::move(condition));
 }
 
-// Walks ".spec.replicas"; null when it is not there.
+// Returns the value at a path like ".spec.replicas". Null if there is none.
 const json::value* AtPath(const json::value& object, std::string_view path) {
   const json::value* at = &object;
   for (const absl::string_view part : absl::StrSplit(ToAbsl(path), '.', absl::SkipEmpty())) {

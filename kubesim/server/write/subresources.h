@@ -1,6 +1,6 @@
 #pragma once
 
-// Sub-resources that are not simply a view of the object: binding, eviction, scale and log.
+// Sub-resources that are more than a view of the object: binding, eviction, scale and log.
 #include <string>
 #include <string_view>
 
@@ -16,9 +16,9 @@ class SubResources {
  public:
   SubResources(Core& core, ObjectWriter& writer, Deleter& deleter) : core_(core), writer_(writer), deleter_(deleter) {}
 
-  // Of a request with a subresource other than status. NoSuchResource where the kind has none of that name.
+  // Handles a request with a subresource other than status. NoSuchResource if the kind has no such subresource.
   absl::StatusOr<Answer> Handle(const RequestInfo& info, std::string_view body);
-  // The text of pods/log: none, but of a pod that is there.
+  // Returns the text of pods/log, which is always empty. An error if the pod does not exist.
   absl::StatusOr<std::string> Log(const RequestInfo& info) const;
 
  private:

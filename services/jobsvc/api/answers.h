@@ -1,6 +1,7 @@
 #pragma once
 
-// What the API's handlers have in common: how they find a job, and the words of their answers. On the loop of the job.
+// Helpers that the API's handlers share: they find a job, and make the errors of answers. They run on the loop of the
+// job.
 #include <string>
 #include <string_view>
 
@@ -12,22 +13,24 @@
 
 namespace basalt::jobsvc {
 
-// "<namespace>/<name>"; an empty namespace is "default".
+// Returns "<namespace>/<name>". An empty namespace is "default".
 std::string KeyOf(std::string_view ns, std::string_view name);
 
-// An error about that job: it carries ResourceInfo (common/rpc/error_details.h), as all of these do.
+// Returns an error about that job. All errors here but NotReady carry ResourceInfo (common/rpc/error_details.h).
 absl::Status OfJob(absl::StatusCode code, const std::string& key, std::string_view message);
 absl::Status NotFound(const std::string& key);
-// The name has another job by now, or had it before.
+// The present job of that name is not the one of `uid`.
 absl::Status NotFound(const std::string& key, std::string_view uid, std::string_view present_uid);
-// The job of that name, and of that UID where one is given. UNAVAILABLE: its slot is not open here. NOT_FOUND.
+// Returns the job of that name, which has that UID if one is given. UNAVAILABLE: the job's slot is not open here.
+// NOT_FOUND: there is no such job.
 absl::StatusOr<const JobEntry*> FindJob(JobController& controller, const std::string& key, std::string_view uid = {});
-// The same, once a pass has looked at it: what is known of its pods is not of the job before.
+// The same, but UNAVAILABLE before the first pass over the job: until then the known pods may be those of the job
+// before.
 absl::StatusOr<const JobEntry*> FindReconciledJob(JobController& controller, const std::string& key,
                                                   std::string_view uid = {});
 absl::Status NoTask(const std::string& key, std::string_view task);
 absl::Status BeingDeleted(const std::string& key);
-// The slot is not open here.
+// UNAVAILABLE: the slot is not open here, or no pass has run over the job yet.
 absl::Status NotReady(const std::string& key);
 
 }  // namespace basalt::jobsvc

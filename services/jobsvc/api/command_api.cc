@@ -1,4 +1,5 @@
-// Commands asked for over gRPC: checked against the job as it is, then made in Kubernetes like everybody's.
+// Commands requested over gRPC: they are checked against the present job, then created in Kubernetes like those of
+// anybody else.
 #include <fmt/format.h>
 
 #include <memory>
@@ -17,7 +18,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// INVALID_ARGUMENT: no action, or members that it does not go with.
+// INVALID_ARGUMENT: the request names no action that can be requested, or its members do not go with the action.
 absl::Status CheckAction(const job::v1::CommandJobRequest& request) {
   const std::optional<Action> action = ParseAction(request.action());
   if (!action || *action == Action::kSyncJob || *action == Action::kEnqueueJob) {
@@ -44,7 +45,7 @@ absl::Status CheckAction(const job::v1::CommandJobRequest& request) {
   return absl::OkStatus();
 }
 
-// Of the job as it is now. NOT_FOUND names what does not exist.
+// Finds the target in the present job. NOT_FOUND names the part that does not exist.
 absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::CommandJobRequest& request) {
   CommandTarget target{.task = request.task(), .pod = request.pod()};
   if (!request.pod().empty()) {
@@ -90,7 +91,7 @@ void JobApi::Command(job::v1::CommandJobRequest request, const std::string& user
     const absl::StatusOr<const JobEntry*> found = FindReconciledJob(controller, key, request.uid());
     if (!found.ok()) return (*shared)(found.status());
     const JobEntry* const entry = *found;
-    if (entry->record.status_unread()) return (*shared)(NotReady(key));  // Which pods there are is not known yet.
+    if (entry->record.status_unread()) return (*shared)(NotReady(key));  // It is not known yet which pods exist.
     if (entry->job->meta().deletion_ms() != 0) return (*shared)(BeingDeleted(key));
     const absl::StatusOr<CommandTarget> target = FindTarget(*entry, request);
     if (!target.ok()) return (*shared)(target.status());

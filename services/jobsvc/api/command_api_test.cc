@@ -35,7 +35,7 @@ class CommandApiTest : public ::testing::Test {
     request.set_action(action);
     return request;
   }
-  // The name of the Command.
+  // Returns the name of the Command.
   absl::StatusOr<std::string> Ask(job::v1::CommandJobRequest request, absl::Duration time = absl::Seconds(10)) {
     std::optional<absl::StatusOr<job::v1::CommandJobResponse>> answer;
     api_.Command(std::move(request), /*user_token=*/"", [&](auto got) { answer = std::move(got); });
@@ -48,7 +48,7 @@ class CommandApiTest : public ::testing::Test {
     const auto answer = Ask(request);
     return answer.ok() ? "accepted" : std::string(ToStd(answer.status().message()));
   }
-  // The pods that are still those that the test began with.
+  // Returns the pods that are still those with which the test began.
   std::string Kept() {
     std::string kept;
     for (const auto& [name, pod] : rig_.kube().pods()) {
@@ -66,7 +66,7 @@ class CommandApiTest : public ::testing::Test {
   std::map<std::string, std::string> first_;
 };
 
-// The disk is lost, and the job cannot be read: whether there is such a pod nobody knows.
+// The disk is lost, and the job cannot be read: it is not known whether there is such a pod.
 TEST_F(CommandApiTest, ACommandWaitsUntilTheJobHasBeenRead) {
   rig_.Kill();
   rig_.LoseDisk();
@@ -114,11 +114,11 @@ TEST_F(CommandApiTest, ATaskAPartitionAndAPodAreRestartedAndNothingElse) {
   EXPECT_EQ(Kept(), "t1-2 t1-3");
   EXPECT_EQ(rig_.kube().job("default/j").status().version(), 0);
   const auto history = HistoryStore(rig_.store()).Read(SlotOf("default/j"), rig_.kube().job("default/j").meta().uid());
-  std::string told;
+  std::string subjects;
   for (const auto& entry : *history) {
-    if (entry.event() == "CommandIssued") told += entry.subject().substr(entry.subject().find(" for ")) + ";";
+    if (entry.event() == "CommandIssued") subjects += entry.subject().substr(entry.subject().find(" for ")) + ";";
   }
-  EXPECT_EQ(told, " for pod j-t0-1; for task t1, partition 0; for task t0;");
+  EXPECT_EQ(subjects, " for pod j-t0-1; for task t1, partition 0; for task t0;");
 }
 
 TEST_F(CommandApiTest, ARequestThatIsRepeatedMakesOneCommand) {

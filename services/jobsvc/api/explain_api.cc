@@ -1,4 +1,4 @@
-// Why a job is where it is, from what its controller and its records know.
+// Explains the state of a job from its controller's data and its records.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -20,14 +20,14 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// What history tells of the phase that a job is in, as ExplainInput has it.
+// The history of the phase that a job is in, as ExplainInput has it.
 struct Past {
   std::optional<job::v1::HistoryEntry> entered_by;
   std::optional<job::v1::HistoryEntry> restarted_by;
 };
 
-// The newest decision that led into the present phase; of one in which pods were drained first, the one that called for
-// it. What is under way has not led there yet.
+// Returns the newest decision that led into the present phase; if pods were drained first, the decision that called for
+// the drain. A commit under way has not led there yet.
 absl::StatusOr<Past> PastOf(JobController& controller, const JobEntry& entry) {
   BASALT_ASSIGN_OR_RETURN(const auto records, controller.HistoryOf(entry.slot, entry.record.uid()));
   Past past;
@@ -45,7 +45,7 @@ absl::StatusOr<Past> PastOf(JobController& controller, const JobEntry& entry) {
     const bool ends_a_drain = IsDraining(record->from_phase()) && !MakesPods(phase);
     if (!ends_a_drain) {
       past.entered_by = ToMessage(*record);
-      // A restart that there was no more retry for.
+      // The job ended in a restart for which no retry was left: find that restart, too.
       if (!IsFinished(phase) || record->from_phase() != kube::v1::JOB_PHASE_RESTARTING) break;
     }
     phase = record->from_phase();
@@ -76,7 +76,7 @@ RetryTimes RetriesOf(const JobEntry& entry, absl::Time now) {
   const auto time_of = [now](const Retry& retry) {
     return RetryTime{.until_ms = Until(retry, now), .since_ms = retry.since() ? absl::ToUnixMillis(*retry.since()) : 0};
   };
-  // Of all of them, and of those that are refused.
+  // Creates wait for the back-off of all pods, and for that of refused tasks.
   RetryTime pods = time_of(entry.pod_creates.retry());
   const RetryTime probes = time_of(entry.pod_creates.probe_retry());
   pods.until_ms = std::max(pods.until_ms, probes.until_ms);
@@ -102,14 +102,14 @@ std::map<std::string, int64_t> MissingClaims(const JobEntry& entry, absl::Time n
   return missing;
 }
 
-// What its edits have made of the spec; empty: nothing is kept of it.
+// Returns the record of the spec and its edits. Empty if nothing is recorded.
 absl::StatusOr<storage::v1::SpecRecord> SpecOf(JobController& controller, const JobEntry& entry) {
   if (entry.record.recorded_generation() == 0) return storage::v1::SpecRecord();
   BASALT_ASSIGN_OR_RETURN(auto spec, controller.RecordedSpecOf(entry));
   return spec ? *std::move(spec) : storage::v1::SpecRecord();
 }
 
-// In their order; without those that are carried out, or are being so.
+// Returns the Commands in their order, without those that are carried out or are being carried out.
 std::vector<WaitingCommand> WaitingCommands(const JobEntry& entry) {
   std::map<int64_t, WaitingCommand> by_version;
   for (const auto& [name, command] : entry.commands) {

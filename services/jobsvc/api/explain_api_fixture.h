@@ -1,7 +1,7 @@
 #pragma once
 
-// What the API says of why a job is where it is, over a real controller and a small API server, under simulated time.
-// The job is named j.
+// The API's explanation of a job's state, over a real controller and a small API server, under simulated time. The job
+// is named j.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace basalt::jobsvc::testing {
 
-// 0: unset.
+// Returns 0 if the time is unset.
 inline int64_t SinceMs(const job::v1::Cause& cause) { return kube::ToMs(cause.since_time()); }
 inline int64_t UntilMs(const job::v1::Cause& cause) { return kube::ToMs(cause.until_time()); }
 
@@ -56,7 +56,7 @@ class ExplainApiTest : public ::testing::Test {
   job::v1::JobExplanation Explain() { return Ask(&JobApi::Explain); }
   job::v1::Job Get() { return Ask(&JobApi::Get); }
   int64_t NowMs() { return absl::ToUnixMillis(rig_.time().Now()); }
-  // The cause of that kind, whose message has the words; it is an error if there is none.
+  // Returns the cause of that kind whose message contains `words`. The test fails if there is none.
   static job::v1::Cause Find(const job::v1::JobExplanation& explanation, job::v1::Cause::Kind kind,
                              const std::string& words) {
     for (const job::v1::Cause& cause : explanation.causes()) {
@@ -72,7 +72,7 @@ class ExplainApiTest : public ::testing::Test {
     });
     rig_.Run(absl::Minutes(2));
   }
-  // Within the time that a status of numbers and words waits for.
+  // The tolerance is the time for which a status write of counts and messages waits.
   void ExpectRefusedSince(int64_t since_ms, const char* when) {
     const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "spec.tasks[0].minAvailable");
     EXPECT_NEAR(static_cast<double>(SinceMs(cause)), static_cast<double>(since_ms), 6000) << when;

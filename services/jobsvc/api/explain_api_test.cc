@@ -1,4 +1,4 @@
-// What a job waits for, as the API explains it: scheduler, queue, claims, other tasks, deadlines and kills.
+// The waits of a job, as the API explains them: for scheduler, queue, claims, other tasks, deadlines and kills.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -169,7 +169,7 @@ TEST_F(ExplainApiTest, SinceWhenSomethingIsRefusedOutlivesTheProcess) {
     return true;
   });
   struct Row {
-    std::string refused;  // Plural; empty: the first pod's name is held.
+    std::string refused;  // A plural; empty if the first pod's name is held.
     Cause::Kind kind;
   };
   for (const Row& row : {Row{"pods", Cause::KIND_REFUSED}, Row{"configmaps", Cause::KIND_PLUGIN},
@@ -209,7 +209,8 @@ TEST_F(ExplainApiTest, EachTaskThatWaitsForAnotherIsNamed) {
   EXPECT_EQ(Find(explanation, Cause::KIND_DEPENDENCY, "task t2 waits for task t0").subject(), "task t2");
 }
 
-// Its group is asked for the first task alone: what the scheduler says of that is told, with that number.
+// The group requests the first task alone. The explanation has the scheduler's message about that task, with its number
+// of pods.
 TEST_F(ExplainApiTest, OfTasksThatWaitForEachOtherTheFirstIsToldToNeedRoom) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
@@ -228,7 +229,8 @@ TEST_F(ExplainApiTest, ATaskWaitsWhileTheOneBeforeRunsAndIsNotReady) {
   kube::v1::Job job = MakeJob("j", 2, 1);
   job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
   Begin(job);
-  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodRunning); });  // And is not ready.
+  // The pod is not ready.
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodRunning); });
   rig_.Run(absl::Seconds(5));
   const auto explanation = Explain();
   EXPECT_EQ(explanation.causes(0).message(), "task t1 waits for task t0") << explanation.DebugString();

@@ -1,4 +1,4 @@
-// What edits that the API server should have refused leave of a job, as the API explains it.
+// Jobs after edits that the API server should have refused, as the API explains them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST_F(ExplainEditsTest, AFieldThatMayNotChangeIsToldUntilItIsChangedBack) {
   EXPECT_EQ(Explain().causes_size(), 0);
 }
 
-// As torchx cancels a job.
+// torchx cancels a job in this way.
 TEST_F(ExplainEditsTest, APhaseThatSomebodyWroteIsNamed) {
   BeginRunning(MakeJob("j", 1, 2));
   gateway::v1::WriteRequest request;
@@ -75,7 +75,7 @@ TEST_F(ExplainEditsTest, PodsOfATaskThatIsRemovedAreToldAndHoldNothingUp) {
   rig_.Run(absl::Seconds(20));
   EXPECT_EQ(rig_.PhaseOf("default/j"), kCompleted);
   const auto ended = Explain();
-  for (const Cause& told : ended.causes()) EXPECT_NE(told.kind(), Cause::KIND_PODS) << told.DebugString();
+  for (const Cause& other : ended.causes()) EXPECT_NE(other.kind(), Cause::KIND_PODS) << other.DebugString();
 }
 
 TEST_F(ExplainEditsTest, APodOfNoTaskThatHasNotStartedIsNotWaitedFor) {

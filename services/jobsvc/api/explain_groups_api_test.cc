@@ -1,4 +1,4 @@
-// What has to be there before the pods of a job, and is not: its PodGroup and the objects of its plugins.
+// Objects that have to be there before the pods of a job, and are not: its PodGroup and the objects of its plugins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST_F(ExplainGroupsTest, AGroupThatIsNotMadeYetIsNamedWithItsNextTry) {
   EXPECT_THAT(explanation.summary(), HasSubstr(" Its PodGroup is being made."));
 }
 
-// As old as the group is, the job has waited for its end no longer than it is in its phase.
+// However old the group is, the job has waited for its end no longer than it is in its phase.
 TEST_F(ExplainGroupsTest, AGroupOfTheRunBeforeIsWaitedForSinceThisRun) {
   BeginRunning(MakeJob("j", 1, 1));
   rig_.Run(absl::Hours(3));
@@ -162,7 +162,7 @@ TEST_F(ExplainGroupsTest, ObjectsOfAPluginThatAreNotMadeYetAreToldWithTheirNextT
   EXPECT_THAT(explanation.summary(), HasSubstr(" The objects of its plugins are being made."));
 }
 
-// Whatever else it waited for does not matter any more.
+// Nothing else that the job waited for matters any more.
 TEST_F(ExplainGroupsTest, OfAJobThatIsBeingDeletedNothingElseIsTold) {
   Refuse("services", /*creates=*/true);
   Begin(WithSvc());

@@ -1,4 +1,4 @@
-// Several objects that a job needs before its pods, and what is told of the others when one of them is there.
+// Several objects that a job needs before its pods, and the explanation of the others when one of them is there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using job::v1::Cause;
 
-// A job with two claims that are missing, and a plugin of which one object is refused for as long as the test says.
+// A job with two claims that are missing, and a plugin of which one object is refused while `refuse_` is set.
 class MissingClaimsTest : public ExplainApiTest {
  protected:
   void BeginWaiting() {
@@ -159,7 +159,7 @@ TEST_F(MissingClaimsTest, WhatIsRefusedBesideAClaimThatAppearsIsTriedNoSooner) {
   EXPECT_EQ(Status().reason(), "");
 }
 
-// As with claims: a plugin has several objects.
+// A plugin has several objects, as a job has several claims.
 TEST_F(MissingClaimsTest, ARefusedObjectIsToldOfThoughAnotherOfItsPluginIsMade) {
   refuse_ = true;
   for (const char* name : {"data", "models"}) MakeClaim(name);

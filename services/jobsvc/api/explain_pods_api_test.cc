@@ -1,4 +1,4 @@
-// What became of the pods of a job, and how it ended by that, as the API explains it.
+// The fate of the pods of a job, and how the job ended by that, as the API explains them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -173,7 +173,7 @@ TEST_F(ExplainApiTest, WhyItIsRestartedAndHowOftenItMayBe) {
 
 TEST_F(ExplainApiTest, TooManyRestartsInPlaceAreToldWithTheLastOfThem) {
   kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "TaskFailed", "AbortJob");
-  // Its exit code is no failure of the pod: a policy for that stays out of it.
+  // The exit code of a restart is no failure of the pod: a policy for that code does not match.
   auto* by_code = job.mutable_spec()->mutable_tasks(0)->add_policies();
   by_code->set_exit_code(3);
   by_code->set_action("CompleteJob");
@@ -262,7 +262,7 @@ TEST_F(ExplainApiTest, WhatIsKnownOfPodsThatHoldNamesOutlivesTheirJob) {
   rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_node_name("node-1"); });
   rig_.Run();
   const job::v1::PodSummary before = Get().pods(0);
-  // As where it was replaced while nobody looked, and its pods are still there.
+  // The job was replaced while no process was running, and its pods are still there.
   kube::v1::Object another;
   *another.mutable_job() = rig_.kube().job("default/j");
   another.mutable_job()->mutable_meta()->set_uid("another");

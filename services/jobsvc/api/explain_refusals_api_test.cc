@@ -1,4 +1,4 @@
-// What Kubernetes or the rules of a spec refuse of a job, as the API explains it.
+// Refusals by Kubernetes or by the rules of a spec, as the API explains them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,8 @@ TEST_F(ExplainApiTest, WhatIsRefusedIsToldBesideANameThatIsHeldAndEndsByItself) 
     return true;
   });
   rig_.kube().PutForeignPod("default", "j-t0-0", "j");
-  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_job_uid_label("another"); });  // It is shown.
+  // The watch shows the pod.
+  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_job_uid_label("another"); });
   Begin(MakeJob("j", 1, 2));
   rig_.Run(absl::Seconds(30));
   const auto explanation = Explain();
@@ -306,7 +307,7 @@ TEST_F(ExplainApiTest, OfAPluginThatDoesNotExistTheStatusTellsSinceWhen) {
   }
 }
 
-// What is refused comes again with pauses, what has to go is never given up, and maxRetry counts restarts alone.
+// Refused requests are repeated with pauses, deletions are never given up, and maxRetry counts restarts alone.
 TEST_F(ExplainApiTest, EachLayerOfRetriesIsTold) {
   std::string refused = "delete";
   rig_.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {

@@ -1,4 +1,4 @@
-// What history tells, and how long it is kept.
+// The entries of history, and how long they are kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_F(JobApiTest, HistoryEndsSomeTimeAfterItsJobAndNotBefore) {
   EXPECT_TRUE(History("stays").ok()) << "it has decided nothing for a week, and is there";
 }
 
-// Of the newest entry with that action.
+// Returns the newest entry with that action.
 job::v1::HistoryEntry EntryOf(const absl::StatusOr<job::v1::JobHistory>& history, std::string_view action) {
   job::v1::HistoryEntry found;
   for (const job::v1::HistoryEntry& entry : history->entries()) {
@@ -201,7 +201,7 @@ TEST_F(JobApiTest, OfJobsThatAreGoneTheNewestHistoryIsKeptAsFarAsItsBoundAllows)
     for (const std::string& name : gone) found.push_back(History(name).ok());
     return found;
   };
-  // A lap measures, the next one knows what all slots have.
+  // One round over the slots measures. The next one knows the sizes of all slots.
   Run(absl::Hours(3));
   const std::vector<bool> kept = known();
   const auto count = std::count(kept.begin(), kept.end(), true);

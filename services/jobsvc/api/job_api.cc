@@ -166,7 +166,7 @@ void JobApi::History(job::v1::GetJobHistoryRequest request, rpc::Done<job::v1::J
     const auto records = controller.HistoryOf(slot, history.uid());
     if (!records.ok()) return (*shared)(records.status());
     for (const auto& record : *records) *history.add_entries() = ToMessage(record);
-    // What is decided and may have been sent.
+    // The intent is decided, and its write may have been sent.
     const JobEntry* entry = controller.Find(key);
     if (entry != nullptr && entry->has_uid(history.uid()) && entry->record.intent().has_history()) {
       *history.add_entries() = ToMessage(entry->record.intent().history_entry());

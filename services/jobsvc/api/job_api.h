@@ -1,8 +1,8 @@
 #pragma once
 
-// What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
-// keys, and the conversion of records into messages. Handlers may be called from any thread; `done` comes on a worker's
-// loop, and is dropped where the worker has stopped. UNAVAILABLE: the slot is not open here.
+// The API of this replica for its own slots, without gRPC: handlers that run on the loops of the workers that own the
+// keys, and the conversion of records into messages. Handlers may be called from any thread. `done` is called on a
+// worker's loop, and is dropped if the worker has stopped. UNAVAILABLE: the slot is not open here.
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,8 +24,8 @@ class JobApi {
   // The workers outlive the API.
   JobApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub) : workers_(workers), hub_(std::move(hub)) {}
 
-  // What a submission brings. Whoever looks for the job's owner has read it, and nobody does so again. `user_token`: of
-  // the user whom Kubernetes is to take for the writer (WriteRequest.user_token), here and below.
+  // `manifest` was read in order to find the job's owner, and is not read again. `user_token`, here and below, is that
+  // of the user whom Kubernetes is to take for the writer (WriteRequest.user_token).
   void Submit(Manifest manifest, bool dry_run, const std::string& user_token, rpc::Done<job::v1::Job> done);
   void Get(job::v1::GetJobRequest request, rpc::Done<job::v1::Job> done);
   void ListPart(job::v1::ListPartRequest request, rpc::Done<job::v1::ListPartResponse> done);
@@ -46,7 +46,7 @@ class JobApi {
 
 job::v1::HistoryEntry ToMessage(const storage::v1::HistoryRecord& record);
 
-// Without the pods. Requires: the job is there. On the controller's loop.
+// The message is without the pods. Requires that the job is there. Runs on the controller's loop.
 job::v1::Job ToMessage(JobController& controller, const JobEntry& entry);
 
 }  // namespace basalt::jobsvc

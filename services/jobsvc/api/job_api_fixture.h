@@ -57,7 +57,7 @@ class JobApiTest : public ::testing::Test {
     return Await<Response>([&](rpc::Done<Response> done) { (api_.*method)(std::move(request), std::move(done)); },
                            time);
   }
-  // What `call` gives its `done`.
+  // Returns the answer that `call` gives to its `done`.
   template <typename Response, typename Call>
   absl::StatusOr<Response> Await(Call call, absl::Duration time = absl::Seconds(1)) {
     std::optional<absl::StatusOr<Response>> answer;
@@ -100,7 +100,7 @@ class JobApiTest : public ::testing::Test {
     part.set_slots(slots.ToBytes());
     return Ask(&JobApi::ListPart, part);
   }
-  // Names of one page, and what follows it.
+  // Returns the names of one page. `next` is the token of the page after it.
   std::string List(const job::v1::ListJobsRequest& request, std::string* next = nullptr) {
     const auto part = ListPart(request, SlotSet::All());
     if (!part.ok()) return part.status().ToString();
@@ -117,12 +117,12 @@ class JobApiTest : public ::testing::Test {
     Run();
     return watch;
   }
-  // What a client reads: "STATE name, …".
+  // Returns the messages that a client reads: "STATE name, …".
   std::string Drain(JobWatch& watch) {
     std::string text;
     reader_.TakeAll(watch, text);
     do {
-      Run(absl::ZeroDuration());  // What was asked of the workers meanwhile.
+      Run(absl::ZeroDuration());  // Runs the tasks that were posted to the workers meanwhile.
     } while (reader_.TakeAll(watch, text));
     return text;
   }

@@ -32,7 +32,8 @@ using job::v1::ListPartResponse;
 using job::v1::WatchPartRequest;
 using job::v1::WatchPartResponse;
 
-// What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
+// The objects that both services need. Tasks on the loop hold the core, so that nothing that they use is destroyed
+// under them.
 struct Core {
   Core(Loop& api_loop, JobServiceParts service_parts)
       : loop(api_loop),
@@ -54,7 +55,7 @@ struct Core {
   const std::shared_ptr<rpc::Forwarder<JobPartService>> job_parts;
 };
 
-// Each is compared with each job.
+// Each term of a selector is compared with each job.
 constexpr size_t kMostTerms = 1000;
 
 absl::Status CheckLabels(const job::v1::ListJobsRequest& request) {
@@ -82,7 +83,7 @@ class JobServiceImpl final : public JobService::CallbackService {
         *reading_, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context, *core_->parts.members)](job::v1::SubmitJobRequest asked,
                                                                                 rpc::Done<job::v1::Job> done) mutable {
-          // Refused here if it is wrong. Where the job is another replica's, that one reads the text, too.
+          // A wrong manifest is refused here. If the job is another replica's, that replica reads the text, too.
           absl::StatusOr<Manifest> manifest = Read(*core, asked);
           if (!manifest.ok()) return done(manifest.status());
           core->loop.Post([core, caller = std::move(caller), asked = std::move(asked), manifest = *std::move(manifest),
@@ -150,7 +151,7 @@ class JobServiceImpl final : public JobService::CallbackService {
                      Manifest manifest, rpc::Done<job::v1::Job> done) {
     const std::string key = KeyOf(manifest.job.meta().namespace_(), manifest.job.meta().name());
     const bool dry_run = asked.dry_run();
-    // While another replica answers only the text is kept; it is read again where the job comes back here.
+    // While another replica answers, only the text is kept. The text is read again if the job comes back here.
     std::optional<Manifest> kept;
     if (core->jobs->IsHere(SlotOf(key))) kept = std::move(manifest);
     auto local = [core, user_token = caller.client.user_token, kept = std::move(kept)](
@@ -165,7 +166,8 @@ class JobServiceImpl final : public JobService::CallbackService {
         rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->SubmitJob(arguments...); }));
   }
 
-  // A call about one job, which its owner answers. `question`: it does no harm when it is asked twice.
+  // Serves a call about one job, which the job's owner answers. `question`: the call does no harm when it is made
+  // twice.
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
                                      bool question, Method method, Start start) {
@@ -174,7 +176,7 @@ class JobServiceImpl final : public JobService::CallbackService {
   }
 
   const std::shared_ptr<Core> core_;
-  // A large manifest takes long to read: only those who submit one wait for it.
+  // A large manifest takes long to read: only clients that submit one wait for that.
   std::unique_ptr<Loop> reading_ = MakeThreadLoop("manifests");
 };
 

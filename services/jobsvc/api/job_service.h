@@ -1,7 +1,7 @@
 #pragma once
 
-// The gRPC face of JobService for clients, and of JobPartService for the other replicas. What lies with another replica
-// is asked there (common/rpc/grpc/forward/forward.h).
+// The gRPC face of JobService for clients, and of JobPartService for the other replicas. A call about a job of another
+// replica is forwarded to that replica (common/rpc/grpc/forward/forward.h).
 #include <memory>
 #include <vector>
 
@@ -13,16 +13,16 @@
 
 namespace basalt::jobsvc {
 
-// Workers, members and hub, for as long as anything of the services or of their loop may use them.
+// Workers, members and hub live for as long as any service, or any task on the services' loop, may use them.
 struct JobServiceParts {
   std::unique_ptr<Workers> workers;
   std::unique_ptr<rpc::Members> members;
   std::shared_ptr<watch::WatchHub> hub;
   DefaultOptions defaults = {};
-  kube::NamespaceRules namespaces = {};  // Into which jobs are submitted.
+  kube::NamespaceRules namespaces = {};  // The namespaces into which jobs may be submitted.
 };
 
-// The loop outlives the server that the services are given to. Destroying them ends what is under way at other
+// The loop outlives the server that the services are given to. Destroying the services ends their calls at other
 // replicas.
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeJobServices(Loop& loop, JobServiceParts parts);
 

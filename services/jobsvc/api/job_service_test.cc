@@ -1,4 +1,4 @@
-// Watches and submissions over a real socket; the loop of the handlers goes on step by step.
+// Watches and submissions over a real socket. The loop of the handlers runs step by step.
 #include "services/jobsvc/api/job_service.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-// Runs a task only when it is told to, on the thread that tells it.
+// Runs a task only in Step(), on the thread that calls it.
 class SteppedLoop final : public Loop {
  public:
   absl::Time Now() const override { return absl::UnixEpoch(); }
@@ -35,7 +35,7 @@ class SteppedLoop final : public Loop {
     tasks_.push_back(std::move(task));
     changed_.NotifyAll();
   }
-  // Runs the next task, once it has come.
+  // Waits for the next task, and runs it.
   void Step() {
     Task task;
     {
@@ -47,7 +47,7 @@ class SteppedLoop final : public Loop {
     task();
   }
 
-  bool timers_are_due = false;  // At once; else never.
+  bool timers_are_due = false;  // Timers are due at once, or else never.
 
  private:
   Mutex mutex_;
@@ -81,10 +81,10 @@ TEST(JobServiceTest, NothingRefersToTheApiOnceTheServerHasDrainedItsWatches) {
   EXPECT_EQ(hub->watches(), 1u);
 
   std::thread drain([&] { (*server)->Drain(absl::ZeroDuration()); });
-  loop.Step();  // Cancelled by the server.
+  loop.Step();  // The server cancels the watch.
   drain.join();
   EXPECT_EQ(hub->watches(), 0u);
-  loop.Step();  // gRPC is done with it.
+  loop.Step();  // gRPC is done with the watch.
   job::v1::WatchJobsResponse response;
   EXPECT_FALSE(reader->Read(&response));
   EXPECT_FALSE(reader->Finish().ok());
@@ -97,7 +97,7 @@ struct AskedWorkers final : Workers {
   std::vector<uint32_t> slots;
 };
 
-// This replica is "a". All on the thread that steps.
+// This replica is "a". Everything runs on the thread that calls Step().
 struct ChangingMembers final : rpc::Members {
   static gateway::v1::Member Named(const std::string& replica) {
     gateway::v1::Member member;
@@ -141,12 +141,12 @@ TEST(JobServiceTest, ASubmissionIsAnsweredHereAlsoWhereTheJobWasAnothersFirst) {
       prepared.Acquire();
       answer.set_value(status);
     });
-    loop.Step();  // Answered here, or asked of the other.
+    loop.Step();  // The call is answered here, or forwarded to the other replica.
     EXPECT_EQ(workers.slots.size(), first == "a" ? 1u : 0u);
     members.owner = "a";
     while (workers.slots.empty()) loop.Step();
     EXPECT_EQ(workers.slots, std::vector<uint32_t>{SlotOf("default/j")});
-    // The worker has dropped it.
+    // The worker has dropped the task.
     EXPECT_EQ(answer.get_future().get().error_code(), grpc::StatusCode::UNKNOWN);
     (*server)->Drain(absl::ZeroDuration());
   }

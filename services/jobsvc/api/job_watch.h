@@ -1,6 +1,6 @@
 #pragma once
 
-// What a watch of jobs is about (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
+// The traits of a watch of jobs (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
 #include <string>
 
 #include "basalt/job/v1/job_part.pb.h"
@@ -19,9 +19,9 @@ struct WatchedJobs {
   using Object = job::v1::Job;
   using Controller = JobController;
 
-  static void MoveObject(PartResponse& told, Response& response) { response.mutable_job()->Swap(told.mutable_job()); }
-  static void CopyObject(const google::protobuf::Message& job, PartResponse& told) {
-    told.mutable_job()->CopyFrom(job);
+  static void MoveObject(PartResponse& part, Response& response) { response.mutable_job()->Swap(part.mutable_job()); }
+  static void CopyObject(const google::protobuf::Message& job, PartResponse& part) {
+    part.mutable_job()->CopyFrom(job);
   }
 
   static watch::WatchHub::Message Make(Controller& controller, const std::string& key);

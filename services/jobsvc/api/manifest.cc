@@ -15,15 +15,16 @@ namespace basalt::jobsvc {
 
 namespace {
 
-constexpr size_t kMaxBytes = 3 << 20;  // What an API server takes at most in one request.
+constexpr size_t kMaxBytes = 3 << 20;  // The most that an API server takes in one request.
 
-// Absent and null are the same.
+// Returns null both if the member is absent and if it is JSON null.
 const json::value* Member(const json::value& manifest, std::initializer_list<std::string_view> path) {
   const json::value* value = FindPath(manifest, path);
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-// What is not the decoder's to know: what this kind of object needs, and where it is to be made.
+// Checks everything that the decoder cannot know: the members that a Job needs, and the namespace in which it is to be
+// created.
 void CheckTop(const json::value& manifest, std::string_view ns, kube::DecodedJob& decoded) {
   const auto fail = [&](std::string_view field, std::string_view rule) {
     decoded.errors.push_back(fmt::format("{}: {}", field, rule));
@@ -33,7 +34,7 @@ void CheckTop(const json::value& manifest, std::string_view ns, kube::DecodedJob
   if (Member(manifest, {"spec"}) == nullptr) fail("spec", "is required");
   kube::v1::ObjectMeta& meta = *decoded.job.mutable_meta();
   const json::value* name = Member(manifest, {"metadata", "name"});
-  // Another type than a string has been named already.
+  // The decoder has reported a type other than string already.
   if (name == nullptr || (name->is_string() && name->get_string().empty())) fail("metadata.name", "is required");
   if (Member(manifest, {"metadata", "generateName"}) != nullptr) {
     fail("metadata.generateName", "is not supported; give a name");
@@ -48,7 +49,7 @@ absl::Status InvalidManifest(std::string_view rule) {
   return rpc::InvalidFields({{"manifest_json", fmt::format("manifest: {}", rule)}});
 }
 
-// Of errors of a decoder, "<field>: <rule>" each.
+// Returns the violations for errors of a decoder, which are "<field>: <rule>" each.
 std::vector<rpc::FieldViolation> FieldsOf(const std::vector<std::string>& errors) {
   std::vector<rpc::FieldViolation> fields;
   for (const std::string& error : errors) fields.push_back({error.substr(0, error.find(": ")), error});
@@ -61,7 +62,8 @@ void WriteWord(json::value* member, std::string_view (*wire)(std::string_view)) 
   if (const std::string_view wired = wire(word); wired != word) *member = wired;
 }
 
-// Of the job or of a task. A definition that is not ours knows no other words.
+// Rewrites events and iterations of the job or of a task in the form that every definition knows: a definition that is
+// not ours knows no other.
 void WriteWords(json::object& owner) {
   if (json::value* const policies = owner.if_contains("policies"); policies != nullptr && policies->is_array()) {
     for (json::value& policy : policies->get_array()) {
@@ -120,9 +122,9 @@ absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns
   BASALT_ASSIGN_OR_RETURN(json::value parsed, ParseJson(text));
   if (!parsed.is_object()) return InvalidManifest("must be an object");
   json::object& stored = parsed.as_object();
-  // The controller's, whoever sends it.
+  // The status belongs to the controller, whoever sends it.
   stored.erase("status");
-  // Decoded from what will be sent: of a key that stood twice, only one is left.
+  // The job is decoded from the text that will be sent: a key that stood twice is left only once there.
   BASALT_ASSIGN_OR_RETURN(kube::DecodedJob decoded, kube::DecodeWrittenJob(ToText(parsed)));
   CheckTop(parsed, ns, decoded);
   if (!decoded.errors.empty()) return rpc::InvalidFields(FieldsOf(decoded.errors));

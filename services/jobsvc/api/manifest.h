@@ -15,14 +15,14 @@ namespace basalt::jobsvc {
 
 struct Manifest {
   kube::v1::Job job;  // Defaulted.
-  std::string json;   // The same, to be created: what the message does not know has survived.
+  std::string json;   // The same, to be created. Members that the message does not know have survived.
   std::vector<std::string> warnings;
 };
 
-// INVALID_ARGUMENT: every violation in one line each, "<field>: <rule>". `ns` is used where the manifest names none.
+// INVALID_ARGUMENT has a line for each violation, "<field>: <rule>". `ns` is used if the manifest names no namespace.
 absl::StatusOr<Manifest> ReadManifest(std::string_view text, std::string_view ns, const DefaultOptions& defaults = {});
 
-// INVALID_ARGUMENT with all of them. Requires: one at least.
+// Returns INVALID_ARGUMENT with all violations. Requires at least one.
 absl::Status InvalidSpec(const std::vector<Violation>& violations);
 
 }  // namespace basalt::jobsvc

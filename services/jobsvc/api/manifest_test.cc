@@ -21,7 +21,7 @@ std::string Manifest(std::string_view metadata, std::string_view spec) {
 std::string WithMeta(std::string_view metadata) {
   return Manifest(metadata, R"({"tasks":[)" + std::string(kTask) + "]}");
 }
-// Members that stand beside one good task.
+// Adds members beside one good task.
 std::string WithSpec(std::string_view members) {
   return Manifest(R"({"name":"j"})", R"({"tasks":[)" + std::string(kTask) + "]," + std::string(members) + "}");
 }
@@ -31,7 +31,7 @@ std::string WithTask(std::string_view task) {
 
 struct BadCase {
   std::string text;
-  std::string_view words;  // Must be in the message.
+  std::string_view words;  // A part of the message.
 };
 
 void ExpectRefused(const std::vector<BadCase>& cases) {

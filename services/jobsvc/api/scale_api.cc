@@ -1,4 +1,5 @@
-// Scaling (job spec 9.12): checked against the job as Kubernetes has it now, then patched where it changes.
+// Scaling (job spec 9.12): the request is checked against the present job in Kubernetes, then a patch changes the
+// values that differ.
 #include <fmt/format.h>
 
 #include <memory>
@@ -29,13 +30,13 @@ json::object Operation(std::string_view op, std::string_view path, json::value v
   return operation;
 }
 
-// What is asked for, on the job as it is stored.
+// A request, applied to the job as Kubernetes stores it.
 class Scaling {
  public:
   Scaling(const job::v1::ScaleJobRequest& request, const kube::v1::Job& job)
       : request_(request), before_(job), effective_(EffectiveSpec(job)), after_(job) {}
 
-  // NOT_FOUND: no such task. INVALID_ARGUMENT: a rule is broken.
+  // NOT_FOUND: there is no such task. INVALID_ARGUMENT: a rule is broken.
   absl::Status Apply() {
     if (request_.tasks().empty() && !request_.has_min_available()) {
       return rpc::InvalidField("tasks", "name at least one task and its replicas, or give min_available");
@@ -52,7 +53,7 @@ class Scaling {
   bool changes() const { return !operations_.empty(); }
   const kube::v1::Job& after() const { return after_; }
 
-  // Holds for the spec that was looked at, whatever happens to the status meanwhile.
+  // Returns the patch. It applies only to the spec that was checked, whatever happens to the status meanwhile.
   std::string Body() {
     json::array list;
     list.push_back(Operation("test", "/metadata/generation", before_.meta().generation()));
@@ -85,7 +86,7 @@ class Scaling {
   absl::Status Check() {
     const auto violations = ValidateUpdate(before_.spec(), after_.spec());
     if (!violations.empty()) return InvalidSpec(violations);
-    // One that the job never had is what it started with (2.8).
+    // A minAvailable that the spec never had is the one with which the job started (2.8).
     const int64_t total = SumOfReplicas(after_.spec());
     const bool started = before_.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
     if (!after_.spec().has_min_available() && started && before_.status().min_available() > total) {
@@ -103,7 +104,7 @@ class Scaling {
 
   const job::v1::ScaleJobRequest& request_;
   const kube::v1::Job& before_;
-  const kube::v1::JobSpec effective_;  // A task without a name goes by that of its place (job spec 2.1).
+  const kube::v1::JobSpec effective_;  // A task without a name has the name of its place (job spec 2.1).
   kube::v1::Job after_;
   std::vector<json::object> operations_;
 };
@@ -116,7 +117,8 @@ void Answer(const ScaleDone& done, kube::v1::Job job) {
   (*done)(std::move(answer));
 }
 
-// Of the write. A test that fails is a refusal without a field: somebody has changed the spec, or made the job anew.
+// Answers with the outcome of the write. A test of the patch that fails is a refusal without a field: somebody has
+// changed the spec, or created the job anew.
 void AnswerWrite(const std::string& key, kube::v1::Job meant, runtime::WriteOutcome outcome, const ScaleDone& done) {
   const gateway::v1::KubeError& error = outcome.error;
   const bool refused = outcome.kind == runtime::WriteOutcome::Kind::kRefused;
@@ -163,7 +165,7 @@ void JobApi::Scale(job::v1::ScaleJobRequest request, const std::string& user_tok
     const absl::StatusOr<const JobEntry*> entry = FindJob(controller, key, request.uid());
     if (!entry.ok()) return (*shared)(entry.status());
     auto get = kube::GetOf(kube::kJobs, (*entry)->ns, (*entry)->name);
-    // The controller keeps no spec as it was written: what is defaulted must not be written back.
+    // The job is read first: the controller keeps no spec as it was written, and defaults must not be written back.
     controller.context().GetForCaller(
         key, std::move(get),
         [key, user_token, request, shared, &controller](absl::StatusOr<gateway::v1::GetResponse> response) {
@@ -177,7 +179,7 @@ void JobApi::Scale(job::v1::ScaleJobRequest request, const std::string& user_tok
           }
           if (response->error().code() == 404) return (*shared)(NotFound(key));
           const absl::Status refused = runtime::StatusOf(response->error());
-          // Nothing was done: it may be asked again.
+          // Nothing was done, so the call may be repeated.
           const bool unknown = refused.code() == absl::StatusCode::kUnknown;
           (*shared)(
               Annotate(unknown ? MakeStatus(absl::StatusCode::kUnavailable, response->error().message()) : refused,

@@ -139,7 +139,7 @@ TEST_F(ScaleApiTest, AJobThatIsBeingDeletedIsNotScaled) {
   Refuses(Request("t0", 5), absl::StatusCode::kFailedPrecondition, "job default/j is being deleted");
 }
 
-// What was never written is what it was at the start, and is not written now either.
+// A minimum that was never written is that of the job's start, and is not written now, either.
 TEST_F(ScaleApiTest, AMinimumThatTheJobStartedWithHolds) {
   Begin([](kube::v1::Job& job) {
     job.mutable_spec()->clear_min_available();

@@ -1,4 +1,4 @@
-// How a job gets in: what is wrong with it is told before anything is made.
+// The submission of a job: errors are reported before anything is created.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// C16a, C16b and C16d of the queue that a manifest names. A cluster without any queue does not say which there are; and
-// the default one is made and opened for everybody: a job that comes earlier waits for that.
+// Checks C16a, C16b and C16d of the queue that a manifest names. While no queue is known, none can be called missing.
+// The default queue is created and opened for everybody: a job that comes earlier waits for that.
 absl::Status CheckQueue(const JobController& controller, const std::string& queue) {
   if (controller.queues().all().empty()) return absl::OkStatus();
   std::optional<QueueFacts> facts;

@@ -1,4 +1,4 @@
-// What a submission answers: made, refused by whom and why, warned of.
+// Answers to a submission: the job is created, is refused, or has warnings.
 #include <gtest/gtest.h>
 
 #include "common/base/status.h"
@@ -67,7 +67,7 @@ TEST_F(JobApiTest, WhatKubernetesRefusesComesBackWithItsWordsAndACodeThatFits) {
     });
     for (const bool dry_run : {false, true}) {
       const absl::Status status = Submit(ManifestOf("j"), dry_run).status();
-      // Nobody repeats what may have been done; a check may be repeated.
+      // A submission that may have taken effect is not repeated; a check may be repeated.
       const absl::StatusCode expected =
           dry_run && c.expected == absl::StatusCode::kUnknown ? absl::StatusCode::kUnavailable : c.expected;
       EXPECT_EQ(status.code(), expected) << c.code << " " << c.reason << ": " << status;
@@ -123,7 +123,7 @@ class SubmitQueueTest : public JobApiTest {
       for (JobRig* rig : Rigs()) rig->controller().OnShared("queues", object, /*gone=*/false);
     }
   }
-  // The refusal, of the check as of the submission; empty: the job is made.
+  // Returns the refusal, the same of the check as of the submission. Empty if the job is created.
   std::string SubmitTo(const std::string& queue) {
     const std::string manifest = ManifestOf("j", R"("queue":")" + queue + R"(")");
     const absl::Status checked = Submit(manifest, /*dry_run=*/true).status();

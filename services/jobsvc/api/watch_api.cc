@@ -1,4 +1,4 @@
-// What this replica tells of changes to the jobs of its slots.
+// Publishes the changes of the jobs of this replica's slots.
 #include <memory>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace basalt::jobsvc {
 
 using watch::WatchHub;
 
-// The sentence that tells what a job waits for is only made for those who watch.
+// The message, with its sentence on what the job waits for, is made only if somebody watches.
 WatchHub::Message WatchedJobs::Make(JobController& controller, const std::string& key) {
   const JobEntry* const entry = controller.Find(key);
   return entry == nullptr ? nullptr : std::make_shared<job::v1::Job>(ToMessage(controller, *entry));

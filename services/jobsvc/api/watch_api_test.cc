@@ -1,4 +1,4 @@
-// What a watch of jobs tells, over restarts and cut connections.
+// The messages of a watch of jobs, over restarts and cut connections.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -49,15 +49,15 @@ TEST_F(JobApiTest, AWatchBeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   EXPECT_EQ(Drain(*watch), "") << "nothing changes that people would see";
 }
 
-// A job that is there and that no pass has looked at.
+// A job that is there, and over which no pass has run.
 class UnreconciledJobTest : public JobApiTest {
  protected:
-  void Tell(const std::string& name) {
+  void Observe(const std::string& name) {
     kube::v1::Object object;
     *object.mutable_job() = MakeJob(name, 1, 2);
     RigOf(name).controller().OnState("default/" + name, std::string(kube::kWatchJobs), std::move(object));
   }
-  void Judge(const std::string& name) {
+  void RunPass(const std::string& name) {
     RigOf(name).controller().context().Wake("default/" + name);
     Run();
   }
@@ -66,40 +66,41 @@ class UnreconciledJobTest : public JobApiTest {
 TEST_F(UnreconciledJobTest, SyncedWaitsForItsFirstPass) {
   Put("b");
   Run();
-  Tell("a");
+  Observe("a");
   const auto watch = Watch({});
   EXPECT_EQ(Drain(*watch), "STATE b") << "were it deleted before its pass, nobody would hear of that";
-  Judge("a");
+  RunPass("a");
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
 }
 
-// It is not gone: who took everything that is not told by then for deleted would say so of each job of a lost disk.
+// The job is not gone. A client that takes every job that was not published before SYNCED for deleted would do so for
+// each job of a lost disk.
 TEST_F(UnreconciledJobTest, SyncedAfterAResetWaitsForItsFirstPass) {
-  Tell("a");
+  Observe("a");
   job::v1::WatchJobsRequest request;
   request.set_token("another.1");
   const auto watch = Watch(request);
   EXPECT_EQ(Drain(*watch), "RESET");
-  Judge("a");
+  RunPass("a");
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
 }
 
 TEST_F(UnreconciledJobTest, SyncedWaitsNoLongerForOneThatGoesBeforeItsFirstPass) {
-  Tell("a");
+  Observe("a");
   const auto watch = Watch({});
   EXPECT_EQ(Drain(*watch), "");
   const kube::v1::Job job = MakeJob("a", 1, 2);
   RigOf("a").controller().OnGone(
       "default/a",
       {.reason = runtime::Gone::Reason::kDeleted, .watch = std::string(kube::kWatchJobs), .uid = job.meta().uid()});
-  Judge("a");
+  RunPass("a");
   EXPECT_EQ(Drain(*watch), "SYNCED");
 }
 
 TEST_F(UnreconciledJobTest, NobodyElseWaitsForIt) {
   Put("b");
   Run();
-  Tell("a");
+  Observe("a");
   job::v1::WatchJobsRequest request;
   request.set_name("b");
   EXPECT_EQ(Drain(*Watch(request)), "STATE b, SYNCED");
@@ -119,10 +120,10 @@ TEST_F(JobApiTest, NoMoreThanAPageWaitsForASlowWatcherOfManyJobs) {
   RigOf("j0").kube().DeleteJob("default/j0");
   Run(absl::Seconds(10));
   EXPECT_LE(hub_->waiting(), watch::WatchHub::kPage);
-  const std::string told = Drain(*watch);
-  EXPECT_TRUE(told.ends_with("SYNCED")) << told;
+  const std::string messages = Drain(*watch);
+  EXPECT_TRUE(messages.ends_with("SYNCED")) << messages;
   names.erase("j0");
-  for (const std::string& name : names) EXPECT_NE(told.find("STATE " + name + ","), std::string::npos) << name;
+  for (const std::string& name : names) EXPECT_NE(messages.find("STATE " + name + ","), std::string::npos) << name;
 }
 
 TEST_F(JobApiTest, AWatchOverTheBoundIsRefusedWithItsFlagAndTheReplica) {
@@ -191,7 +192,7 @@ TEST_F(JobApiTest, ATokenOutlivesTheProcessButNotItsDisk) {
   EXPECT_EQ(lost.find("gone"), std::string::npos) << lost;
 }
 
-// So whoever resumes knows what is gone of it.
+// A client that resumes learns in this way which of the jobs are gone.
 TEST_F(JobApiTest, WhatWasToldAfterTheTokenIsToldAgainWhereItIsStillThere) {
   for (char c = 'a'; c <= 'h'; ++c) Put(std::string(1, c));
   Run(absl::Seconds(10));

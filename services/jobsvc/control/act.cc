@@ -1,11 +1,12 @@
-// The sending half of JobController: the status patch, then whatever is left to be done so that the world matches it.
+// The sending half of JobController: the status patch, then the effects that make the world match the status.
 #include "services/jobsvc/control/job_controller.h"
 
 namespace basalt::jobsvc {
 
 namespace {
 
-// What is left to be done follows from the newest status, which no transition is about to replace.
+// Returns true if no effect may begin. Effects follow from the newest status, and only while no transition is about to
+// replace it.
 bool HoldsEffects(const JobEntry& entry) {
   if (entry.job_dirty || !entry.compiled) return true;
   if (entry.record.has_intent() && entry.record.intent().has_history()) return true;
@@ -19,15 +20,15 @@ void JobController::Act(std::string_view key) {
   JobEntry* found = Lookup(key);
   if (found == nullptr || !found->job) return;
   JobEntry& entry = *found;
-  // Whoever edits a job may look at once at what its plugins make of the edit: counts and Events come behind.
+  // Plugin objects go first: a user who edits a job may look at its plugin objects at once. Counts and Events can wait.
   if (entry.job->meta().deletion_ms() == 0 && !HoldsEffects(entry)) entry.plugin_objects.Apply(entry, host_);
   entry.commit.Send(entry, host_);
   RecordEvents(entry);
   entry.newest_status.Apply(entry, host_);
-  // Newer than what was judged: the pass that is due knows better.
+  // The job has changed since Decide(): the pass already queued for this key will act on the newer state.
   if (entry.job_dirty || !entry.compiled) return;
   if (entry.job->meta().deletion_ms() != 0) return entry.claims.StopAwaiting(entry, host_);
-  // A transition that is meant holds back the effects of the status before it.
+  // A transition that is not written yet holds back the effects of the status before it.
   if (HoldsEffects(entry)) return;
   entry.command_cleanup.Apply(entry, host_);
   entry.forwarding.Apply(entry, host_);

@@ -1,4 +1,5 @@
-// The Events of a job (job spec 9.11), and what its record keeps of them. Best effort: a lost Event changes nothing.
+// The Events of a job (job spec 9.11), and their series in the job's record. Events are best effort: a lost one changes
+// nothing.
 #include <utility>
 #include <vector>
 

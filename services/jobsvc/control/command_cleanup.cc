@@ -12,7 +12,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// Gone already, or about to go: the watch shows it.
+// The Command is gone already, or about to go: the watch shows its end.
 constexpr EffectPolicy kCommandDeletion{.done = Meaning::kAwaited,
                                         .already_exists = Meaning::kTryAgain,
                                         .not_found = Meaning::kAwaited,

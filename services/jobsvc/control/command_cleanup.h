@@ -1,7 +1,7 @@
 #pragma once
 
-// The part of a job that deletes Commands that are carried out. Lost with the process on purpose. On the controller's
-// loop.
+// The part of a job that deletes the Commands that have been carried out. Its state is lost with the process on
+// purpose. Runs on the controller's loop.
 #include <string>
 #include <string_view>
 
@@ -18,9 +18,9 @@ class CommandCleanup {
   void Apply(JobEntry& entry, PartHost& host);
   // The watch has shown that the command of that UID is gone.
   void Forget(std::string_view uid) { effects_.Forget(uid); }
-  // Ends the problem when there is nothing to be deleted any more.
+  // Ends the problem once no Command is left to delete.
   void EndProblem(JobEntry& entry);
-  // The spec is another one: nothing is waited for.
+  // The spec has changed: the next try is due at once.
   void TryNow() { effects_.retry().Succeed(); }
   const Retry& retry() const { return effects_.retry(); }
 
@@ -28,7 +28,7 @@ class CommandCleanup {
   void Answered(JobEntry& entry, const std::string& uid, const std::string& name, const runtime::WriteOutcome& outcome,
                 PartHost& host);
 
-  EffectSet effects_;  // By UID.
+  EffectSet effects_;  // Keyed by the UID of the Command.
 };
 
 }  // namespace basalt::jobsvc

@@ -15,7 +15,7 @@ using runtime::testing::Refused;
 
 class CommandCleanupTest : public PartTest {
  protected:
-  // A command c that is carried out.
+  // Begins with a command c that is carried out.
   CommandCleanupTest() {
     Add("c", "command-uid");
     job.persisted.last_command_uid = "command-uid";

@@ -1,5 +1,5 @@
-// Where a pass of JobController starts from: a new job, a record that proves stale, and what became of the commit that
-// was last meant.
+// The starting point of a pass of JobController: a new job, a record that proves stale, and the outcome of the commit
+// that was recorded last.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,8 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// The command that the newest commit was about, and that was not told of yet; null: there is none.
+// Returns the pending action of the command that the newest commit was about, if history does not have the command's
+// end yet. Null if there is none.
 const storage::v1::PendingAction* UnreportedCommand(const storage::v1::JobRecord& record,
                                                     const ControlledState& persisted) {
   for (const storage::v1::PendingAction& pending : record.pending()) {
@@ -31,8 +32,8 @@ const storage::v1::PendingAction* UnreportedCommand(const storage::v1::JobRecord
   return nullptr;
 }
 
-// Which decision about the command took effect is told by what Kubernetes holds of it. `late`: what was meant last,
-// unless that was about something else.
+// Puts the decision about the command that took effect into `late`: the kill that Kubernetes holds shows which one did.
+// `late` comes with the entry of the intent, unless the intent was about something else.
 void RecordCommandEnd(const storage::v1::PendingAction& command, const std::optional<Kill>& kill,
                       storage::v1::HistoryRecord& late) {
   using storage::v1::HistoryRecord;
@@ -55,7 +56,7 @@ void RecordCommandEnd(const storage::v1::PendingAction& command, const std::opti
 
 }  // namespace
 
-// A job that has no record: new to the cluster, or to this disk. What is observed becomes the baseline.
+// Starts a job that has no record: it is new to the cluster, or to this disk. The observed state becomes the baseline.
 void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
   if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
@@ -82,7 +83,7 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record_dirty = true;
   entry.pods.Reset(entry.name, job.meta().uid());
   for (auto& [name, record] : others) {
-    // Pods of the job before: they hold their names until they are gone.
+    // Pods of the job before hold their names until they are gone.
     record.set_flags((record.flags() | kPodForeign) & ~uint32_t{kPodLabelled});
     entry.pods.Restore(name, record);
     PutPod(entry.slot, entry.key, name, record, batch);
@@ -99,8 +100,8 @@ void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
                       job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms, batch);
 }
 
-// The record is older than what Kubernetes remembers: it is worth nothing. What is observed becomes the baseline, and
-// every event that can be read from the present is raised.
+// The record is older than the state that Kubernetes holds, and is dropped. The observed state becomes the baseline,
+// and every event that can be read from the present is raised.
 void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   if (!entry.record.status_unread()) {
     obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
@@ -137,7 +138,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   const std::vector<TaskShape> shape = entry.pods.tasks();
   entry.pods.Reset(entry.name, uid);
   entry.pods.SetTasks(shape);
-  // The present alone tells of events.
+  // Only the present state of the pods raises events.
   for (kube::v1::Pod& pod : known) entry.pod_changes.ObserveEarlier(std::move(pod));
   entry.pods.SetRules(RulesOf(entry.job->status(), entry.persisted));
   for (size_t task = 0; task < shape.size(); ++task) {
@@ -147,30 +148,31 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   }
 }
 
-// A commit of ours took effect after the record had given it up, its answer lost together with its process: history
-// tells of the transition once all the same.
+// A commit of ours took effect after the record had given it up: its answer was lost together with its process. History
+// records the transition all the same, once.
 void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   const storage::v1::JobRecord& record = entry.record;
   const storage::v1::HistoryRecord& meant = record.intent().history_entry();
-  // More than one commit is missing: this disk was not the one that saw them.
+  // More than one commit is missing: they were made from another disk.
   if (entry.persisted.sequence > record.committed_sequence() + 1) return;
   const kube::v1::JobStatus& status = entry.job->status();
-  // One condition for each phase, the newest last: the one before it is where the job came from.
+  // There is one condition for each phase, the newest last. The condition before it names the phase that the job came
+  // from.
   const int conditions = status.conditions_size();
   const bool came_from_somewhere = conditions >= 2 && status.conditions(conditions - 1).phase() == status.phase();
   const kube::v1::JobPhase from =
       came_from_somewhere ? status.conditions(conditions - 2).phase() : kube::v1::JOB_PHASE_UNSPECIFIED;
   kube::v1::JobPhase last = record.recorded_phase();
   if (last == kube::v1::JOB_PHASE_UNSPECIFIED) {
-    // Nothing was told yet, or the record is of a version that did not remember it.
-    const auto told = history_.Read(entry.slot, record.uid());
-    if (!told.ok()) return context_.Fail(told.status());
+    // Either history has no entry yet, or a version that did not record the phase wrote the record.
+    const auto recorded = history_.Read(entry.slot, record.uid());
+    if (!recorded.ok()) return context_.Fail(recorded.status());
     last = from;
-    for (const storage::v1::HistoryRecord& known : *told) {
+    for (const storage::v1::HistoryRecord& known : *recorded) {
       if (known.committed() && known.generation() == 0) last = known.to_phase();
     }
   }
-  // A command is told of in any case: somebody may wait to hear of it.
+  // A command is recorded in any case: somebody may wait for its result.
   const storage::v1::PendingAction* const command = UnreportedCommand(record, entry.persisted);
   if (last == status.phase() && command == nullptr) return;
   storage::v1::HistoryRecord late;
@@ -196,7 +198,8 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   entry.history_count.reset();
 }
 
-// What became of the commit that was last meant. False: not known yet, or to be waited for.
+// Finds the outcome of the commit that was recorded last. Returns false if the outcome is not known yet, or if the next
+// commit has to wait.
 bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch) {
   const bool is_meant = entry.record.has_intent();
   switch (ShownOf(entry.record, entry.persisted)) {
@@ -234,7 +237,7 @@ void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
     if (intent.kills()) history_.OpenKill(entry, history.sequence(), batch);
     record.set_recorded_phase(history.to_phase());
     history_.Trim(entry, batch);
-    // W22: counted after the write.
+    // W22: the end is counted after the write.
     if (history.to_phase() != history.from_phase()) {
       metrics_.Reached(history.to_phase(), entry.key, entry.compiled->spec.queue());
     }
@@ -245,7 +248,7 @@ void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
   ClearDeadlines(entry, done);
   record.clear_intent();
   entry.record_dirty = true;
-  // By a commit of a process before this one the watch may still be behind.
+  // A commit of an earlier process proves nothing about our watch; only our own ends the doubt.
   if (entry.commit.under_way()) entry.newest_status.EndDoubt();
   entry.commit.Resolve(entry);
   entry.unreported_answered.clear();

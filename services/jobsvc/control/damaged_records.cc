@@ -1,5 +1,5 @@
-// Records that cannot be read. Of what is needed in order to act a job has all or nothing: a job of which a record is
-// lost begins as on an empty disk (correctness 3), and the others go on.
+// Handles records that cannot be read. A job has either all records that are needed in order to act, or none: a job
+// that lost a record begins as on an empty disk (correctness 3), and the other jobs go on.
 #include <string>
 #include <utility>
 
@@ -14,11 +14,11 @@ absl::Status JobController::BeginAnew(uint32_t slot, const std::set<std::string>
   kv::WriteBatch batch;
   for (const kv::DamagedRecord& record : damage) batch.Delete(record.family, record.key);
   for (const std::string& key : incomplete) {
-    if (key.empty()) continue;  // Of a record whose key cannot be read, either.
+    if (key.empty()) continue;  // The key of the damaged record cannot be read, either.
     DropJobRecords(slot, key, batch);
     if (JobEntry* const entry = Lookup(key); entry != nullptr && entry->slot == slot) Erase(*entry);
   }
-  // A job that is lost may be gone, and nobody would ever tell them.
+  // A lost job may have been deleted, and nothing would ever announce that to watching clients: they begin anew.
   publisher_.BeginAnew(slot, batch);
   for (const std::string& key : entries_.KeysOf(slot)) Lookup(key)->shown = {};
   if (absl::Status status = context_.store().Write(batch); !status.ok()) return status;

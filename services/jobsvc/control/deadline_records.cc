@@ -14,7 +14,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// The pod waits since it was made, and is neither going nor another's. `known`: what is recorded of it.
+// True if the pod is still Pending, and is neither about to go nor foreign. `known` is the pod's record.
 bool IsPending(const PodEntry* pod, const storage::v1::PodRecord& known) {
   return pod != nullptr && pod->uid == known.uid() && pod->phase == kube::v1::POD_PHASE_PENDING &&
          !pod->has(kPodTerminating) && !pod->has(kPodForeign) && !pod->has(kPodOutOfSync);
@@ -30,7 +30,8 @@ JobEvent PendingEventOf(std::string_view name, PodIndex place, const PodEntry& p
   event.pod_uid = pod.uid;
   event.reason = record.reason();
   event.version = pod.version;
-  // One that ran before is pending for a shorter time: its deadline was kept.
+  // The pod is Pending since its creation. The deadline of a pod that ran before starts later, but was kept in the
+  // store.
   event.time_ms = LatestTimeOf(record.creation_ms(), absl::ToUnixMillis(now));
   return event;
 }
@@ -47,7 +48,7 @@ void DeriveDeadlines(JobEntry& entry, PartHost& host) {
   entry.deadlines_derived = true;
   const kube::v1::JobSpec& spec = entry.compiled->spec;
   if (!HasTimeouts(spec)) return;
-  std::set<std::string_view> due;  // To be carried out already.
+  std::set<std::string_view> due;  // Pods whose deadline is pending already.
   for (const storage::v1::PendingAction& pending : entry.record.pending()) {
     if (pending.due_ms() != 0) due.insert(pending.pod());
   }
@@ -56,7 +57,7 @@ void DeriveDeadlines(JobEntry& entry, PartHost& host) {
     const PodIndex place = entry.pods.PlaceOf(name);
     if (!place.indexed() || place.task >= spec.tasks_size()) return;
     if (!IsPending(pod, record) || due.contains(name)) return;
-    // What is kept of a pod that is Pending came after it, and has taken the place of this.
+    // A deadline that was kept for this pod is newer, and has taken the place of the derived one.
     if (entry.deadlines.Find(std::string(name)) != nullptr) return;
     const JobEvent event = PendingEventOf(name, place, *pod, record, host.Now());
     const PolicyMatch match = ApplyPolicies(spec, event);
@@ -70,7 +71,7 @@ void DeriveDeadlines(JobEntry& entry, PartHost& host) {
 void FireDueDeadlines(JobEntry& entry, PartHost& host, kv::WriteBatch& batch) {
   DeadlineSet& deadlines = entry.deadlines;
   deadlines.SetVersion(entry.job->status().version());
-  // Nothing follows any more; the status has forgotten them with its last transition.
+  // No action follows the end of a job; the status lost its deadlines with the last transition.
   if (IsFinished(entry.job->status().phase()) && !deadlines.empty()) deadlines.Reset();
   if (!deadlines.empty()) {
     for (storage::v1::PendingAction& due : deadlines.TakeDue(absl::ToUnixMillis(host.Now()), entry.pods)) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The deadlines of one job (core/deadlines.h) over time: which are there at the start, which are due, and what is kept
-// of them in the store. Free functions over one job; on the controller's loop.
+// The deadlines of one job (core/deadlines.h) over time: which exist at the start, which are due, and which records the
+// store keeps. Free functions over one job; they run on the controller's loop.
 #include <vector>
 
 #include "basalt/storage/v1/job_record.pb.h"
@@ -12,18 +12,18 @@ namespace basalt::jobsvc {
 struct JobEntry;
 class PartHost;
 
-// Of a job without a record, or whose record is stale: takes those that Kubernetes remembers for us, of events that
-// nobody can read from the present. The others come with the events that are raised.
+// For a job without a record, or whose record is stale: takes over the deadlines in the job's status, which belong to
+// events that leave no trace. The other deadlines follow from the events that the pass raises.
 void AdoptDeadlines(JobEntry& entry);
-// Where a process starts: adds those of pods that are pending to those that are kept.
+// For the first pass over a stored job: adds the deadlines of pending pods to those that were restored from the store.
 void DeriveDeadlines(JobEntry& entry, PartHost& host);
-// What is due becomes pending, after the events of the pass, which may cancel it; the job is woken for what is due
-// next.
+// Moves due deadlines to the pending actions, and wakes the job for the next one. Runs after the events of the pass,
+// since an event may cancel a deadline.
 void FireDueDeadlines(JobEntry& entry, PartHost& host, kv::WriteBatch& batch);
-// Job spec 7.5: what these, which have been carried out, clean up of what waits for its time, and of what is due and
-// was not carried out yet.
+// Job spec 7.5: removes what the actions in `done`, which have been carried out, clean up: deadlines that still wait,
+// and due deadlines that are pending and not carried out yet.
 void ClearDeadlines(JobEntry& entry, const std::vector<storage::v1::PendingAction>& done);
-// Writes what has changed of those that are kept.
+// Writes the records of kept deadlines that have changed.
 void StoreDeadlines(JobEntry& entry, kv::WriteBatch& batch);
 
 }  // namespace basalt::jobsvc

@@ -1,5 +1,5 @@
-// Deadlines of one job, step by step: where they come from, which are due, and what is written of them. The whole
-// controller over time is in services/jobsvc/testing/deadline_records_test.cc.
+// Deadlines of one job, step by step: where they come from, which are due, and which are stored. The whole controller
+// over time is tested in services/jobsvc/testing/deadline_records_test.cc.
 #include "services/jobsvc/control/deadline_records.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ class DeadlineStepsTest : public PartTest {
  protected:
   DeadlineStepsTest() { Begin(); }
 
-  // A job that runs, of two pods in task w; one that is pending for ten seconds is restarted.
+  // Begins with a running job of two pods in task w. A policy restarts a pod that is pending for ten seconds.
   void Begin() {
     kv::WriteBatch batch;
     DropJobRecords(job.slot, job.key, batch);
@@ -46,7 +46,7 @@ class DeadlineStepsTest : public PartTest {
   }
   void Write(const kv::WriteBatch& batch) { ASSERT_TRUE(context.store().Write(batch).ok()); }
   int64_t NowMs() { return absl::ToUnixMillis(host.Now()); }
-  // The pod is there, and has its record.
+  // Observes the pod, and stores its record.
   void Observe(const kube::v1::Pod& pod) {
     kv::WriteBatch batch;
     job.pod_records.Store(job, job.pods.Apply(pod), &pod, host, batch);
@@ -57,7 +57,7 @@ class DeadlineStepsTest : public PartTest {
     pod.set_creation_ms(NowMs() - 5'000);
     return pod;
   }
-  // Of pod a; due in ten seconds.
+  // Returns a deadline of the pod with UID a, due in ten seconds.
   PendingAction Deadline(const std::string& event, const std::string& action, const std::string& pod = "j-w-0") {
     PendingAction deadline;
     deadline.set_event(event);
@@ -80,7 +80,7 @@ TEST_F(DeadlineStepsTest, ThoseOfPodsThatArePendingFollowFromTheirRecords) {
   struct Case {
     const char* what;
     std::function<void()> become;
-    std::string derived;  // "<event> in <milliseconds>"; empty: none.
+    std::string derived;  // "<event> in <milliseconds>"; empty if there is none.
   };
   const auto observe = [this](const std::function<void(kube::v1::Pod&)>& edit) {
     kube::v1::Pod pod = PendingPod();
@@ -202,9 +202,9 @@ TEST_F(DeadlineStepsTest, WhatIsDueIsToBeCarriedOutWhereItHolds) {
 TEST_F(DeadlineStepsTest, WhatIsCarriedOutCleansUpWhatWaitsAndWhatIsDue) {
   struct Case {
     const char* done;     // An action about pod j-w-0 of task w.
-    const char* waits;    // An answer to the end of that pod, which is not due,
-    const char* pending;  // and what is to be carried out next:
-    bool is_due;          // a deadline, or an answer without a timeout.
+    const char* waits;    // An answer to the end of that pod, which is not due.
+    const char* pending;  // The action that is pending, to be carried out next.
+    bool is_due;          // `pending` is a deadline, not an answer without a timeout.
     bool waits_still;
     bool is_pending_still;
   };

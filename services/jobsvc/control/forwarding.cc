@@ -13,7 +13,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// Where the job is gone, the watch says so.
+// If the job is gone, the watch shows its end.
 constexpr EffectPolicy kAnnotation{
     .already_exists = Meaning::kTryAgain, .not_found = Meaning::kTryAgain, .conflict = Meaning::kTryAgain};
 

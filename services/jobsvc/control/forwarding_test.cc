@@ -36,7 +36,7 @@ TEST_F(ForwardingTest, AJobThatIsForwardedAndMakesPodsIsAnnotatedUnlessItIs) {
     const char* what;
     const char* queue;
     kube::v1::JobPhase phase;
-    const char* annotation;  // Null: it has none.
+    const char* annotation;  // Null if the job has none.
     bool is_asked;
   };
   const Case cases[] = {

@@ -1,4 +1,4 @@
-// What JobController hears: slots, states and ends of objects.
+// The inputs of JobController: slots, states and ends of objects.
 #include "services/jobsvc/control/job_controller.h"
 
 #include <fmt/format.h>
@@ -71,7 +71,7 @@ void JobController::ForEachShown(uint32_t slot, const runtime::VisitObject& visi
 absl::StatusOr<std::vector<runtime::KnownObject>> JobController::OpenSlot(uint32_t slot) {
   const kv::KvStore& store = context_.store();
   kv::Damage damage;
-  // Jobs of which a record is missing, or lies there without the rest.
+  // Jobs of which a record is missing, or of which a record exists without the others.
   std::set<std::string> incomplete;
   std::vector<runtime::KnownObject> known;
   entries_.Open(slot);
@@ -195,7 +195,8 @@ void JobController::OnShared(const std::string& watch, const kube::v1::Object& o
   }
 }
 
-// A group that is there is patched once its job is looked at; others are made by what the classes weigh then.
+// A group that exists is patched by its job's next pass. A group that does not exist yet is created by the values of
+// that time.
 void JobController::ReceivePriorityClass(const kube::v1::PriorityClass& priority_class, bool gone) {
   for (const std::string& key : priority_classes_.Receive(priority_class, gone)) {
     JobEntry& entry = *Lookup(key);

@@ -1,8 +1,8 @@
 #pragma once
 
-// The job controller: one per worker, everything on the worker's loop (common/runtime/controller.h). A pass is
-//   judge what changed -> Decide (core/decide.h) -> record the intent -> one status patch -> effects -> record done
-// and may be cut off between any two of these by the end of the process or the loss of its disk (design rule 3).
+// The job controller: one per worker; everything runs on the worker's loop (common/runtime/controller.h). A pass is
+//   apply changes -> Decide (core/decide.h) -> record the intent -> one status patch -> effects -> record done
+// and may be cut off between any two of these steps by the end of the process or the loss of its disk (design rule 3).
 #include <functional>
 #include <map>
 #include <memory>
@@ -51,7 +51,7 @@ class JobController : public runtime::Controller {
   QueueView QueueOf(const JobEntry& entry) const { return host_.QueueOf(entry); }
   const ClusterQueues& queues() const { return queues_; }
   const HistoryStore& history() const { return history_.store(); }
-  // From the store; what cannot be read of it is dropped.
+  // Reads from the store. Entries that cannot be read are dropped.
   auto HistoryOf(uint32_t slot, std::string_view job_uid) { return history_.Read(slot, job_uid); }
   auto HistoryEntryOf(uint32_t slot, std::string_view job_uid, int64_t sequence) {
     return history_.ReadOne(slot, job_uid, sequence);
@@ -61,11 +61,11 @@ class JobController : public runtime::Controller {
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
 
  private:
-  // -- job_controller.cc, pass.cc, recompile.cc, commit_outcome.cc: what is heard, judged and recorded --
+  // -- job_controller.cc, pass.cc, recompile.cc, commit_outcome.cc: observations, decisions and records --
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
   void Erase(JobEntry& entry);
-  // Neither its queue nor a priority class concerns it any more.
+  // Stops following the job's queue and priority classes.
   void StopFollowing(const JobEntry& entry);
   void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
@@ -73,7 +73,7 @@ class JobController : public runtime::Controller {
   void RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch);
   bool ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch);
   void RecordCommitted(JobEntry& entry, kv::WriteBatch& batch);
-  // Applies what has changed of pods, group and commands, and makes the decision that follows.
+  // Applies the changes of pods, group and commands, and makes the decision that follows.
   void ApplyChanges(JobEntry& entry, bool is_resolved, kv::WriteBatch& batch);
   void DecideStatus(JobEntry& entry);
   void ReceivePriorityClass(const kube::v1::PriorityClass& priority_class, bool gone);
@@ -83,12 +83,13 @@ class JobController : public runtime::Controller {
 
   // -- act_events.cc: Events --
   void RecordEvents(JobEntry& entry);
-  // Their series, from the record and into it.
+  // Copy the series of Events from the job's record, and into it.
   static void LoadEvents(JobEntry& entry);
   static void StoreEvents(JobEntry& entry);
 
-  // -- damaged_records.cc: what cannot be read of the store --
-  // Of `incomplete` jobs, and of watching clients, the slot begins as on an empty disk.
+  // -- damaged_records.cc: records that cannot be read --
+  // Drops the damaged records, all records of the `incomplete` jobs, and the record of what was published to watching
+  // clients, as if the disk were empty.
   absl::Status BeginAnew(uint32_t slot, const std::set<std::string>& incomplete, const kv::Damage& damage);
 
   PartHost host_;

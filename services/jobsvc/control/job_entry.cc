@@ -24,7 +24,7 @@ void JobEntry::Receive(kube::v1::Job&& received) {
   pods.ForgetReported();
   group_sync.Forget();
   if (texts_changed) pod_creates.ForgetMaker();
-  groups_dirty = true;  // What makes a group stale is in the status.
+  groups_dirty = true;  // Whether a group is stale follows from the status.
 }
 
 }  // namespace basalt::jobsvc

@@ -1,7 +1,7 @@
 #pragma once
 
-// The working set of one job: what is stored of it, what was last observed, and which writes are under way. Owned by
-// one JobController; lives on its loop.
+// The working set of one job: its stored state, its last observed state, and the writes under way. Owned by one
+// JobController; lives on its loop.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -39,36 +39,37 @@ struct JobEntry : JobParts {
   storage::v1::JobRecord record;
   bool stored = false;  // A record of this job is in the store.
   bool record_dirty = false;
-  PodSet pods;                   // Beside it, one PodRecord per pod,
-  DeadlineSet deadlines;         // and one for each of these that is kept; others are derived from the pods.
-  PodRecords pod_records;        // What of these and of pods that are gone is in the store.
-  runtime::ObjectEvents events;  // About the job; a pass puts their series into the record.
+  PodSet pods;                   // Stored as one PodRecord each.
+  DeadlineSet deadlines;         // Stored unless they follow from the pods.
+  PodRecords pod_records;        // Knows which records of present and gone pods are in the store.
+  runtime::ObjectEvents events;  // The Events about the job. A pass copies their series into the record.
 
   // ---- observed ----
-  std::optional<kube::v1::Job> job;  // Newest, without its spec once compiled; none: it is not there (any more).
-  bool job_dirty = false;            // Received, or told to be gone, since the last pass.
+  // The newest state, without the spec once that is compiled. Nullopt if the job is not there (any more).
+  std::optional<kube::v1::Job> job;
+  bool job_dirty = false;  // A state or the end of the job was received since the last pass.
   PodChanges pod_changes;
-  std::map<std::string, kube::v1::PodGroup> groups;  // By name; those that this job owns.
+  std::map<std::string, kube::v1::PodGroup> groups;  // The groups that this job owns, by name.
   bool groups_dirty = false;
   std::map<std::string, kube::v1::Command> commands;  // By name.
 
   // ---- derived ----
-  ControlledState persisted;  // Of job->status.
+  ControlledState persisted;  // Read from job->status.
   std::optional<CompiledSpec> compiled;
   int64_t compiled_generation = -1;
   std::string compiled_uid;
   std::string compiled_decode_error;
   bool deadlines_derived = false;
-  bool stale_priorities = false;  // A PriorityClass that it names changed since.
+  bool stale_priorities = false;  // A PriorityClass that the job names has changed since the spec was compiled.
 
-  runtime::Shown shown;  // Of what people see; stored.
+  runtime::Shown shown;  // The state that was last published to watching clients; stored.
 
   bool has_uid(std::string_view uid) const { return record.uid() == uid; }
-  // A snapshot has left the job out, and nobody has said that it is gone: absence is not deletion.
+  // True if the job is stored, and neither a state nor its end was received: absence from a snapshot is not deletion.
   bool IsUncertain() const { return !job && stored && !record.gone() && !job_dirty; }
-  // The newest state of the job.
+  // Takes in the newest state of the job.
   void Receive(kube::v1::Job&& received);
-  // It is about another job from here on.
+  // Resets all parts: the entry is about another job from here on.
   void ResetParts() { static_cast<JobParts&>(*this) = JobParts(); }
 };
 

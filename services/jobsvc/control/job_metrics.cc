@@ -11,7 +11,7 @@ constexpr std::string_view kCompleted = "volcano_job_completed_phase_count";
 constexpr std::string_view kFailed = "volcano_job_failed_phase_count";
 constexpr int kBuckets = 30;
 
-// From 50 ms to a minute, each the same multiple of the one before.
+// Returns bounds from 50 ms to a minute, each the same multiple of the one before.
 std::vector<double> PodCreationBounds() {
   std::vector<double> bounds;
   for (int i = 0; i < kBuckets; ++i) bounds.push_back(50 * std::pow(1200.0, i / (kBuckets - 1.0)));

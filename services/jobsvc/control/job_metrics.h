@@ -1,7 +1,7 @@
 #pragma once
 
-// What Prometheus is told of jobs (job spec 13), each counted after the fact (W22). Thread-safe: the workers of a
-// replica share one.
+// The metrics of jobs for Prometheus (job spec 13). Everything is counted after the fact (W22). Thread-safe: the
+// workers of a replica share one object.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,20 +14,20 @@ namespace basalt::jobsvc {
 
 class JobMetrics {
  public:
-  // `metrics` outlives it. Without series for each job the two counters of ends have the queue as their only label:
-  // a cluster has few queues and any number of jobs.
+  // `metrics` outlives the object. Without `series_per_job` the two counters of ends have the queue as their only
+  // label: a cluster has few queues and any number of jobs.
   JobMetrics(obs::Metrics& metrics, bool series_per_job);
 
   void Pass() { passes_.Add(); }
   void StatusWrite() { status_writes_.Add(); }
   void StaleRecord() { stale_records_.Add(); }
-  // pgsvc has answered a call about a group, or nobody has in time.
+  // Counts a call about a group by the code of pgsvc's answer, or of its absence.
   void GroupCall(absl::StatusCode code);
-  // From the job's creation to the pod's, both by the API server's clock.
+  // `after_ms` is the time from the job's creation to the pod's, both by the API server's clock.
   void PodCreated(int64_t after_ms) { pod_creation_.Observe(static_cast<double>(after_ms)); }
-  // The job has reached that phase, and Kubernetes has acknowledged it. `job` is namespace/name.
+  // Call once Kubernetes has acknowledged that the job has reached `phase`. `job` is namespace/name.
   void Reached(kube::v1::JobPhase phase, std::string_view job, std::string_view queue);
-  // The job is gone: its series end.
+  // Ends the series of a job that is gone.
   void Forget(std::string_view job, std::string_view queue);
   obs::Metrics& registry() { return metrics_; }
 

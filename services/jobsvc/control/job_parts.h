@@ -1,8 +1,8 @@
 #pragma once
 
-// What is under way of one job, in parts. Each is lost with the process on purpose, belongs to one concern of its
-// controller and is reset by assigning a fresh one: nothing of an earlier job of the same name stays. On the loop of
-// the controller.
+// The work under way for one job, in parts. Each part belongs to one concern of the controller, and is lost with the
+// process on purpose. Assigning a fresh part resets it: nothing of an earlier job of the same name stays. Lives on the
+// controller's loop.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -45,9 +45,9 @@ struct JobParts {
   TtlDeletion ttl;
   Forwarding forwarding;
   GroupChanges group_changes;
-  Problems problems;                         // What Kubernetes or a plugin refuses; over as soon as it succeeds.
-  std::vector<PendingEvent> pending_events;  // To be recorded.
-  // UIDs of pods whose events the kill of the status answers: the next write names them.
+  Problems problems;                         // Refusals by Kubernetes or a plugin. Each ends as soon as a try succeeds.
+  std::vector<PendingEvent> pending_events;  // Events that are still to be recorded.
+  // UIDs of pods whose events are answered by the kill in the status. The next status write names them.
   std::vector<std::string> unreported_answered;
   history::EntryCount history_count;
 };

@@ -43,7 +43,7 @@ void NewestStatus::OnRead(JobEntry& entry, absl::StatusOr<gateway::v1::GetRespon
                        response->object().job().meta().uid() == entry.record.uid();
   if (!is_same) {
     state_ = State::kDoubted;
-    // Where nothing has the name, or another job has it, the watch will show the end of the job.
+    // If nothing has the name, or another job has it, the watch will show the end of this job.
     if (response.ok() && response->has_error() && response->error().code() != 404) {
       const std::string& words = response->error().message();
       problem_ = {"JobStatusError", words};
@@ -53,7 +53,7 @@ void NewestStatus::OnRead(JobEntry& entry, absl::StatusOr<gateway::v1::GetRespon
   }
   state_ = State::kRead;
   retry_.Succeed();
-  // Merged with what the watch tells, so that no older state follows.
+  // Merge the answer with the states of the watch, so that no older state follows.
   host.context().MergeAnswer(entry.key, response->object(), /*gone=*/false);
   entry.commit.EndLook(entry, host);
   host.Wake(entry);

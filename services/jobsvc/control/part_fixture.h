@@ -1,7 +1,7 @@
 #pragma once
 
-// One job without a controller, for tests of its parts: time stands until the test moves it, and each write, each read
-// and each key pair waits until the test says how it ended.
+// One job without a controller, for tests of its parts. Time stands until the test moves it, and each write, each read
+// and each key pair waits until the test decides how it ends.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace basalt::jobsvc::testing {
 
-// What the batch does to records of pods and to those of family kAux, in its order: "put j-w-0; drop ended uid; ".
+// Returns the changes of the batch to pod records and to family kAux, in order: "put j-w-0; drop ended uid; ".
 inline std::string ChangesOf(const kv::WriteBatch& batch) {
   std::string text;
   for (size_t i = 0; i < batch.size(); ++i) {
@@ -41,15 +41,15 @@ inline std::string ChangesOf(const kv::WriteBatch& batch) {
   return text;
 }
 
-// What is to be seen after an answer to the only request of a part.
+// The expected effects of an answer to the only request of a part.
 struct AnswerCase {
   const char* what;
   runtime::WriteOutcome outcome;
-  bool again;        // After the pause it is sent once more.
-  bool has_problem;  // Users are told.
+  bool again;        // The request is sent once more after the pause.
+  bool has_problem;  // The answer is reported to users.
 };
 
-// Notes of which keys passes run, which do nothing.
+// Records the keys for which passes run. The passes do nothing.
 class NotedPasses : public runtime::Controller {
  public:
   absl::StatusOr<std::vector<runtime::KnownObject>> OpenSlot(uint32_t) override {
@@ -79,7 +79,7 @@ class PartTest : public ::testing::Test {
     std::vector<Asked> asked;
   };
 
-  // A job default/j of UID job-uid in that phase, which reached it now.
+  // Makes a job default/j of UID job-uid, which has reached phase Running now.
   explicit PartTest(JobControllerOptions options = {})
       : host(context, keys, metrics, std::move(options)), job(host.entries().FindOrMake("default/j")) {
     host.entries().Open(SlotOf("default/j"));
@@ -106,14 +106,14 @@ class PartTest : public ::testing::Test {
     job.job->mutable_status()->set_phase(phase);
     job.job->mutable_status()->set_last_transition_ms(absl::ToUnixMillis(host.Now()));
   }
-  // The parts know of nothing, and nothing is under way.
+  // Resets the parts, and forgets everything under way.
   void BeginAnew() {
     job.ResetParts();
     context.writes.clear();
     context.gets.clear();
     keys.asked.clear();
   }
-  // Another job has the name from here on; what is under way is about the one before.
+  // Gives the name to another job. Everything under way is about the job before.
   void BecomeAnotherJob() {
     job.ResetParts();
     job.record.set_uid("another");
@@ -136,13 +136,13 @@ class PartTest : public ::testing::Test {
     context.gets.pop_front();
     get.done(std::move(response));
   }
-  // Moves time. The keys of which a pass is due by then.
+  // Moves time, and returns the keys of the passes that were due by then.
   std::set<std::string> Passes(absl::Duration within = absl::ZeroDuration()) {
     NotedPasses passes;
     context.Advance(within, passes);
     return std::move(passes.keys);
   }
-  // `apply` sends one request at first; `reason` is that of its problem.
+  // `apply` sends one request at first. `reason` is that of the problem after a refusal.
   template <typename Apply>
   void CheckAnswer(const AnswerCase& test, std::string_view reason, Apply apply) {
     SCOPED_TRACE(test.what);

@@ -24,12 +24,12 @@ bool PartHost::Waits(const JobEntry& entry, const Retry& retry) {
 }
 
 void PartHost::AddProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names) {
-  if (!entry.job) return;  // It has gone since: nobody is left to be told.
-  // The status told of it when it was written last.
+  if (!entry.job) return;  // The job has gone since: nobody is left to notify.
+  // A status with that reason has reported the problem since its transition at the latest.
   std::optional<absl::Time> known_since;
-  const kube::v1::JobStatus& told = entry.job->status();
-  if (told.reason() == problem.words.reason && told.last_transition_ms() != 0) {
-    known_since = absl::FromUnixMillis(told.last_transition_ms());
+  const kube::v1::JobStatus& status = entry.job->status();
+  if (status.reason() == problem.words.reason && status.last_transition_ms() != 0) {
+    known_since = absl::FromUnixMillis(status.last_transition_ms());
   }
   if (entry.problems.Report(problem, names, Now(), options_.event_interval, known_since)) {
     entry.pending_events.push_back({true, std::move(problem.words.reason), std::move(problem.words.message)});

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a part of a job may use of the controller that it belongs to. A part has the state of one concern of one job
-// (job_parts.h) and is handed the job and this. On the controller's loop.
+// The side of the controller that the parts of its jobs may use. A part has the state of one concern of one job
+// (job_parts.h); its functions are given the job and the host. Lives on the controller's loop.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,7 @@
 
 namespace basalt::jobsvc {
 
-// Makes key pairs away from the loop; `done` comes on the loop that asked.
+// Makes key pairs away from the loop. `done` is called on the caller's loop.
 class KeyMaker {
  public:
   virtual ~KeyMaker() = default;
@@ -38,11 +38,12 @@ class KeyMaker {
 struct JobControllerOptions {
   DefaultOptions defaults;
   size_t max_in_flight_per_job = 64;
-  absl::Duration counts_delay = absl::Seconds(3);     // From the first difference to a write of counts alone.
-  absl::Duration counts_interval = absl::Seconds(5);  // At least this between two writes when counts alone differ.
-  absl::Duration event_interval = absl::Minutes(5);   // Between two writes of one Event.
+  absl::Duration counts_delay = absl::Seconds(3);     // Time from the first difference to a write of counts alone.
+  absl::Duration counts_interval = absl::Seconds(5);  // Least time from any status write to one of counts alone.
+  absl::Duration event_interval = absl::Minutes(5);   // Least time between two writes of one Event.
   history::Limits history_limits;
-  // A pod that fails while Kubernetes evicts it has failed, as upstream says, and is evicted once it is removed.
+  // True if a pod that fails while Kubernetes evicts it counts as failed, as in upstream, and as evicted only once it
+  // is removed.
   bool upstream_evictions = false;
 };
 
@@ -52,7 +53,7 @@ class PartHost {
   }
 
  public:
-  // `context`, `keys` and `metrics` outlive it.
+  // `context`, `keys` and `metrics` outlive the host.
   PartHost(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics, JobControllerOptions options);
   ~PartHost() { *alive_ = false; }
   PartHost(const PartHost&) = delete;
@@ -68,22 +69,23 @@ class PartHost {
   ClusterQueues& queues() { return queues_; }
   const ClusterQueues& queues() const { return queues_; }
   ClaimWaits& claim_waits() { return claim_waits_; }
-  // Keys of jobs of which pods are being deleted in one call: by name, so that nothing is made under one, whichever job
-  // has the key by now.
+  // Keys of jobs whose pods are being deleted in one call. They are keys, not UIDs: no pod is created meanwhile,
+  // whichever job has the key by now.
   std::set<std::string, std::less<>>& collecting() { return collecting_; }
-  // An empty record to fill in and write at once: it keeps its memory from one pod to the next.
+  // Returns an empty record to fill in and write at once. The record keeps its memory from one pod to the next.
   storage::v1::PodRecord& ClearedPodRecord() {
     pod_record_.Clear();
     return pod_record_;
   }
-  // Tells one call about a pod group from every other.
+  // Returns a number that distinguishes one call about a pod group from every other.
   uint64_t NextGroupCall() { return ++last_group_call_; }
-  // False once the controller is destroyed: a key pair may come later.
+  // False once the controller is destroyed: a key pair may be ready only after that.
   const std::shared_ptr<bool>& alive() const { return alive_; }
 
-  // The entry if it still is about the job of that UID.
+  // Returns the entry if it is still about the job of that UID, else null.
   JobEntry* Live(std::string_view key, std::string_view uid) const;
-  // Sends; `done` gets the entry and the answer, and is dropped where the entry is not about the same job any more.
+  // Sends the request. `done` gets the entry and the answer; it is dropped if the entry is not about the same job any
+  // more.
   template <typename Done>
   void Write(const JobEntry& entry, gateway::v1::WriteRequest request, Done done) {
     context_.Write(entry.key, std::move(request), WhileThere(FindLater(entry), std::move(done)));
@@ -94,22 +96,23 @@ class PartHost {
   }
   void Wake(const JobEntry& entry) { context_.Wake(entry.key); }
   void WakeAt(const JobEntry& entry, absl::Time when) { context_.WakeAt(entry.key, when); }
-  // Backs off one step, and looks at the job again after it.
+  // Backs off one step, and wakes the job after it.
   void TryAgain(const JobEntry& entry, Retry& retry);
-  // The retry is not due yet: the job is looked at again when it is.
+  // Returns true if the retry is not due yet. The job is then woken when the retry is due.
   bool Waits(const JobEntry& entry, const Retry& retry);
 
-  // Words that differ in `names` alone have one cause.
+  // Messages that differ in `names` alone have one cause.
   void AddProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names = {});
-  // And its pass is due.
+  // Adds the problem, and wakes the job.
   void ReportProblem(JobEntry& entry, Problem problem, std::initializer_list<std::string_view> names = {});
   void ReportProblem(JobEntry& entry, std::string_view reason, std::string message,
                      std::initializer_list<std::string_view> names = {});
 
-  // What effects on its pods follow from. `busy`: names under which nothing is to be written; it outlives the view.
+  // Returns the input from which effects on the job's pods follow. `busy` holds the names under which nothing may be
+  // written; it outlives the view.
   EffectInput ViewOf(const JobEntry& entry, const std::set<std::string>& busy) const;
   QueueView QueueOf(const JobEntry& entry) const;
-  // Its queue has other clusters.
+  // True if the job's queue has other clusters.
   bool IsForwarded(const JobEntry& entry) const;
 
  private:

@@ -1,4 +1,4 @@
-// What all parts have of their controller: which job an answer is about, and what problems become.
+// The services for all parts of a job: which job an answer is about, and how problems are reported.
 #include "services/jobsvc/control/part_host.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ TEST_F(PartHostTest, AJobIsFoundByItsKeyAndItsUid) {
 TEST_F(PartHostTest, AProblemLastsSinceTheStatusToldOfIt) {
   struct Case {
     const char* what;
-    std::string reason;  // Of the status.
-    absl::Duration ago;  // Its last transition; zero: nobody knows.
+    std::string reason;  // The reason of the status.
+    absl::Duration ago;  // The age of the last transition; zero if it is not known.
     absl::Duration since;
   };
   const absl::Duration hour = absl::Hours(1);

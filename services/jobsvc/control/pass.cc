@@ -1,5 +1,5 @@
-// The recording half of JobController: a pass decides and puts everything into the batch. What it judges by is in
-// pod_changes.cc and group_changes.cc, what became of earlier decisions in commit_outcome.cc.
+// The recording half of JobController: a pass decides and puts everything into the batch. pod_changes.cc and
+// group_changes.cc apply the observed changes, and commit_outcome.cc finds the outcome of earlier decisions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// What is not wanted any more is no problem.
+// Ends the problems of writes that the job no longer needs.
 void EndProblems(JobEntry& entry, const GroupView& group) {
   entry.pod_writes.EndProblem(entry);
   entry.command_cleanup.EndProblem(entry);
@@ -26,9 +26,9 @@ void EndProblems(JobEntry& entry, const GroupView& group) {
   if (!group.present) entry.problems.End("PodGroupError");
 }
 
-// A refusal lasts while one spec after the other is refused, whatever becomes of the job meanwhile. Of one that nothing
-// is recorded of the status tells, at the latest: but where no pods are made a write leaves the time of the transition
-// as it is.
+// Records since when the spec is refused. A refusal lasts while one spec after the other is refused, whatever happens
+// to the job meanwhile. If no time is recorded, a status that names the refusal has the latest possible time: that of
+// its transition. In phases that make no pods a write leaves that time as it was, so that it proves nothing.
 void FollowRefusal(JobEntry& entry, absl::Time now) {
   const bool was_refused = entry.record.refused_since_ms() != 0;
   if (entry.compiled->invalid() == was_refused) return;
@@ -45,8 +45,8 @@ void FollowRefusal(JobEntry& entry, absl::Time now) {
 
 }  // namespace
 
-// A pass over one job. The order matters: the status says under which rules pods are counted, and events come before
-// what a plain sync would conclude (W11).
+// Runs a pass over one job. The order matters: the status sets the rules by which pods are counted, and events come
+// before the conclusions of a plain sync (W11).
 void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   JobEntry* found = Lookup(key);
   if (found == nullptr) return;
@@ -72,8 +72,8 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   if (!entry.record.status_unread()) {
     ApplyChanges(entry, is_resolved, batch);
   } else {
-    // Changes of pods wait: what an old status makes of them would be lost with the record that it began. The deadlines
-    // of the status are recorded with the status: the next process takes over none.
+    // Changes of pods wait: their results under an old status would be lost with the record that began with it. The
+    // deadlines of the status are stored together with the record, since a process that finds a record adopts none.
     StoreDeadlines(entry, batch);
   }
   entry.job_dirty = false;
@@ -106,7 +106,7 @@ void JobController::ApplyChanges(JobEntry& entry, bool is_resolved, kv::WriteBat
   entry.pod_records.DropReported(entry, batch);
 }
 
-// The job is not there. Its pods keep their records until they are gone: their names are held.
+// The job is not there. Its pods keep their records until they are gone, since they hold their names.
 void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
   entry.claims.StopAwaiting(entry, host_);
   if (entry.stored && !entry.record.gone()) {
@@ -121,7 +121,7 @@ void JobController::Forget(JobEntry& entry, kv::WriteBatch& batch) {
     const absl::Status status = history_.End(entry, batch);
     if (!status.ok()) return context_.Fail(status);
   }
-  // It may have been shown once more after its end was recorded.
+  // The job may have been published once more after its end was recorded.
   publisher_.PublishEnd(entry.slot, entry.key, entry.record.uid(), entry.shown, batch);
   if (entry.stored && entry.record.recorded_generation() != 0) {
     batch.Delete(kv::Family::kAux, SpecKey(entry.slot, entry.key));
@@ -156,18 +156,18 @@ void JobController::DecideStatus(JobEntry& entry) {
   const GroupView& group = GroupOf(entry);
   const CompiledSpec& compiled = *entry.compiled;
   const std::map<std::string, std::string> markers = entry.plugin_objects.Markers(entry);
-  // In other phases once for each spec (Recompile): an object that was removed is not to come back while its marker
-  // does.
+  // In other phases objects are expected once for each spec (Recompile): an object that was removed must not be
+  // expected again because its marker is still in the status.
   if (MakesPods(entry.job->status().phase())) entry.plugin_objects.Expect(entry);
   EndProblems(entry, group);
   ReportQueue(entry);
   const StatusMessage& words = compiled.invalid()        ? compiled.refusal
                                : !entry.problems.empty() ? entry.problems.Told()
                                                          : compiled.warning;
-  // Of a write of counts alone: when it first differed decides, and the write before it.
+  // A write of counts alone is due after a delay from the first difference, and after an interval from the last write.
   absl::Time due = std::max(entry.commit.differs_since.value_or(now) + host_.options().counts_delay,
                             absl::FromUnixMillis(entry.record.last_status_ms()) + host_.options().counts_interval);
-  // Later than that only where the clock was set back.
+  // A later time is possible only if the clock was set back.
   if (due > now + host_.options().counts_delay + host_.options().counts_interval) due = now;
   const DecideInput input{
       .job = *entry.job,

@@ -25,11 +25,12 @@ std::string SubjectOf(const JobEvent& event, const kube::v1::JobSpec& spec) {
   return fmt::format("pod {}", event.pod);
 }
 
-// The one of the lowest resourceVersion that is for this job; null: there is none, or the one before is still there.
+// Returns the Command for this job with the lowest resourceVersion. Null if there is none, or if the one that was
+// carried out last is still there.
 const kube::v1::Command* NextCommand(const JobEntry& entry) {
   const kube::v1::Command* first = nullptr;
   for (const auto& [name, command] : entry.commands) {
-    if (command.target().uid() != entry.record.uid()) continue;  // W7: for another job of this name.
+    if (command.target().uid() != entry.record.uid()) continue;  // W7: the target is another job of this name.
     if (command.meta().uid() == entry.persisted.last_command_uid) return nullptr;
     if (first == nullptr || command.meta().resource_version() < first->meta().resource_version()) first = &command;
   }
@@ -50,7 +51,7 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
     action.set_partition(PartitionOf(event.index, task.partition_policy().partition_size()));
   }
   action.set_exit_code(event.kind == kEventTaskFailed ? event.last_exit_code : event.exit_code);
-  // The others are about a task.
+  // TaskCompleted and TaskFailed are about a task.
   const bool of_pod = event.kind != kEventTaskCompleted && event.kind != kEventTaskFailed;
   if (of_pod) action.set_pod_phase(static_cast<kube::v1::PodPhase>(event.phase));
   action.set_reason(event.reason);
@@ -70,7 +71,7 @@ storage::v1::PendingAction ActionOf(const JobEvent& event, const PolicyMatch& ma
 void QueueActions(JobEntry& entry, std::vector<JobEvent> events) {
   std::sort(events.begin(), events.end(), Earlier);
   const kube::v1::JobSpec& spec = entry.compiled->spec;
-  // By what is told of them but the pod: the first, and how many.
+  // Keyed by the text and the rule without the pod. The value is the first subject, and the number of pods.
   std::map<std::pair<std::string, std::string>, std::pair<std::string, int>> delayed;
   for (const JobEvent& event : events) {
     const std::string_view task = event.task >= 0 ? std::string_view(spec.tasks(event.task).name()) : "";
@@ -91,7 +92,7 @@ void QueueActions(JobEntry& entry, std::vector<JobEvent> events) {
         fmt::format("{} in {} because of {}", match.action, kube::FormatGoDuration(timeout), event.kind);
     ++delayed.try_emplace({what, match.rule}, std::move(subject), 0).first->second.second;
   }
-  // Many at once are one Event.
+  // Many delayed actions at once make one Event.
   for (const auto& [what, pods] : delayed) {
     const std::string more = pods.second == 1 ? "" : fmt::format(" and {} more", pods.second - 1);
     entry.pending_events.push_back(

@@ -1,4 +1,4 @@
-// What waits to be carried out: answers of policies, commands, and deadlines that become due.
+// Actions that wait to be carried out: answers of policies, commands, and deadlines that become due.
 #include "services/jobsvc/control/pending_actions.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What JobController makes of a new spec: the effective spec, the shape of the pods, and what begins anew with them.
+// How JobController takes in a new spec: the effective spec, the shape of the pods, and everything that begins anew
+// with them.
 #include <fmt/format.h>
 
 #include <optional>
@@ -40,7 +41,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   if (entry.compiled && entry.compiled_uid == job.meta().uid() &&
       entry.compiled_generation == job.meta().generation() && entry.compiled_decode_error == job.decode_error()) {
     if (entry.stale_priorities && !entry.compiled->invalid()) {
-      // The templates are in the effective spec: what the classes weigh decides about minResources alone.
+      // The values of the classes affect minResources alone, and the effective spec has the templates for that.
       const auto resources = kube::MinResources(entry.compiled->spec, priority_of);
       if (resources.ok()) entry.compiled->group = WantedPodGroup(entry.compiled->spec, *resources);
       entry.group_sync.CompareAnew();
@@ -65,13 +66,13 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   entry.problems.Clear();
   entry.claims.StopAwaiting(entry, host_);
   for (const StatusMessage* words : {&compiled.refusal, &compiled.warning}) {
-    // Once: what the status says already was told before.
+    // A message that is in the status already was reported before, and is not reported twice.
     if (!words->empty() && words->message != job.status().message()) {
       entry.pending_events.push_back({true, words->reason, words->message});
     }
   }
-  // A job that is changed to something invalid keeps the shape that it had: its pods are counted as before. Whoever
-  // comes anew goes by what is there.
+  // A job whose spec becomes invalid keeps the shape that it had: its pods are counted as before. A process that does
+  // not know that shape widens the new one to the pods that exist.
   if (compiled.invalid() && initiated) {
     compiled.shape = entry.compiled ? entry.pods.tasks() : ShapeWithPods(entry, std::move(compiled.shape));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A hash of all that a job's message to clients follows from (common/watch/state_hash.h). Pure.
+// A hash of everything that a job's message to clients follows from (common/watch/state_hash.h). Pure.
 #include <cstdint>
 
 #include "services/jobsvc/core/effects.h"
@@ -9,7 +9,7 @@ namespace basalt::jobsvc {
 
 struct JobEntry;
 
-// Requires: the job is there.
+// Requires that the job is there.
 uint64_t ShownStateOf(const JobEntry& entry, const GroupView& group, const QueueView& view);
 
 }  // namespace basalt::jobsvc

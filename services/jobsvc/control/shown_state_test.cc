@@ -11,7 +11,7 @@ namespace {
 
 class ShownStateTest : public PartTest {
  protected:
-  // Whether people see something else than at the last call.
+  // Returns whether clients would see something else than at the last call.
   bool HasChanged() {
     const uint64_t state = ShownStateOf(job, group_, {.queue = &queue_});
     return std::exchange(last_, state) != state;
@@ -36,7 +36,7 @@ TEST_F(ShownStateTest, ChangesWithWhatPeopleSeeOfAJobAndWithNothingElse) {
   EXPECT_FALSE(HasChanged()) << "it waits no more";
 }
 
-// It is stored: a process of another version compares with it.
+// The hash is stored, and a process of another version compares with it.
 TEST_F(ShownStateTest, IsTheSameInEveryProcess) {
   group_ = {.present = true, .name = "g", .uid = "u", .phase = "Running"};
   EXPECT_EQ(ShownStateOf(job, group_, {}), 0x1758f3c9d5a4baeaU);

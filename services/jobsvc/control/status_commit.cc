@@ -13,7 +13,7 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// A newer state is there: the job is read and decided on again, and no problem is reported.
+// A conflict means that there is a newer state: the job is read and decided on again, and no problem is reported.
 constexpr EffectPolicy kStatusWrite{
     .already_exists = Meaning::kHeld, .conflict = Meaning::kHeld, .unknown = Meaning::kLook};
 
@@ -94,7 +94,7 @@ void StatusCommit::Answered(JobEntry& entry, const WriteOutcome& outcome, PartHo
     return host.Wake(entry);
   }
   state_ = Next(state_, Step::kAnswer);
-  // Where it is done, its object has come through OnState: the pass sees it.
+  // If the write succeeded, its object has already come through OnState, and the next pass applies it.
   if (meaning == Meaning::kHeld) {
     outdated_.Record(entry.record.intent().resource_version());
     entry.newest_status.Doubt();

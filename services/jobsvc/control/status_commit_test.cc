@@ -40,7 +40,7 @@ TEST(StatusCommitStatesTest, FollowTheStepsOfOneCommit) {
 TEST(CommitShownTest, IsReadFromSequenceAndNonce) {
   struct Case {
     const char* what;
-    bool has_intent;  // Of sequence 6 and nonce b, over a commit of 5 and a.
+    bool has_intent;  // The intent has sequence 6 and nonce b; the commit before has 5 and a.
     int64_t sequence;
     const char* nonce;
     CommitShown expected;

@@ -15,7 +15,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// A claim that upstream named itself, by writing the name into the spec beside the claim (job spec 9.9).
+// Returns whether upstream named the claim, by writing the name into the spec beside the claim (job spec 9.9).
 bool IsNamedByUpstream(std::string_view claim, std::string_view job) {
   constexpr std::string_view kInfix = "-pvc-";
   constexpr size_t kRandom = 12;
@@ -25,7 +25,8 @@ bool IsNamedByUpstream(std::string_view claim, std::string_view job) {
          });
 }
 
-// The rules of a job as it was written: a claim that was named since has lost nothing.
+// Checks the spec as the user wrote it: a claim that upstream has named since is not refused for having a name and a
+// template.
 Validation Validate(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   const std::string& name = job.meta().name();
   const auto was_named = [&](const kube::v1::VolumeSpec& volume) {
@@ -41,14 +42,14 @@ Validation Validate(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   return ValidateJob(written, name, job.meta().namespace_());
 }
 
-// Past Pending, which a job that is refused gets only with pods from before.
+// Returns whether the job has been past Pending. A refused job gets there only with pods from before.
 bool HasRun(const kube::v1::JobStatus& status) {
   return std::any_of(status.conditions().begin(), status.conditions().end(), [](const auto& condition) {
     return condition.phase() != kube::v1::JOB_PHASE_PENDING && condition.phase() != kube::v1::JOB_PHASE_UNSPECIFIED;
   });
 }
 
-// The first, and how many there are.
+// Returns the first violation and the number of the others.
 StatusMessage Summary(std::string reason, const std::vector<Violation>& found) {
   if (found.empty()) return {};
   const std::string& first = found.front().message;
@@ -62,9 +63,9 @@ bool WasNeverAccepted(const kube::v1::JobStatus& status) { return status.reason(
 
 SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec) {
   if (!job.decode_error().empty()) return {{std::string(kInvalidJob), job.decode_error()}, {}};
-  // The queue is not asked: whether it is open is the scheduler's business once the job is stored (W13).
+  // The queue is not checked: whether it is open is the scheduler's business once the job is stored (W13).
   Validation validation = Validate(job, spec);
-  // The rules that are ours alone are asked before a job runs: what upstream has started goes on.
+  // The rules that are ours alone apply only before a job runs: a job that upstream has started goes on.
   if (HasRun(job.status())) {
     std::erase_if(validation.violations, [](const Violation& violation) { return violation.rule.starts_with('X'); });
   }

@@ -1,21 +1,21 @@
 #pragma once
 
-// What keeps a stored job from being carried out, in words for status.state: the rules of job spec 2 in memory, for
-// jobs that came past every webhook. Pure.
+// Why a stored job cannot be carried out, as text for status.state. Applies the rules of job spec 2 in memory, for jobs
+// that came past every webhook. Pure.
 #include "basalt/kube/v1/kube.pb.h"
 #include "services/jobsvc/core/decide.h"
 
 namespace basalt::jobsvc {
 
 struct SpecCheck {
-  StatusMessage refusal;  // Empty: nothing is wrong.
-  StatusMessage warning;  // Of what is accepted and is hardly what was meant; empty: there is none.
+  StatusMessage refusal;  // Empty if nothing is wrong.
+  StatusMessage warning;  // About input that is accepted but is hardly intended. Empty if there is no such input.
 };
 
 // `spec` is the effective spec of `job`.
 SpecCheck CheckSpec(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
 
-// What stands in the status was made of specs that were refused, and nothing has begun with it.
+// Returns whether every status so far was written for specs that were refused, and the job has begun nothing.
 bool WasNeverAccepted(const kube::v1::JobStatus& status);
 
 }  // namespace basalt::jobsvc

@@ -48,8 +48,8 @@ std::string CommandName(const kube::v1::Job& job, std::string_view action, const
 
 std::string CommandJson(const kube::v1::Job& job, std::string_view name, std::string_view action,
                         const CommandTarget& target) {
-  // A job that is deleted does not wait for its Commands, so that a user in whose name the Command is made needs no
-  // right on the finalizers of jobs.
+  // The job's deletion does not wait for its Commands. Otherwise the user in whose name the Command is made would need
+  // a right on the finalizers of jobs.
   json::object command = kube::CommandObject(
       job.meta().namespace_(), name, action,
       kube::ControllerReference(kube::kJobApiVersion, kube::kJobs.name, job.meta().name(), job.meta().uid(),

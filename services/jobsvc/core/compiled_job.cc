@@ -21,7 +21,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// Everything that needs the templates. An error names what cannot be used.
+// Compiles everything that needs the templates. The error names the part that cannot be used.
 absl::Status CompileObjects(const kube::v1::Job& job, const PriorityOf& priority_of, CompiledSpec& compiled) {
   auto compiler = PodCompiler::Create(job, compiled.spec);
   if (!compiler.ok()) return compiler.status();
@@ -38,7 +38,7 @@ absl::Status CompileObjects(const kube::v1::Job& job, const PriorityOf& priority
   return absl::OkStatus();
 }
 
-// What a refused job has running goes by the rest of its spec: a number that cannot be meant is to decide nothing.
+// Pods of a refused job that run go by the rest of its spec, in which an impossible number must decide nothing.
 void ForgetImpossible(kube::v1::JobSpec& spec) {
   if (spec.max_retry() < 0) spec.set_max_retry(kDefaultMaxRetry);
   if (spec.min_success() < 1) spec.clear_min_success();
@@ -73,8 +73,8 @@ std::vector<TaskShape> ShapeOf(const kube::v1::JobSpec& spec) {
 CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of, const DefaultOptions& defaults) {
   CompiledSpec compiled;
   compiled.spec = EffectiveSpec(job, defaults);
-  // 0 is a legal minAvailable after an edit; one that was never given keeps the value that it got at the start (2.8).
-  // What is put right after a refusal starts now.
+  // A minAvailable of 0 is legal after an edit; one that was never given keeps the value that it got at the start
+  // (2.8). A spec that was corrected after a refusal starts now.
   if (!job.spec().has_min_available() && job.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED &&
       job.meta().generation() > 1) {
     compiled.spec.set_min_available(WasNeverAccepted(job.status()) ? DefaultMinAvailable(compiled.spec)
@@ -83,7 +83,7 @@ CompiledSpec CompileSpec(const kube::v1::Job& job, const PriorityOf& priority_of
   SpecCheck check = CheckSpec(job, compiled.spec);
   compiled.refusal = std::move(check.refusal);
   compiled.warning = std::move(check.warning);
-  // Also of a spec that is refused: pods that another controller has made, or we before an edit, are counted.
+  // A refused spec has a shape, too: pods that another controller made, or that we made before an edit, are counted.
   compiled.shape = ShapeOf(compiled.spec);
   if (compiled.invalid()) {
     ForgetImpossible(compiled.spec);
@@ -108,7 +108,7 @@ absl::StatusOr<std::string> PodMaker::Make(int32_t task, int32_t index, const Po
 
 std::vector<TaskShape> GrowTo(std::vector<TaskShape> shape, std::string_view job,
                               const std::vector<std::string_view>& pods) {
-  std::multimap<std::string, TaskShape*, std::less<>> by_name;  // What is refused may name two alike.
+  std::multimap<std::string, TaskShape*, std::less<>> by_name;  // A refused spec may contain two tasks of one name.
   for (TaskShape& task : shape) by_name.emplace(task.name, &task);
   for (const std::string_view pod : pods) {
     const std::optional<ParsedPodName> name = ParsePodName(pod, job);

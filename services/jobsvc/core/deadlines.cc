@@ -21,7 +21,7 @@ auto OfTask(const PendingAction& deadline) {
   return std::tuple(deadline.event(), deadline.task(), deadline.action(), deadline.version());
 }
 
-// What an action of its level is about, as 7.5 has it; empty: it is none.
+// Returns what an action of this level is about, by 7.5. Empty if there is no such action.
 std::string ScopeOf(const PendingAction& action) {
   const std::optional<Action> parsed = ParseAction(action.action());
   if (!parsed) return {};
@@ -144,7 +144,7 @@ void DeadlineSet::EraseIf(Predicate predicate) {
 bool DeadlineSet::Add(PendingAction deadline) {
   const std::string pod = deadline.pod();
   const PendingAction* known = Find(pod);
-  // Of another pod of the name, or of this one, which has succeeded since.
+  // Either it is of another pod of the name, or this pod has succeeded since.
   const bool is_over = known != nullptr && known->event() == kEventPodPending &&
                        (known->pod_uid() != deadline.pod_uid() || deadline.event() == kEventTaskCompleted);
   if (known != nullptr && !is_over && known->action() == deadline.action() && known->version() == deadline.version()) {

@@ -1,14 +1,14 @@
 #pragma once
 
-// Delayed actions (job spec 7, repaired as 7.6 says): what a policy with a timeout answers waits as a PendingAction
-// with `due_ms` until it is due, is cancelled, or is cleaned up by an action of its level. Deadlines are measured from
-// the fact, by the API server's clock.
+// Delayed actions (job spec 7, with the repairs of 7.6). The action of a policy with a timeout waits as a PendingAction
+// with `due_ms` until its time comes, the action is cancelled, or an action of its level cleans it up. A deadline
+// counts from the time of the fact, by the API server's clock.
 //
-// One of an event that leaves no trace (PodEvicted, Unknown, TaskCompleted, TaskFailed, and PodFailed of a pod that
-// does not tell when it ended) is *stored* in the job's status (controlled_state.h) from the write that sets it to the
-// one that carries it out. These, and those of failed pods, which may be removed, and of pods that are Pending once
-// more, are *kept* on the disk, each in a record of its own. Those of other pending pods follow from the pods, and are
-// worked out again where a process starts. Pure.
+// Some events leave no trace: PodEvicted, Unknown, TaskCompleted, TaskFailed, and PodFailed of a pod that does not
+// state when it ended. A deadline of such an event is *stored* in the job's status (controlled_state.h), from the write
+// that sets the deadline to the write that carries the action out. A deadline is *kept* on the disk, in a record of its
+// own, if it is stored, if its pod has failed (the pod may be removed), or if its pod is Pending once more. The
+// deadlines of other pending pods follow from the pods: a process derives them again at its start. Pure.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,21 +27,22 @@ namespace basalt::jobsvc {
 
 using PendingActions = google::protobuf::RepeatedPtrField<storage::v1::PendingAction>;
 
-// So many of one job its status holds at most: what Kubernetes takes is bounded. Only a lost disk loses the rest.
+// The most deadlines that the status of one job holds, since Kubernetes limits the size of an object. Only a lost disk
+// loses the others.
 inline constexpr size_t kMostStoredDeadlines = 500;
 
 bool IsKept(const storage::v1::PendingAction& deadline);
 bool IsStored(const storage::v1::PendingAction& deadline);
-// Whether what has become of the pods calls for it still.
+// Returns whether the present state of the pods still calls for the deadline.
 bool StillHolds(const storage::v1::PendingAction& deadline, const PodSet& pods);
-// 7.5: whether carrying out the one cleans up the other.
+// Returns whether carrying out the first action cleans up the second one (7.5).
 bool Clears(const storage::v1::PendingAction& carried_out, const storage::v1::PendingAction& deadline);
-// Actions that one write carries out, which are there longer than this, and what they clean up.
+// The actions that one write carries out, by what they clean up. The actions must outlive this object.
 class CarriedOut {
  public:
-  // False: it cleans up nothing, or no more than another.
+  // Returns false if the action cleans up nothing, or nothing beyond what an earlier action does.
   bool Add(const storage::v1::PendingAction& action);
-  // The first that cleans it up; null: none does.
+  // Returns the first added action that cleans the deadline up. Null if none does.
   const storage::v1::PendingAction* ThatClears(const storage::v1::PendingAction& deadline) const;
 
  private:
@@ -49,45 +50,47 @@ class CarriedOut {
 };
 bool SameDeadline(const storage::v1::PendingAction& a, const storage::v1::PendingAction& b);
 
-// The deadlines of one job. One event costs the same with any number of them; only an action that was carried out, and
-// a new version, walk over all.
+// The deadlines of one job. An event costs the same for any number of deadlines. Only an action that was carried out
+// and a new version walk over all of them.
 class DeadlineSet {
  public:
   using ByPod = std::map<std::string, storage::v1::PendingAction>;
 
   void Reset();
-  // One that is kept, as it was found: it need not be written.
+  // Adds a kept deadline as it was read from the disk: its record need not be written.
   void Restore(storage::v1::PendingAction deadline);
   size_t size() const { return by_due_.size(); }
   bool empty() const { return by_due_.empty(); }
 
-  // That of the pod; null: none. "" is the one that concerns no pod.
+  // Returns the deadline of the pod. Null if the pod has none. The deadline of "" concerns no pod.
   const storage::v1::PendingAction* Find(const std::string& pod) const;
 
-  // 7.1: one for each pod, and one for what concerns none. False: one with the same action waits already, and goes on.
-  // One with another is replaced, as is that of a pending pod which has ended or which another pod of the name has
-  // followed. What concerns a task is the same whichever pod tells of it.
+  // Adds a deadline (7.1). Each pod has one at most, and so has the job for what concerns no pod. Returns false if a
+  // deadline with the same action waits already; the old one goes on. A deadline with another action replaces the old
+  // one. So does any deadline where the old one is of a pending pod that has succeeded or was followed by another pod
+  // of its name. The deadline of a task is the same whichever pod's event sets it.
   bool Add(storage::v1::PendingAction deadline);
-  // 7.3, with UIDs and tasks compared: what waits since a pod was Pending ends as soon as it is not; what waits since
-  // one failed or was evicted ends once another pod of that name runs.
+  // Cancels by 7.3, comparing UIDs and tasks: a deadline that counts since a pod was Pending ends as soon as the pod is
+  // not; a deadline that counts since a pod failed or was evicted ends once another pod of that name runs.
   void Cancel(const JobEvent& event, std::string_view task);
-  // 7.5.
+  // Removes what the action cleans up (7.5).
   void Clear(const storage::v1::PendingAction& carried_out);
-  // Of pods whose failure has been answered: that they were removed is the same death. UIDs.
+  // Drops the PodEvicted deadlines of these pods, given by UID. Their failure has been answered, and their removal is
+  // the same death.
   void DropEvictions(const std::set<std::string_view>& pods);
-  // Forgets those of earlier versions of the job (W15).
+  // Forgets the deadlines of earlier versions of the job (W15).
   void SetVersion(int32_t version);
-  // What is due and still holds, in the order of the deadlines: it is taken out, as is what is due and holds no more.
+  // Removes the deadlines that are due. Returns those that still hold, in the order of their times.
   std::vector<storage::v1::PendingAction> TakeDue(int64_t now_ms, const PodSet& pods);
   std::optional<int64_t> NextDue() const;
-  // The first so many, by when they are due.
+  // Returns the deadlines that are due first, `most` of them at most.
   std::vector<const storage::v1::PendingAction*> Earliest(size_t most) const;
 
-  // Those that the status has to hold.
+  // The deadlines that the status has to hold.
   const ByPod& stored() const { return stored_; }
-  // Whether one that holds `stored` says what it has to.
+  // Returns whether a status that holds `stored` holds exactly the deadlines that it has to.
   bool AreStored(const std::vector<storage::v1::PendingAction>& stored) const;
-  // The pods of which, since the last call, what is kept has changed. Who takes them writes them.
+  // Returns the pods whose kept deadline has changed since the last call. The caller writes their records.
   std::set<std::string> TakeChanged() { return std::exchange(changed_, {}); }
 
  private:
@@ -100,17 +103,17 @@ class DeadlineSet {
   template <typename Predicate>
   void EraseIf(Predicate predicate);
 
-  // Each is in one of the three.
+  // Each deadline is in one of the three maps.
   ByPod stored_;
-  ByPod kept_;  // Not stored.
+  ByPod kept_;  // Without the stored ones.
   ByPod derived_;
-  std::set<std::pair<int64_t, std::string>> by_due_;  // Of all three.
-  std::set<AboutTask> of_tasks_;                      // What waits for a task, whichever pod told of it.
+  std::set<std::pair<int64_t, std::string>> by_due_;  // Entries of all three maps.
+  std::set<AboutTask> of_tasks_;                      // Deadlines of tasks, whichever pod's event set them.
   int32_t version_ = 0;
   std::set<std::string> changed_;
 };
 
-// Whether a policy of the spec may set a deadline at all.
+// Returns whether a policy of the spec may set a deadline at all.
 bool HasTimeouts(const kube::v1::JobSpec& spec);
 
 }  // namespace basalt::jobsvc

@@ -8,7 +8,7 @@ namespace {
 
 using storage::v1::PendingAction;
 
-// "<event> <action> <task>/<pod>@<uid>", in partition 0 of version 0.
+// Returns the deadline "<event> <action> <task>/<pod>@<uid>", in partition 0 of version 0.
 PendingAction Deadline(std::string event, std::string action, std::string task, std::string pod, std::string uid) {
   PendingAction deadline;
   deadline.set_event(std::move(event));
@@ -20,7 +20,7 @@ PendingAction Deadline(std::string event, std::string action, std::string task, 
   return deadline;
 }
 
-// "p: PodFailed RestartPod @u1, …" of the pods named.
+// Returns the deadlines of these pods as "p: PodFailed RestartPod @u1; …".
 std::string TextOf(const DeadlineSet& deadlines, const std::vector<std::string>& pods) {
   std::string text;
   for (const std::string& pod : pods) {

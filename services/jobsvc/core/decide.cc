@@ -22,10 +22,10 @@ using storage::v1::HistoryRecord;
 
 namespace {
 
-// What became of the attempt to begin a targeted kill.
+// The result of the attempt to begin a targeted kill.
 struct Attempt {
   enum Result { kBegun, kNothingToDo, kWaits } result = kNothingToDo;
-  std::string refusal;  // Of kNothingToDo: why, where people have to be told.
+  std::string refusal;  // Why there is nothing to do, if people should know. Only with kNothingToDo.
 };
 
 class Decider {
@@ -55,7 +55,7 @@ class Decider {
     draft_.Finish(Decision::Write::kNow);
   }
 
-  // W11: what a policy answers to comes before anything that a plain sync might conclude.
+  // The action of a policy comes before anything that a plain sync might conclude (W11).
   bool TryPending() {
     if (in_.pending.empty()) return false;
     draft_.Begin();
@@ -91,7 +91,7 @@ class Decider {
     return false;
   }
 
-  // A command for which there is nothing to do is answered all the same: only then may it be deleted.
+  // A command for which there is nothing to do is answered, too: only an answered command may be deleted.
   void FinishCommand(const storage::v1::PendingAction& pending, std::optional<Action> action, std::string refusal) {
     draft_.PutFacts(in_.pods.counts(), in_.pods.task_counts());
     if (!action) refusal = NoSuchAction(pending.action());
@@ -112,7 +112,7 @@ class Decider {
     }
   }
 
-  // Null: none.
+  // Null if no kill is under way.
   const Kill* KillUnderWay() const {
     const std::optional<Kill>& kill = in_.persisted.kill;
     return kill && !IsOver(*kill, in_.pods, in_.group_uid) ? &*kill : nullptr;
@@ -137,7 +137,7 @@ class Decider {
     Kill kill = KillOf(pending, status().version());
     kill.retain = retain;
     kill.group_uid = std::string(in_.group_uid);
-    // A targeted kill that is not over is part of one that keeps what has finished: its targets go all the same.
+    // A targeted kill under way becomes part of a kill that keeps finished pods: its targets are deleted all the same.
     const Kill* const before = KillUnderWay();
     if (retain != Retain::kNone && before != nullptr) kill.targets = before->targets;
     PodRules rules = in_.pods.rules();
@@ -156,11 +156,11 @@ class Decider {
     FinishKill();
   }
 
-  // With nothing to kill nothing is to be done (W32) unless an eviction has taken the target away already: then the
-  // action is carried out on what is left of it, and costs a retry as it does with a pod left.
+  // Without targets nothing is done (W32), unless an eviction has already removed the target. Then the action is
+  // carried out on the rest of the target, and costs a retry as with a pod left.
   Attempt KillTarget(Action action, int position) {
     const storage::v1::PendingAction& pending = in_.pending.Get(position);
-    // Pods fail in numbers, and ask for the same.
+    // Many pods may fail together, and their actions have the same target.
     const std::string asked = AskedBy(pending);
     const bool is_for_many = !asked.empty() && pending.command_uid().empty();
     if (is_for_many && refused_.contains(asked)) return {};
@@ -169,7 +169,7 @@ class Decider {
     const bool evicted = pending.event() == kEventPodEvicted && NamesTarget(action, pending, in_.pods);
     if (targets.empty() && !evicted) return {};
     const Kill* const before = KillUnderWay();
-    // What failed together is restarted once: the targets are all going already.
+    // Pods that failed together are restarted once: the kill under way has all of the targets.
     if (pending.command_uid().empty() && before != nullptr && Takes(before->targets, targets.pods)) {
       taken_.insert(asked);
       return AnsweredBefore(pending);
@@ -197,7 +197,7 @@ class Decider {
     }
     draft_.decision().again = std::move(targets.again);
     BeginKill(std::move(kill), SummaryOf(run.restarts), OutcomeOf(run.restarts, targets.pods.size()));
-    draft_.decision().consumed = run.settled;
+    draft_.decision().consumed = run.consumed;
     if (run.phase != phase_ || run.retries != status().retry_count()) draft_.SetPhase(run.phase);
     status().set_retry_count(run.retries);
     KeepAnswered(run);
@@ -205,7 +205,7 @@ class Decider {
     return {.result = Attempt::kBegun};
   }
 
-  // The kill of the status takes all that the action is about.
+  // The kill of the status has every target of the action: the pod's event is recorded as answered.
   Attempt AnsweredBefore(const storage::v1::PendingAction& pending) {
     const std::vector<std::string>& named = draft_.to_persist().answered;
     if (std::find(named.begin(), named.end(), pending.pod_uid()) != named.end()) return {};
@@ -214,21 +214,22 @@ class Decider {
     return {};
   }
 
-  // The pods whose events a targeted kill answers: those that it settles, and those that ask for the same.
+  // Keeps the pods whose events the targeted kill answers: those of the actions that it consumes, and those of the
+  // other actions with the same target.
   void KeepAnswered(const RestartRun& run) {
     std::set<std::string> asked;
     for (const storage::v1::PendingAction* restart : run.restarts) asked.insert(AskedBy(*restart));
     asked.erase("");
     for (int i = 0; i < in_.pending.size(); ++i) {
       const storage::v1::PendingAction& other = in_.pending.Get(i);
-      const bool is_settled = i >= draft_.FirstCarriedOut() && i < draft_.FirstLeft();
+      const bool is_consumed = i >= draft_.FirstCarriedOut() && i < draft_.FirstLeft();
       const bool is_old = other.version() >= 0 && other.version() < in_.job.status().version();
-      if (!is_settled && (is_old || !asked.contains(AskedBy(other)))) continue;
+      if (!is_consumed && (is_old || !asked.contains(AskedBy(other)))) continue;
       if (other.command_uid().empty()) AddAnswered(other.pod_uid(), draft_.to_persist().answered);
     }
   }
 
-  // A spec that is refused while the job runs, or is mended: told with the words that the status gets.
+  // Records that the spec is refused while the job runs, or accepted again, with the message that the status gets.
   void NoteSpec() {
     const bool was_refused = in_.job.status().reason() == kInvalidJob;
     const bool is_refused = in_.invalid && in_.words.reason == kInvalidJob;
@@ -239,18 +240,18 @@ class Decider {
 
   void Sync() {
     const JobStatus& stored = in_.job.status();
-    const bool settled = IsFinished(phase_) || IsDraining(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
-    const int32_t min_available = settled || in_.invalid ? stored.min_available() : in_.spec.min_available();
+    const bool stopped = IsFinished(phase_) || IsDraining(phase_) || phase_ == kube::v1::JOB_PHASE_ABORTED;
+    const int32_t min_available = stopped || in_.invalid ? stored.min_available() : in_.spec.min_available();
     const Transition transition = Lookup(phase_, Action::kSyncJob);
     Outcome outcome{phase_, {}};
-    // W11: nothing is concluded before an action that waits for the kill under way to have ended.
+    // Nothing is concluded while an action waits for the end of the kill under way (W11).
     if (IsCarried(in_) && !action_waits_) {
       outcome = Conclude(in_, transition, in_.pods.counts(), min_available, stored.retry_count());
     }
     const storage::v1::PendingAction* const new_deadline = outcome.phase == phase_ ? NewDeadline(in_) : nullptr;
     bool is_urgent = new_deadline != nullptr;
     if (outcome.phase == phase_ && new_deadline == nullptr) {
-      const bool is_reported = draft_.decision().answered.empty() && IsReportedAlready(in_, settled, min_available);
+      const bool is_reported = draft_.decision().answered.empty() && IsReportedAlready(in_, stopped, min_available);
       if (is_reported || WasFinishedByOther(in_)) return;
       is_urgent = HasUnnamedObjects(in_);
       if (!in_.counts_due && !is_urgent) {
@@ -261,10 +262,10 @@ class Decider {
     draft_.Begin();
     draft_.PutFacts(in_.pods.counts(), in_.pods.task_counts());
     status().set_min_available(min_available);
-    if (!settled) status().clear_running_duration();
+    if (!stopped) status().clear_running_duration();
     if (outcome.phase == phase_) {
       // A finish time never moves (12.2); in other phases upstream bumps it with every write of a sync.
-      if (!settled) draft_.SetPhase(phase_);
+      if (!stopped) draft_.SetPhase(phase_);
       if (new_deadline != nullptr) {
         draft_.NoteDeadline(*new_deadline);
       } else {
@@ -279,10 +280,10 @@ class Decider {
       change += fmt::format("; {}", WhyNeverStarted(in_.spec, in_.pods));
     }
     draft_.NoteSync(outcome.rule, std::move(change));
-    // Draining is one long kill: where it ends, the duration is that of its end (9.5).
-    if (settled || IsFinished(outcome.phase)) draft_.SetRunningDuration();
-    if (!settled && IsFinished(outcome.phase)) {
-      // What is still alive goes, what is finished stays; the version does not grow any more.
+    // Draining is one long kill, and the duration lasts until its end (9.5).
+    if (stopped || IsFinished(outcome.phase)) draft_.SetRunningDuration();
+    if (!stopped && IsFinished(outcome.phase)) {
+      // Live pods are deleted and finished ones stay; the version does not grow any more.
       Kill kill;
       kill.cause = fmt::format("{}: {}", NameOf(outcome.phase), outcome.rule);
       kill.action = "SyncJob";
@@ -299,7 +300,7 @@ class Decider {
   const JobPhase phase_;
   StatusDraft draft_;
   bool action_waits_ = false;
-  // What was asked for, whichever pod asks for it again: the kill of the status does it; or nobody does.
+  // Requested targets, by AskedBy(): those that the kill of the status has, and those that no kill can name.
   std::set<std::string> taken_;
   std::set<std::string> refused_;
 };

@@ -1,7 +1,8 @@
 #pragma once
 
-// One decision about one job: a pure function of what is recorded and observed (job spec 6, 8, 9; design rule 3). It
-// says which status to write and how urgently; effects follow from the status once it is acknowledged (effects.h).
+// One decision about one job: a pure function of the recorded and the observed state (job spec 6, 8, 9; design rule 3).
+// The decision names the status to write and how urgent the write is; effects follow from the status once it is
+// acknowledged (effects.h).
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,15 +23,15 @@ namespace basalt::jobsvc {
 
 // Reason of a job whose spec is refused.
 inline constexpr std::string_view kInvalidJob = "InvalidJob";
-// Of one that waits for its queue to be there, to be opened, or to have none below it.
+// Reason of a job that waits for its queue to exist, to be opened, or to have no queue below it.
 inline constexpr std::string_view kQueueError = "QueueError";
-// Of one in which something is hardly what was meant.
+// Reason of a job whose spec contains something that is hardly intended.
 inline constexpr std::string_view kSpecWarning = "SpecWarning";
-// Rules that history tells of the spec.
+// Rules under which history records what became of the spec.
 inline constexpr std::string_view kRuleInitiated = "initiated";
 inline constexpr std::string_view kRuleSpecRefused = "the spec is refused";
 
-// What people read in status.state.
+// The reason and the message of status.state.
 struct StatusMessage {
   std::string reason;
   std::string message;
@@ -41,29 +42,30 @@ struct StatusMessage {
 struct DecideInput {
   const kube::v1::Job& job;
   const kube::v1::JobSpec& spec;     // Effective.
-  const ControlledState& persisted;  // As the job's status holds it.
-  const PodSet& pods;                // Under the rules of the job's status, and told what it says.
+  const ControlledState& persisted;  // As read from the job's status.
+  const PodSet& pods;  // Under the rules that the job's status implies, and aware of what the status reports.
   const PendingActions& pending;
   const DeadlineSet& deadlines;
-  std::string_view group_uid;  // Of the job's PodGroup; empty = none is there.
+  std::string_view group_uid;  // UID of the job's PodGroup. Empty if there is no group.
   const StatusMessage& words;
-  bool invalid = false;  // The spec breaks a rule: words are all it gets.
-  // Plugin objects that exist or may exist (ControlledState::objects), and those that the spec wants.
+  bool invalid = false;  // The spec breaks a rule: the job gets nothing but `words`.
+  // Plugin objects that exist or may exist (ControlledState::objects).
   const std::map<std::string, std::string>& objects;
+  // Plugin objects that the spec calls for.
   const std::vector<WantedObject>& wanted_objects;
-  // What controlledResources is to say of plugins and claims beside our own key (job spec 11.1, 9.9).
+  // The entries of controlledResources for plugins and claims, beside our own key (job spec 11.1, 9.9).
   const std::map<std::string, std::string>& markers;
-  // UIDs of pods whose events a kill of the status answers, and which the status does not name yet.
+  // UIDs of pods whose events a kill of the status answers and which the status does not name yet.
   const std::vector<std::string>& unreported_answered;
-  int64_t last_sequence = 0;  // The highest that was ever committed or meant.
+  int64_t last_sequence = 0;  // The highest sequence that was ever committed or intended.
   int64_t now_ms = 0;
-  // False: a write of counts would be put off, and what it would say is not worked out.
+  // False if a write of counts would be put off; Decide() does not compute such a write then.
   bool counts_due = true;
-  // Draws the nonce of a commit; called once for a decision that is to be written, and for no other.
+  // Draws the nonce of a commit. Called once for a decision that is to be written, and never for another.
   std::function<std::string()> draw_nonce;
 };
 
-// For the Event resource.
+// An event that is to be sent as an Event resource.
 struct PendingEvent {
   bool warning = false;
   std::string reason;
@@ -73,23 +75,29 @@ struct PendingEvent {
 struct Decision {
   enum class Write {
     kNone,
-    kCounts,  // Nothing but numbers and words changed: within the budget. Without counts_due that is all it says.
-    kNow,     // A transition, an action or a deadline.
+    // Only numbers and messages have changed: the write is subject to the budget. If counts_due is false, `status` is
+    // not valid.
+    kCounts,
+    kNow,  // A transition, an action or a deadline.
   };
   Write write = Write::kNone;
   kube::v1::JobStatus status;
-  // Of the commit, as `status` has them.
+  // Sequence and nonce of the commit, as in `status`.
   int64_t sequence = 0;
   std::string nonce;
   bool has_history = false;
-  storage::v1::HistoryRecord history;  // Valid with has_history; `sequence` is set.
+  storage::v1::HistoryRecord history;  // Valid if has_history. `sequence` is set.
   bool kills = false;                  // A kill begins with this write.
-  int dropped = 0;                     // So many of the first pending actions lead to nothing: forget them now.
-  int consumed = 0;                    // So many of those after them are settled by this write, once acknowledged.
-  std::vector<PendingEvent> pending_events;  // To be recorded once the write is acknowledged.
-  std::vector<PendingEvent> refusals;        // Of dropped actions, to be recorded in any case.
-  std::vector<PodIndex> again;               // Done although their pods are gone, and to be done again then.
-  // UIDs of pods whose events the kill of the status answers: the next write is to name them.
+  // Number of pending actions, from the front, that lead to nothing. The caller removes them at once.
+  int dropped = 0;
+  // Number of pending actions behind the dropped ones that this write carries out. They are removed once the write is
+  // acknowledged.
+  int consumed = 0;
+  std::vector<PendingEvent> pending_events;  // Recorded once the write is acknowledged.
+  std::vector<PendingEvent> refusals;        // Events of dropped actions. Recorded in any case.
+  // Indices that are done although their pods are gone, and that are to be done again after this write.
+  std::vector<PodIndex> again;
+  // UIDs of pods whose events the kill of the status answers. The next write has to name them.
   std::vector<std::string> answered;
 };
 

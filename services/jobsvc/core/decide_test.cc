@@ -9,7 +9,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-// What is observed and recorded is shared, also with those who read it meanwhile.
+// The inputs are shared with readers that may be reading them meanwhile.
 TEST(DecideTest, ADecisionLeavesWhatItFollowsFromAlone) {
   testing::DecideFacts facts({{"t", 1}});
   facts.job.mutable_status()->set_version(4);
@@ -31,7 +31,7 @@ TEST(DecideTest, ADecisionLeavesWhatItFollowsFromAlone) {
   EXPECT_EQ(facts.pods.counts().failed(), 1);
 }
 
-// Whoever decides again and again without writing draws nothing.
+// A controller that decides again and again without writing draws no nonce.
 TEST(DecideTest, ANonceIsDrawnForWhatIsWrittenAlone) {
   testing::DecideFacts facts({{"t", 1}});
   int drawn = 0;
@@ -54,7 +54,7 @@ TEST(DecideTest, ANonceIsDrawnForWhatIsWrittenAlone) {
   EXPECT_EQ(ReadControlledState(decision.status).nonce, "nonce-1");
 }
 
-// A process that ends before it hears what it has made leaves the status to the next one, and nothing else.
+// A process that dies before it hears what it has made leaves the status to the next one, and nothing else.
 TEST(DecideTest, TheStatusNamesObjectsBeforeTheyAreMade) {
   WantedObject object;
   object.plural = "services";
@@ -97,7 +97,7 @@ TEST(DecideTest, TheStatusNamesObjectsBeforeTheyAreMade) {
 
 using History = storage::v1::HistoryRecord;
 
-// In words, and for programs.
+// The answer is a text, and a result for programs.
 TEST(DecideTest, ACommandIsToldWhatBecameOfItAndWhatHelpsWhereItFindsNothingToDo) {
   struct Row {
     kube::v1::JobPhase phase;
@@ -138,7 +138,7 @@ TEST(DecideTest, ACommandIsToldWhatBecameOfItAndWhatHelpsWhereItFindsNothingToDo
     const std::string about = fmt::format("{} {}", kube::JobPhaseName(row.phase), row.action);
     EXPECT_EQ(decision.history.outcome(), row.outcome) << about;
     EXPECT_EQ(decision.history.result(), row.result) << about;
-    // The Event of what is done names the action, any other says why it is not.
+    // The Event of an action that is carried out names it. Any other Event states why it is not.
     ASSERT_EQ(decision.pending_events.size(), 1u) << about;
     const PendingEvent& note = decision.pending_events[0];
     EXPECT_EQ(note.reason, row.result == History::RESULT_REFUSED ? "ActionRefused" : "ExecuteAction") << about;

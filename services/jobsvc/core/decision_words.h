@@ -1,6 +1,6 @@
 #pragma once
 
-// What people read of a decision: in Events, in history, and as the answer to a command. Pure.
+// The texts about a decision: in Events, in history, and as the answer to a command. Pure.
 #include <string>
 #include <string_view>
 
@@ -11,19 +11,20 @@
 
 namespace basalt::jobsvc {
 
-// As history names it; "(new)": the job has none yet.
+// Returns the phase as history names it: "(new)" if the job has none yet.
 std::string_view NameOf(kube::v1::JobPhase phase);
 
-// The Event of an action that is refused, and of one that is carried out. `instead`: why nothing is done; empty: it is.
+// The Events of an action that is refused and of one that is carried out. `instead` states why nothing is done. Empty
+// if the action is carried out.
 PendingEvent RefusalOf(std::string message);
 PendingEvent ExecutionOf(const storage::v1::PendingAction& pending, std::string_view instead = {});
 
-// Why a command of that action does nothing in a job of that phase.
+// Returns why a command of that action does nothing in a job of that phase.
 std::string NothingToDo(Action action, kube::v1::JobPhase phase);
-// Of a command whose action does not exist.
+// Returns the refusal of a command whose action does not exist.
 std::string NoSuchAction(std::string_view action);
 
-// What a kill of the whole job takes.
+// Returns which pods a kill of the whole job deletes.
 std::string_view OutcomeOfKill(Retain retain);
 
 }  // namespace basalt::jobsvc

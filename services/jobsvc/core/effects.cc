@@ -17,9 +17,9 @@ namespace basalt::jobsvc {
 namespace {
 
 constexpr size_t kMostWaits = 20;
-constexpr size_t kMostWords = 512;  // Bytes, of what one sentence is made of.
+constexpr size_t kMostWords = 512;  // Bytes after which WhyNeverStarted() stops.
 
-// Until `visit` says false.
+// Visits the names behind `after`, then those up to it, until `visit` returns false.
 template <typename Visit>
 void Around(const std::set<std::string>& names, const std::string& after, Visit visit) {
   const auto from = names.upper_bound(after);
@@ -82,15 +82,15 @@ bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& st
     std::from_chars(text.data(), text.data() + text.size(), version);
     return version < status.version();
   }
-  return false;  // Without our annotation it is upstream's: adopted as current.
+  return false;  // A group without our annotation is upstream's: it is adopted as current.
 }
 
 std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
-  // It would be taken along: no selector asks for the owner.
+  // The deletion would include the other owner's pod: no selector can name the owner.
   if (in.pods.HasForeignLabelled()) return std::nullopt;
   const PodRules& rules = in.pods.rules();
-  // What is live goes by the rules of the kill; what has failed where it was a resume, and whatever is finished only
-  // where the kill retained nothing.
+  // The selectors follow the rules of the kill: live pods always match, failed ones if the kill was a resume, and all
+  // finished ones only if the kill retained nothing.
   std::set<int32_t> versions[3];
   size_t count[3] = {0, 0, 0};
   for (const std::string& name : in.pods.to_delete()) {
@@ -107,7 +107,7 @@ std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
   const auto which = std::max_element(std::begin(count), std::end(count)) - std::begin(count);
   if (count[which] < 2) return std::nullopt;
   PodCollection collection;
-  // By the name as well: without that label nobody would have been shown what has another owner.
+  // The selector contains the job's name, too: a pod of another owner without that label was never shown to us.
   collection.label_selector =
       fmt::format("{}={},{}={},{} in ({})", kube::kJobNameKey, in.job.meta().name(), kube::kJobUidKey,
                   in.job.meta().uid(), kube::kBasaltVersionKey, fmt::join(versions[which], ","));
@@ -231,7 +231,7 @@ std::string QueueProblem(std::string_view name, const QueueView& view) {
   if (view.queue == nullptr) return fmt::format("queue {} does not exist", name);
   const std::string& state = view.queue->state();
   if (state != "Open") return fmt::format("queue {} is {}", name, state.empty() ? "not opened yet" : state);
-  // Root is refused for its name.
+  // The root queue is refused for its name.
   if (view.has_children && name != kube::kRootQueue) return fmt::format("queue {} has queues below it", name);
   return {};
 }

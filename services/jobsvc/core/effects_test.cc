@@ -15,7 +15,7 @@ namespace {
 constexpr auto kRunning = kube::v1::POD_PHASE_RUNNING;
 constexpr auto kSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
 
-// Tasks a and b of two pods each, of which c waits; a needs one of its pods only.
+// Tasks a and b of two pods each, on which c depends. Task a needs only one of its pods.
 struct Tasks {
   explicit Tasks(std::vector<std::string> names, std::string iteration = "") {
     for (const char* name : {"a", "b", "c"}) {

@@ -33,7 +33,7 @@ bool IsCompleted(const TaskCounts& task, int32_t replicas) {
   return replicas > 0 && task.succeeded_current > 0 && task.succeeded >= replicas;
 }
 
-// W31: the summed restarts of the task have reached the limit with this very observation.
+// Returns whether this very observation brought the summed restarts of the task to the limit (W31).
 bool CrossedRetries(const PodChange& change, int32_t replicas, std::optional<int32_t> max_retry) {
   int32_t limit = max_retry.value_or(0);
   if (limit == -1 || replicas == 0) return false;
@@ -41,12 +41,12 @@ bool CrossedRetries(const PodChange& change, int32_t replicas, std::optional<int
   return change.task_before.restarts < limit && change.task_after.restarts >= limit;
 }
 
-// A kubelet reports the end of a container within seconds. Where it takes longer, its clock is off or it was cut off,
-// and who reads its time later would take that for the truth.
+// A kubelet reports the end of a container within seconds. A later report means that its clock is wrong or that it was
+// cut off, and whoever reads its time later would take that time for the truth.
 constexpr int64_t kReportMs = 10'000;
 
-// When that was which the clock of a node dates, where it cannot have been before `earliest_ms`. A clock that says so
-// is wrong, and what it says worth nothing: no timeout is over before it began.
+// Returns the time of a fact that the clock of a node dates and that cannot have happened before `earliest_ms`. An
+// earlier date proves that the clock is wrong, and is ignored: no timeout is over before it began.
 int64_t TimeByNode(int64_t fact_ms, int64_t earliest_ms, int64_t now_ms) {
   const int64_t latest_ms = LatestTimeOf(fact_ms, now_ms);
   return latest_ms < earliest_ms ? now_ms : latest_ms;
@@ -56,12 +56,12 @@ bool FailedBefore(const PodFacts& facts, int64_t mark_ms) {
   return facts.finished_ms != 0 && facts.finished_ms < mark_ms;
 }
 
-// Kubernetes says that it ends the pod. One that had failed by then is only removed.
+// Returns whether Kubernetes states that it ended the pod. A pod that had failed before was only removed.
 bool IsDisrupted(const PodFacts& facts) {
   return !facts.disruption_reason.empty() && !FailedBefore(facts, facts.disruption_ms);
 }
 
-// W20, W34: a pod that fails because it is being evicted was evicted.
+// A pod that fails because it is being evicted counts as evicted (W20, W34).
 bool FailedByEviction(const PodEntry& pod, const PodFacts& facts) {
   if (pod.has(kPodTerminating) && !FailedBefore(facts, facts.deletion_ms)) return true;
   return facts.reads_evictions && (IsDisrupted(facts) || facts.reason == kReasonEvicted);
@@ -71,21 +71,21 @@ int64_t EvictedAt(const PodFacts& facts) {
   return facts.deletion_ms != 0 ? facts.deletion_ms : std::max(facts.finished_ms, facts.disruption_ms);
 }
 
-// Why a pod is gone every disruption tells.
+// Every disruption names why a pod is gone.
 std::string_view ReasonOf(const PodFacts& facts, bool is_gone) {
   if (IsDisrupted(facts) || (is_gone && !facts.disruption_reason.empty())) return facts.disruption_reason;
   return is_gone && !facts.is_seen ? kReasonUnknown : std::string_view(facts.reason);
 }
 
-// `raise` as EventsOf has it.
+// `raise` is that of EventsOf().
 template <typename Raise>
 void RaiseOfEnd(const PodChange& change, const PodFacts& facts, GoneReason gone, int32_t task_replicas, Raise raise) {
   const PodEntry& pod = change.before;
-  // W19: what succeeded is done, whoever removes it. W4: our own deletions are no evictions.
+  // A succeeded pod is done, whoever removes it (W19). Our own deletions are no evictions (W4).
   const bool silent = gone == GoneReason::kLeft || change.was_ours_to_delete || pod.has(kPodEvictionSeen) ||
                       pod.phase == kube::v1::POD_PHASE_SUCCEEDED;
   if (!silent) raise(kEventPodEvicted, facts.deletion_ms, 0);
-  // W19: one that succeeded while it was being deleted counts from now on, and may be the last of its task.
+  // A pod that succeeded while it was being deleted counts from now on, and may be the last of its task (W19).
   const bool completes = change.after.succeeded_gone && IsCompleted(change.task_after, task_replicas) &&
                          !IsCompleted(change.task_before, task_replicas);
   if (completes && gone == GoneReason::kDeleted && !change.was_ours_to_delete) {
@@ -97,7 +97,7 @@ void RaiseOfEnd(const PodChange& change, const PodFacts& facts, GoneReason gone,
 
 int64_t EndOfSecond(int64_t fact_ms) { return fact_ms % 1000 == 0 ? fact_ms + 1000 : fact_ms; }
 
-// Clocks of nodes may run ahead.
+// The result is at most `now_ms`, since the clocks of nodes may run ahead.
 int64_t LatestTimeOf(int64_t fact_ms, int64_t now_ms) {
   return fact_ms == 0 ? now_ms : std::min(EndOfSecond(fact_ms), now_ms);
 }

@@ -45,7 +45,7 @@ TEST_F(EventsTest, TheEventFollowsFromTheRealPhaseHoweverThePodIsFirstSeen) {
   EXPECT_EQ(See(Pod(0, kPending)), List{"PodPending"});
   EXPECT_EQ(See(Pod(0, kRunning)), List{"PodRunning"});
   EXPECT_EQ(See(Pod(0, kRunning)), List{});
-  EXPECT_EQ(See(Pod(1, kFailed)), List{"PodFailed"});  // Failed while nobody looked.
+  EXPECT_EQ(See(Pod(1, kFailed)), List{"PodFailed"});  // The pod failed while nobody observed it.
   EXPECT_EQ(See(Pod(1, kFailed)), List{});
 }
 
@@ -57,7 +57,7 @@ TEST_F(EventsTest, AFactIsAtTheEndOfItsSecondOrWhenItIsSeen) {
   EXPECT_EQ(LatestTimeOf(0, 9000), 9000) << "nobody knows";
 }
 
-// A node's clock is no clock of ours.
+// The clock of a node may differ from ours.
 TEST_F(EventsTest, AnEndIsNeverBeforeThePodWasMadeOrWasLastKnownToBeAlive) {
   struct Row {
     const char* what;
@@ -146,7 +146,7 @@ TEST_F(EventsTest, AFailureUnderEvictionIsAnEviction) {
     EXPECT_EQ(See(pod), List{"PodEvicted"});
   }
   pods_.AddFlag("j-t-0", kPodEvictionSeen);
-  EXPECT_EQ(Lose(0), List{});  // Once.
+  EXPECT_EQ(Lose(0), List{});  // The event is raised once.
 }
 
 TEST_F(EventsTest, AFailureThatKubernetesCallsAnEvictionIsOne) {
@@ -256,16 +256,16 @@ TEST_F(EventsTest, AFailureIsToldOnceWithItsExitCode) {
   See(Pod(0, kRunning));
   auto pod = Pod(0, kFailed);
   pod.set_exit_code(7);
-  for (const size_t told : {1u, 0u}) {
+  for (const size_t count : {1u, 0u}) {
     const auto events = EventsOf(pods_.Apply(pod), {}, GoneReason::kNotGone, 0, 2, 3, 1000);
-    ASSERT_EQ(events.size(), told);
-    if (told == 0) continue;
+    ASSERT_EQ(events.size(), count);
+    if (count == 0) continue;
     EXPECT_EQ(events[0].kind, kEventPodFailed);
     EXPECT_EQ(events[0].exit_code, 7);
   }
 }
 
-// Which upstream tells the phase alone of: but a crossing comes once (W31).
+// Upstream reports only the phase here, but a crossing is raised once (W31).
 TEST_F(EventsTest, WhoeverRunsOrIsPendingMayHaveRestartedTooOften) {
   for (const auto& [phase, name] : {std::pair(kRunning, "PodRunning"), std::pair(kPending, "PodPending")}) {
     pods_ = testing::MakePodSet({{"t", 2}});

@@ -16,7 +16,7 @@ namespace {
 std::set<std::string> PodTarget(const storage::v1::PendingAction& pending, const PodSet& pods) {
   const PodEntry* pod = pods.Find(pending.pod());
   if (pod == nullptr || pod->has(kPodForeign)) return {};
-  // A deadline after the end of a pod is about the one that was made instead and has not come up.
+  // A deadline that counts since the end of a pod is about its successor, which has not come up.
   const bool of_successor =
       pending.due_ms() != 0 && (pending.event() == kEventPodFailed || pending.event() == kEventPodEvicted);
   if (!pending.pod_uid().empty() && pod->uid != pending.pod_uid() && !of_successor) return {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// All that a job would have in a cluster, without one: for people who want to see what a manifest becomes. Pure but for
-// the keys of ssh, which the caller has made.
+// Every object that a job would have in a cluster, made without a cluster: for people who want to preview a manifest.
+// Pure, except for the SSH keys, which the caller has made.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -16,27 +16,27 @@
 
 namespace basalt::jobsvc {
 
-// In place of the UID that an API server gives the job.
+// Replaces the UID that an API server gives the job.
 inline constexpr std::string_view kRenderedUid = "00000000-0000-0000-0000-000000000000";
 
 class RenderedJob {
  public:
-  // `job` is accepted and has its defaults (api/manifest.h); classes of priority count as 0, since only a cluster knows
-  // their values. INVALID_ARGUMENT: a template, a quantity or the spec cannot be used; says which.
+  // `job` is accepted and has its defaults (api/manifest.h). Priority classes count as 0, since only a cluster knows
+  // their values. INVALID_ARGUMENT if a template, a quantity or the spec cannot be used; the message names it.
   static absl::StatusOr<RenderedJob> Create(kube::v1::Job job);
 
-  // Whether Objects needs a pair of keys.
+  // Returns whether Objects() needs a key pair.
   bool NeedsSshKeys() const;
-  // Each as complete JSON: the PodGroup as it is made, which asks for the tasks that can start at once; what plugins
-  // make, in the order in which they are made; and claims that the job makes. The keys are looked at where they are
-  // needed alone. INVALID_ARGUMENT: one is larger than Kubernetes takes.
+  // Returns each object as complete JSON: the PodGroup as it is first made, with the minimums of the tasks that can
+  // start at once; the objects of plugins, in the order of their creation; the claims that the job makes. The keys are
+  // used only by objects that need them. INVALID_ARGUMENT if an object is larger than Kubernetes accepts.
   absl::StatusOr<std::vector<std::string>> Objects(const SshKeyPair& keys) const;
 
-  // Each pod as complete JSON, in order, of the first run: of all tasks and indices, of that task, or of that index of
-  // the task alone. INVALID_ARGUMENT: there is no such task or index, or a plugin refuses a task.
+  // Visits each pod of the first run as complete JSON, in order: of all tasks, of one task, or of one index of a task.
+  // INVALID_ARGUMENT if the task or index does not exist, or if a plugin refuses a task.
   struct Which {
-    std::string task;    // Empty: all.
-    int32_t index = -1;  // -1: all.
+    std::string task;    // Empty for all tasks.
+    int32_t index = -1;  // -1 for all indices.
   };
   absl::Status ForEachPod(const Which& which, const std::function<void(std::string)>& visit) const;
 

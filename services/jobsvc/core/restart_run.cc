@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMostNamed = 3;
 
-// The phase and the retries of the job from one restart to the next.
+// Follows the job's phase and retries from one restart to the next.
 class Course {
  public:
   Course(const DecideInput& in, Action action)
@@ -37,9 +37,9 @@ class Course {
   JobPhase phase() const { return phase_; }
   int32_t retries() const { return rest_.retry_count; }
 
-  // Whether the job in its phase restarts anything.
+  // Returns whether the job restarts anything in its phase.
   bool GoesOn() const { return Lookup(phase_, action_).operation == Operation::kKillTarget; }
-  // The next restart takes so many pods that were not going yet.
+  // Applies the next restart, which takes this many pods that were not going yet.
   void Restart(int32_t pods) {
     const Transition transition = Lookup(phase_, action_);
     terminating_ += pods;
@@ -52,10 +52,10 @@ class Course {
   const Action action_;
   JobPhase phase_;
   int32_t terminating_;
-  CallbackInput rest_;  // As far as REST looks at it.
+  CallbackInput rest_;  // The fields that Rest() reads.
 };
 
-// One of the run, and where the job is after it.
+// One restart of the run, with the job's state after it.
 struct Step {
   int position = 0;  // In DecideInput::pending.
   Targets targets;
@@ -81,7 +81,7 @@ class Gatherer {
     }
   }
 
-  // Leaves the first so many of the steps, at least one, that end in Restarting.
+  // Leaves the longest beginning of the steps that ends in Restarting, or else the first step.
   void EndInRestarting() {
     const auto last = std::find_if(steps_.rbegin(), steps_.rend(),
                                    [](const Step& step) { return step.phase == kube::v1::JOB_PHASE_RESTARTING; });
@@ -92,7 +92,7 @@ class Gatherer {
     }
   }
   std::vector<Step>& steps() { return steps_; }
-  // Behind what the steps settle.
+  // Position behind the actions that the steps consume.
   int end() const { return end_; }
 
  private:
@@ -110,7 +110,7 @@ class Gatherer {
     steps_.push_back({end_++, std::move(targets), course_.phase(), course_.retries()});
   }
 
-  // False: it is not one of the run, and comes after it.
+  // Returns false if the next action does not belong to the run: the action stays behind it.
   bool TakeNext() {
     const PendingAction& next = in_.pending.Get(end_);
     if (!IsAlike(next) || (next.due_ms() != 0 && !StillHolds(next, in_.pods))) return false;
@@ -125,7 +125,7 @@ class Gatherer {
     return true;
   }
 
-  // What it asks for is done already.
+  // Skips an action whose targets are all taken already.
   bool Pass() {
     ++end_;
     return true;
@@ -152,7 +152,7 @@ RestartRun TakeTogether(const DecideInput& in, int first, Targets targets, std::
   gatherer.EndInRestarting();
   std::vector<Step>& steps = gatherer.steps();
   RestartRun run;
-  run.settled = gatherer.end() - first;
+  run.consumed = gatherer.end() - first;
   run.phase = steps.back().phase;
   run.retries = steps.back().retries;
   for (Step& step : steps) {

@@ -21,7 +21,7 @@ using storage::v1::PendingAction;
 
 std::string NameOf(int task, int index) { return fmt::format("j-{}-{}", static_cast<char>('a' + task), index); }
 
-// A job that runs, with tasks a, b, … of so many pods each; the UID of a pod is its name.
+// Returns a running job with tasks a, b, … of this many pods each. The UID of a pod is its name.
 testing::DecideFacts FactsOf(int tasks, int pods, kube::v1::PodPhase phase = kube::v1::POD_PHASE_FAILED) {
   std::vector<TaskShape> shape;
   for (int t = 0; t < tasks; ++t) shape.push_back({std::string(1, static_cast<char>('a' + t)), pods});
@@ -77,7 +77,7 @@ TEST(RestartRunTest, TwoThousandPodsAreOneWriteThatIsToldOnce) {
             "RestartPod because of PodFailed (pod j-a-0, pod j-a-1, pod j-a-2 and 1997 more)");
 }
 
-// Which of those that wait go together: `consumed` of the first decision, and what is told of it.
+// Checks which waiting actions go together: `consumed` of the first decision, and its history.
 TEST(RestartRunTest, WhatIsAlikeAndInARowGoesTogether) {
   const auto with = [](PendingAction action, auto change) {
     change(action);
@@ -207,7 +207,7 @@ TEST(RestartRunTest, AKillTakesNoMorePodsThanAStatusCanName) {
   EXPECT_EQ(ReadControlledState(decision.status).kill->targets.size(), kMostTargets);
 }
 
-// Six pods of ten: what each write settles, and the phase and the retries that it leads to.
+// Checks for six pods of ten how many actions each write consumes, and the phase and the retries after it.
 TEST(RestartRunTest, RetriesAreSpentAsByOneRestartAfterTheOther) {
   struct Row {
     int min_available;
@@ -222,13 +222,13 @@ TEST(RestartRunTest, RetriesAreSpentAsByOneRestartAfterTheOther) {
       {10, 3, kRestarting, "6 Restarting 0"},
       {10, 1, kRunning, "1 Restarting 1, 1 Failed 1"},
       {10, 0, kRestarting, "1 Failed 0"},
-      // Enough are left at any time: Restarting and Pending take turns.
+      // Enough pods are left at any time: Restarting and Pending take turns.
       {1, 100, kRunning, "5 Restarting 3, 1 Pending 3"},
       {1, 100, kRestarting, "6 Restarting 3"},
       {1, 3, kRunning, "5 Restarting 3, 1 Failed 3"},
       {1, 2, kRunning, "3 Restarting 2, 1 Failed 2"},
       {1, 2, kRestarting, "4 Restarting 2, 1 Failed 2"},
-      // Enough until four of them go: the fifth finds the job Restarting, as does the sixth.
+      // Enough pods are left until four of them go: the fifth restart finds the job Restarting, as does the sixth.
       {6, 100, kRunning, "6 Restarting 3"},
   };
   for (const Row& row : rows) {
@@ -250,7 +250,7 @@ TEST(RestartRunTest, RetriesAreSpentAsByOneRestartAfterTheOther) {
   }
 }
 
-// What is left of the job once all is settled.
+// Returns the state of the job once all actions are carried out.
 std::string EndOf(const testing::DecideFacts& facts) {
   const kube::v1::JobStatus& status = facts.job.status();
   std::string text = fmt::format("{} {}, {};", kube::JobPhaseName(status.phase()), status.retry_count(),
@@ -269,7 +269,7 @@ std::set<std::string> AnsweredBy(const testing::DecideFacts& facts) {
   return answered;
 }
 
-// Decides until nothing waits, over so many of those that wait at a time; the number of writes.
+// Decides until nothing waits, with this many of the waiting actions at a time. Returns the number of writes.
 int CarryOut(testing::DecideFacts& facts, int at_a_time) {
   PendingActions all;
   all.Swap(&facts.pending);
@@ -281,7 +281,7 @@ int CarryOut(testing::DecideFacts& facts, int at_a_time) {
     for (const std::string& uid : decision.answered) AddAnswered(uid, facts.unreported_answered);
     if (decision.dropped + decision.consumed == 0) break;
     all.DeleteSubrange(0, decision.dropped + decision.consumed);
-    if (decision.consumed == 0) continue;  // What a plain sync writes comes after all of them.
+    if (decision.consumed == 0) continue;  // The write of a plain sync comes after all of them.
     FollowStatus(decision, facts);
     ++writes;
   }

@@ -26,10 +26,10 @@ using google::protobuf::Message;
 using storage::v1::SpecRecord;
 using Fields = google::protobuf::RepeatedPtrField<SpecRecord::Field>;
 
-constexpr size_t kMostNamed = 8;  // Of what changed with numbers, and of what is named.
+constexpr size_t kMostNamed = 8;  // Applies to changes with numbers and to named fields.
 constexpr size_t kMostOfName = 63;
 
-// Of one field alone, which it takes out.
+// Takes the field out of the message and returns its hash.
 uint64_t TakeHash(const FieldDescriptor* field, Message& message) {
   const std::unique_ptr<Message> one(message.New());
   message.GetReflection()->SwapFields(&message, one.get(), {field});
@@ -43,7 +43,7 @@ bool HasJson(const FieldDescriptor& field) {
          (&message == kube::v1::JobSpec::descriptor() && field.number() == kube::v1::JobSpec::kVolumesFieldNumber);
 }
 
-// Of what is left in the message. `fixed`: its FixedPart.
+// Takes the fields that are left out of the message. `fixed` is the message's FixedPart.
 void TakeFields(Message& message, Message& fixed, Fields& fields) {
   std::vector<const FieldDescriptor*> given;
   message.GetReflection()->ListFields(message, &given);
@@ -55,10 +55,10 @@ void TakeFields(Message& message, Message& fixed, Fields& fields) {
   }
 }
 
-// As people write it.
+// Returns the field's name as people write it.
 std::string NameOf(const Descriptor& message, int number) {
   const FieldDescriptor* const field = message.FindFieldByNumber(number);
-  // Kept by a version that knew more.
+  // The record was kept by a newer version of Basalt, which knows the field.
   if (field == nullptr) return "?";
   std::string name(field->json_name());
   if (name.ends_with("Json")) name.resize(name.size() - 4);
@@ -67,7 +67,7 @@ std::string NameOf(const Descriptor& message, int number) {
 
 bool IsEdited(const SpecRecord::Field& before, const SpecRecord::Field& after) { return before.hash() != after.hash(); }
 
-// By meaning. Where only one of two was kept with it nobody can say.
+// Compares by meaning. False if only one of the two was kept with its meaning, so that nobody can know.
 bool IsAnother(const SpecRecord::Field& before, const SpecRecord::Field& after) {
   if (before.meaning() == 0 && after.meaning() == 0) return IsEdited(before, after);
   return before.meaning() != 0 && after.meaning() != 0 && before.meaning() != after.meaning();
@@ -101,11 +101,11 @@ std::string PriorityText(const SpecRecord& spec) {
 }
 
 void AddIfDiffers(std::string_view what, const std::string& before, const std::string& after,
-                  std::vector<std::string>& told) {
-  if (before != after) told.push_back(fmt::format("{} {} -> {}", what, before, after));
+                  std::vector<std::string>& changes) {
+  if (before != after) changes.push_back(fmt::format("{} {} -> {}", what, before, after));
 }
 
-// All but sizes.
+// Names every changed field that is no size.
 void NameChanges(const SpecRecord& before, const SpecRecord& after, Differs differs, std::vector<std::string>& named) {
   for (int i = 0; i < std::min(before.tasks_size(), after.tasks_size()); ++i) {
     const SpecRecord::Task& old_task = before.tasks(i);
@@ -117,16 +117,16 @@ void NameChanges(const SpecRecord& before, const SpecRecord& after, Differs diff
   CompareFields(before.fields(), after.fields(), *kube::v1::JobSpec::descriptor(), "", differs, named);
 }
 
-void CompareTask(const SpecRecord::Task& before, const SpecRecord::Task& after, std::vector<std::string>& told) {
+void CompareTask(const SpecRecord::Task& before, const SpecRecord::Task& after, std::vector<std::string>& changes) {
   std::vector<std::string> sizes;
   AddIfDiffers("replicas", fmt::format("{}", before.replicas()), fmt::format("{}", after.replicas()), sizes);
   AddIfDiffers("minAvailable", MinAvailableOf(before), MinAvailableOf(after), sizes);
   if (!sizes.empty()) {
-    told.push_back(fmt::format("task {}: {}", Excerpt(before.name(), kMostOfName), fmt::join(sizes, ", ")));
+    changes.push_back(fmt::format("task {}: {}", Excerpt(before.name(), kMostOfName), fmt::join(sizes, ", ")));
   }
 }
 
-// The first of them, and how many there are beside; `last` stands before that number.
+// Joins the first parts and adds the number of the others; `last` stands before that number.
 std::string Join(const std::vector<std::string>& parts, std::string_view between, std::string_view last) {
   const size_t shown = std::min(parts.size(), kMostNamed);
   std::string text =
@@ -138,7 +138,7 @@ std::string Join(const std::vector<std::string>& parts, std::string_view between
 }  // namespace
 
 SpecRecord SpecFacts(kube::v1::JobSpec spec) {
-  ClearDefaults(spec);  // Definitions that come later fill them in without an edit.
+  ClearDefaults(spec);  // A default that is introduced later then fills the field without an edit.
   kube::v1::JobSpec fixed = FixedPart(spec);
   SpecRecord facts;
   facts.set_format(kSpecFormat);
@@ -163,20 +163,20 @@ SpecRecord SpecFacts(kube::v1::JobSpec spec) {
 }
 
 std::string SpecChange(const SpecRecord& before, const SpecRecord& after) {
-  std::vector<std::string> told;
+  std::vector<std::string> changes;
   std::vector<std::string> named;
-  AddIfDiffers("minAvailable", MinAvailableOf(before), MinAvailableOf(after), told);
-  AddIfDiffers("priorityClassName", PriorityText(before), PriorityText(after), told);
-  AddIfDiffers("tasks", fmt::format("{}", before.tasks_size()), fmt::format("{}", after.tasks_size()), told);
+  AddIfDiffers("minAvailable", MinAvailableOf(before), MinAvailableOf(after), changes);
+  AddIfDiffers("priorityClassName", PriorityText(before), PriorityText(after), changes);
+  AddIfDiffers("tasks", fmt::format("{}", before.tasks_size()), fmt::format("{}", after.tasks_size()), changes);
   for (int i = 0; i < std::min(before.tasks_size(), after.tasks_size()); ++i) {
-    CompareTask(before.tasks(i), after.tasks(i), told);
+    CompareTask(before.tasks(i), after.tasks(i), changes);
   }
   NameChanges(before, after, IsEdited, named);
   if (!named.empty()) {
     const std::string others = "spec edited: " + Join(named, ", ", " ");
-    return told.empty() ? others : fmt::format("{}; {}", Join(told, "; ", "; "), others);
+    return changes.empty() ? others : fmt::format("{}; {}", Join(changes, "; ", "; "), others);
   }
-  return Join(told, "; ", "; ");
+  return Join(changes, "; ", "; ");
 }
 
 std::string ForbiddenChange(const SpecRecord& before, const SpecRecord& after) {

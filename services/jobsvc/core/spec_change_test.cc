@@ -66,7 +66,7 @@ TEST(SpecChangeTest, SizesAreToldWithTheirNumbersAllElseByItsName) {
          spec.set_ttl_seconds_after_finished(0);
        }},
       {"tasks 2 -> 1", [](JobSpec& spec) { spec.mutable_tasks()->RemoveLast(); }},
-      // An absent number and 0 are one on the wire.
+      // An absent number and 0 are the same on the wire.
       {"",
        [](JobSpec& spec) {
          spec.set_max_retry(0);
@@ -78,7 +78,7 @@ TEST(SpecChangeTest, SizesAreToldWithTheirNumbersAllElseByItsName) {
   }
 }
 
-// As it is in the names of its pods (job spec 2.1).
+// The name is the one in the names of its pods (job spec 2.1).
 TEST(SpecChangeTest, ATaskWithoutANameHasThatOfItsPlace) {
   JobSpec before = Spec(2);
   before.mutable_tasks(1)->clear_name();
@@ -169,7 +169,7 @@ TEST(SpecChangeTest, WhatMeansTheSameMayBeWrittenInOtherWords) {
               spec.mutable_volumes(1)->set_volume_claim_name("j-pvc-0123456789ab");
             }),
             "");
-  // Of a record that was kept without meanings nobody can say.
+  // Nobody can know for a record that was kept without meanings.
   storage::v1::SpecRecord before = SpecFacts(Spec(1));
   for (auto& field : *before.mutable_tasks(0)->mutable_fields()) field.clear_meaning();
   JobSpec other = Spec(1);
@@ -222,7 +222,7 @@ TEST(SpecChangeTest, ASpecThatWasNeverAcceptedMayBeCorrected) {
   EXPECT_EQ(FollowEdit(kept, /*is_refused=*/true, 3000, after), CannotChange("spec.queue"));
 }
 
-// It is kept for each job: by what is told apart, whatever the templates weigh.
+// The record is kept for each job: its size follows from the fields that are distinguished, not from the templates.
 TEST(SpecChangeTest, WhatIsKeptIsSmall) {
   JobSpec spec = Spec(4);
   for (kube::v1::TaskSpec& task : *spec.mutable_tasks()) task.set_template_json(std::string(50'000, ' '));

@@ -39,7 +39,7 @@ constexpr auto kCompleting = kube::v1::JOB_PHASE_COMPLETING;
 
 using Row = std::array<Transition, kActionCount>;
 
-// A row for the phases in which pods are made; they differ in the callback of a plain sync only.
+// The row of the phases in which pods are made. These rows differ only in the callback of a plain sync.
 constexpr Row Live(Callback sync) {
   return {
       /* SyncJob          */ Sync(sync),
@@ -68,14 +68,14 @@ constexpr Row WithResume(Row row) {
 
 constexpr Row RestartingRow() {
   Row row = Live(Callback::kAfterRestart);
-  // Of what upstream answers with a repeated kill, Abort, Terminate and Complete are honoured instead (W12). A targeted
-  // kill leaves retryCount alone here.
+  // Upstream answers these actions with a repeated kill; Abort, Terminate and Complete are honoured instead (W12). A
+  // targeted kill leaves retryCount alone here.
   for (Action action : {Action::kRestartTask, Action::kRestartPod, Action::kRestartPartition}) {
     row[static_cast<size_t>(action)] = Target(Callback::kAfterRestart);
   }
   row[static_cast<size_t>(Action::kRestartJob)] =
       KillJob(kNone, Callback::kAfterRestart, kube::v1::JOB_PHASE_UNSPECIFIED);
-  // A job that runs again already is not resumed once more: upstream would kill what has succeeded, too.
+  // A restarting job runs again already. Upstream would kill the succeeded pods, too.
   row[static_cast<size_t>(Action::kResumeJob)] = Sync(Callback::kAfterRestart);
   row[static_cast<size_t>(Action::kEnqueueJob)] =
       KillJob(kNone, Callback::kAfterRestart, kube::v1::JOB_PHASE_UNSPECIFIED);
@@ -103,7 +103,7 @@ Outcome Pend(JobPhase phase, const CallbackInput& in) {
   return {phase, {}};
 }
 
-// What is told of the end of a job in which nothing is left to be done.
+// The rules recorded for the end of a job in which nothing is left to be done.
 struct EndRules {
   std::string_view met;
   std::string_view task_missed;
@@ -129,7 +129,7 @@ Outcome Run(JobPhase phase, const CallbackInput& in) {
     const EndRules& rules = in.unstartable == 0 ? kAllFinished : kNoOtherStarts;
     if (in.spec_min_available >= in.task_minimum) {
       for (const auto& task : in.tasks) {
-        if (task.judged && task.succeeded < task.min_available) {
+        if (task.checks_minimum && task.succeeded < task.min_available) {
           return {kube::v1::JOB_PHASE_FAILED, rules.task_missed};
         }
       }

@@ -38,8 +38,8 @@ std::string Describe(const Transition& t) {
   return text;
 }
 
-// "<phase>_<action>": what the state machine answers. Of actions that no row of the specification names, EnqueueJob
-// stands for all.
+// "<phase>_<action>" and the answer of the state machine. EnqueueJob stands for all actions that no row of the
+// specification names.
 struct Cell {
   std::string name;
   std::string want;
@@ -293,7 +293,7 @@ INSTANTIATE_TEST_SUITE_P(
                            in.spec_min_available = 3;
                            in.task_minimum = 3;
                            EXPECT_EQ(After(kRunning, in), kFailed) << "as much as the sum";
-                           in.tasks[1].judged = false;
+                           in.tasks[1].checks_minimum = false;
                            EXPECT_EQ(After(kRunning, in), kCompleted)
                                << "without a minimum or pods a task is not judged";
                          }},

@@ -19,14 +19,14 @@ using kube::v1::JobPhase;
 void StatusDraft::Begin() {
   decision_.status = in_.job.status();
   to_persist_ = in_.persisted;
-  if (!to_persist_.kill) return;  // Somebody else's write: the kill answers nobody any more.
+  if (!to_persist_.kill) return;  // Another controller wrote it: its kill answers no event.
   for (const std::string& uid : in_.unreported_answered) AddAnswered(uid, to_persist_.answered);
   for (const std::string& uid : decision_.answered) AddAnswered(uid, to_persist_.answered);
 }
 
 void StatusDraft::PutFacts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks) {
   PutCounts(counts, tasks, in_.pods.tasks(), status());
-  // What a job ended with stays.
+  // A finished job keeps the message with which it ended.
   if (!IsFinished(in_.job.status().phase())) {
     status().set_reason(in_.words.reason);
     status().set_message(in_.words.message);
@@ -114,14 +114,14 @@ void StatusDraft::Finish(Decision::Write write) {
   history.set_version(status().version());
 }
 
-// A job that is to make pods makes the objects of its plugins first. Whichever process ends the job removes what the
-// status names, also where the process that made an object ended before the answer came.
+// The status names the plugin objects before they are made. Whichever process ends the job then removes them, even if
+// the process that made an object died before the answer came.
 void StatusDraft::NameWantedObjects() {
   if (!MakesPods(status().phase()) || MakesPods(in_.job.status().phase())) return;
   for (const WantedObject& object : in_.wanted_objects) to_persist_.objects.try_emplace(object.Key());
 }
 
-// What the status is to hold of the deadlines. What is due waits among the pending actions until it is carried out.
+// Sets the deadlines that the status holds. A due one stays among the pending actions until it is carried out.
 void StatusDraft::KeepDeadlines() {
   const bool finished = IsFinished(status().phase());
   to_persist_.deadlines.clear();
@@ -134,7 +134,7 @@ void StatusDraft::KeepDeadlines() {
   for (const auto& [pod, deadline] : in_.deadlines.stored()) keep(deadline);
 }
 
-// Why a deadline that the status held is not in it any more. Empty: it waits still, or is carried out.
+// Returns why a deadline that the status held is not in it any more. Empty if it still waits or is carried out.
 std::string StatusDraft::WhyDropped(const storage::v1::PendingAction& deadline) const {
   const auto same = [&deadline](const storage::v1::PendingAction& other) { return SameDeadline(deadline, other); };
   const auto left = in_.pending.begin() + FirstLeft();
@@ -155,8 +155,8 @@ std::string StatusDraft::WhyDropped(const storage::v1::PendingAction& deadline) 
   return "there was nothing to do";
 }
 
-// What history announced for its time, and what will not come, stands in the entry of the write that takes it out of
-// the status.
+// History announced these deadlines for their times. The entry of the write that takes them out of the status records
+// why they will not come.
 void StatusDraft::NoteDropped() {
   const storage::v1::PendingAction* first = nullptr;
   std::string why;

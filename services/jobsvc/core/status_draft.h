@@ -1,7 +1,7 @@
 #pragma once
 
-// The status that a decision writes while it is being worked out, with what is recorded of the decision beside it: the
-// entry of history, and what our own key of controlledResources is to hold (controlled_state.h). Pure.
+// The status that a decision writes, while the decision is being made, with the two records of it: the entry of
+// history, and the new content of our own key of controlledResources (controlled_state.h). Pure.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,35 +16,35 @@ namespace basalt::jobsvc {
 
 class StatusDraft {
  public:
-  // `input` outlives it.
+  // `input` must outlive the draft.
   explicit StatusDraft(const DecideInput& input) : in_(input) {}
 
-  // Takes the status as it is. Most passes change none, and are not to pay for a copy.
+  // Copies the present status. A separate step, since most passes change no status and should not pay for a copy.
   void Begin();
   Decision& decision() { return decision_; }
   kube::v1::JobStatus& status() { return decision_.status; }
   ControlledState& to_persist() { return to_persist_; }
 
-  // What is seen of the pods and plugins, and the words of the input.
+  // Sets the observed state of pods and plugins, and `words` of the input.
   void PutFacts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks);
-  // Reached now; it may be the one that it is.
+  // Sets the phase as reached now, also if the job is in that phase already.
   void SetPhase(kube::v1::JobPhase phase);
   void SetRunningDuration();
   void SetKill(Kill kill) { new_kill_ = std::move(kill); }
 
-  // History tells of the action, which is the first that is left among the pending ones.
+  // Records the action in history. It is the first that is left among the pending ones.
   void NoteAction(const storage::v1::PendingAction& pending, storage::v1::HistoryRecord::Result result,
                   std::string outcome);
-  // History tells of a sync.
+  // Records a sync in history.
   void NoteSync(std::string_view rule, std::string outcome);
-  // History tells of what waits for its time.
+  // Records a new deadline in history.
   void NoteDeadline(const storage::v1::PendingAction& deadline);
 
-  // The pending actions that this write carries out end where those that it leaves begin.
+  // The pending actions in [FirstCarriedOut(), FirstLeft()) are carried out by this write.
   int FirstCarriedOut() const { return decision_.dropped; }
   int FirstLeft() const { return decision_.dropped + decision_.consumed; }
 
-  // Is last: numbers the commit, and completes its status and its history.
+  // Numbers the commit and completes its status and its history. Call it last.
   void Finish(Decision::Write write);
 
  private:

@@ -22,14 +22,14 @@ CallbackInput MakeCallbackInput(const DecideInput& in, const kube::v1::PodCounts
                                 int32_t retry_count) {
   CallbackInput input;
   input.total = in.pods.total();
-  // What a refused job ran with is in its status; its spec may be what it is refused for.
+  // The status of a refused job holds the value with which the job ran; the spec's value may be the refused one.
   input.spec_min_available = in.invalid ? status_min_available : in.spec.min_available();
   input.status_min_available = status_min_available;
   if (in.spec.has_min_success()) input.min_success = in.spec.min_success();
   input.max_retry = in.spec.max_retry();
   input.retry_count = retry_count;
   input.counts = counts;
-  // A refused job is made nothing for until it is mended, and a delayed action may make anew what has failed.
+  // A refused job gets no pods until its spec is corrected, and a delayed action may make failed pods anew.
   if (!in.invalid && in.deadlines.empty()) input.unstartable = in.pods.facts().unstartable();
   if (int64_t{counts.succeeded()} + counts.failed() + input.unstartable != input.total) return input;
   const auto& tasks = in.pods.task_counts();
@@ -54,12 +54,12 @@ Outcome Conclude(const DecideInput& in, const Transition& transition, const kube
                      MakeCallbackInput(in, counts, status_min_available, retry_count));
 }
 
-bool IsReportedAlready(const DecideInput& in, bool settled, int32_t min_available) {
+bool IsReportedAlready(const DecideInput& in, bool stopped, int32_t min_available) {
   const kube::v1::JobStatus& stored = in.job.status();
   const PodSet& pods = in.pods;
   return SameCounts(pods.counts(), stored.counts()) && pods.MatchesReported() &&
          (IsFinished(stored.phase()) || (in.words.reason == stored.reason() && in.words.message == stored.message())) &&
-         min_available == stored.min_available() && (settled || stored.running_duration().empty()) &&
+         min_available == stored.min_available() && (stopped || stored.running_duration().empty()) &&
          HasMarkers(stored, in.markers) && in.objects == in.persisted.objects && HasDeadlines(in) &&
          !HasUnreportedAnswers(in);
 }
@@ -83,13 +83,13 @@ const storage::v1::PendingAction* NewDeadline(const DecideInput& in) {
 
 bool WasFinishedByOther(const DecideInput& in) {
   const kube::v1::JobStatus& stored = in.job.status();
-  const kube::v1::PodCounts& told = stored.counts();
-  const kube::v1::PodCounts& seen = in.pods.counts();
+  const kube::v1::PodCounts& reported = stored.counts();
+  const kube::v1::PodCounts& observed = in.pods.counts();
   if (!IsFinished(stored.phase()) && stored.phase() != kube::v1::JOB_PHASE_ABORTED) return false;
   const bool by_another = in.persisted.overtaken || (in.persisted.sequence == 0 && in.last_sequence == 0);
   return by_another && in.objects.empty() && in.persisted.objects.empty() && HasMarkers(stored, in.markers) &&
-         told.pending() == seen.pending() && told.running() == seen.running() && told.unknown() == seen.unknown() &&
-         told.terminating() == seen.terminating();
+         reported.pending() == observed.pending() && reported.running() == observed.running() &&
+         reported.unknown() == observed.unknown() && reported.terminating() == observed.terminating();
 }
 
 bool IsCarried(const DecideInput& in) {

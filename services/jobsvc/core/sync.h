@@ -1,7 +1,7 @@
 #pragma once
 
-// What a plain sync goes by: what the state machine concludes from the counts, and whether the job's status says
-// already what is observed, so that most passes write nothing. Pure.
+// The rules of a plain sync: what the state machine concludes from the counts, and whether the job's status already
+// reports the observed state, so that most passes write nothing. Pure.
 #include <cstdint>
 
 #include "basalt/kube/v1/kube.pb.h"
@@ -11,26 +11,27 @@
 
 namespace basalt::jobsvc {
 
-// What follows from a status with these counts and numbers once the transition is made.
+// Returns the outcome of the transition for a status with these counts and numbers.
 Outcome Conclude(const DecideInput& in, const Transition& transition, const kube::v1::PodCounts& counts,
                  int32_t status_min_available, int32_t retry_count);
 
-// A refused job is made nothing for. What runs of it all the same was made by another controller or before an edit,
-// and is carried to its end by its counts.
+// Returns whether a sync moves the job on by its counts. A refused job gets no pods. If pods of it run all the same,
+// another controller made them, or they are from before an edit, and the job is carried to its end.
 bool IsCarried(const DecideInput& in);
 
-// The status says all that a write of nothing but numbers and words would say. `settled`: no pods are made in its
-// phase.
-bool IsReportedAlready(const DecideInput& in, bool settled, int32_t min_available);
+// Returns whether the status reports everything that a write of mere numbers and messages would. `stopped`: no pods are
+// made in the phase of the job.
+bool IsReportedAlready(const DecideInput& in, bool stopped, int32_t min_available);
 
-// Carried to its end by another controller, whose last word leaves out what its kill retained: nothing of it is alive
-// or named by a marker, and it is not worth a write.
+// Returns whether another controller finished the job and left out of its last status the pods that its kill retained.
+// No pod of the job is alive, no marker names an object of it, and the difference is not worth a write.
 bool WasFinishedByOther(const DecideInput& in);
 
-// The job makes objects of plugins that its status does not name yet: they wait for the write that names them.
+// Returns whether the job makes plugin objects that its status does not name yet. They wait for the write that names
+// them.
 bool HasUnnamedObjects(const DecideInput& in);
 
-// One that Kubernetes does not remember yet, of `in`; null: none.
+// Returns a deadline of `in` that the status does not hold yet. Null if there is none.
 const storage::v1::PendingAction* NewDeadline(const DecideInput& in);
 
 }  // namespace basalt::jobsvc

@@ -12,7 +12,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-// A job that runs, with tasks a and b of so many pods each.
+// A running job with tasks a and b of given numbers of pods.
 class TargetsTest : public ::testing::Test {
  protected:
   void Begin(size_t of_a, size_t of_b) {
@@ -110,7 +110,7 @@ TEST_F(TargetsTest, TheStatusNamesThePodsWhoseEventsAKillAnswers) {
   Begin(3, 0);
   Ask("a").set_pod_uid("failed");
   Ask("a").set_pod_uid("failed beside it");
-  facts_.pending.Mutable(1)->set_partition(1);  // RestartTask takes all of them.
+  facts_.pending.Mutable(1)->set_partition(1);  // RestartTask takes all pods.
   auto& other = Ask("a");
   other.set_action("AbortJob");
   other.set_pod_uid("asks for more, and is answered by that");
@@ -131,7 +131,7 @@ TEST_F(TargetsTest, TheStatusNamesThePodsWhoseEventsAKillAnswers) {
   EXPECT_TRUE(ReadControlledState(decision.status).answered.empty()) << "its pods are of an older version";
 }
 
-// What asks meanwhile for what the kill does is answered by the kill, too.
+// The kill also answers actions that request meanwhile what it does already.
 TEST_F(TargetsTest, TheNextWriteNamesThePodsThatTheKillUnderWayAnswers) {
   using Uids = std::vector<std::string>;
   Begin(3, 1);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of this folder begin with: a job named j, and all that one decision about it follows from.
+// The setup of the tests of this folder: a job named j, and everything that one decision about the job follows from.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -25,7 +25,7 @@ struct DecideFacts {
       added.set_replicas(task.replicas);
     }
   }
-  // Refers to these facts.
+  // The result refers to these facts.
   DecideInput Input() const {
     return {.job = job,
             .spec = spec,

@@ -12,11 +12,11 @@
 
 namespace basalt::jobsvc {
 
-// Used and destroyed on `worker`'s loop, where `done` comes. Destroyed, it waits for the pair that is being made at
-// most: those that wait their turn are not made, and nobody is told of any.
+// Used and destroyed on `worker`'s loop, on which `done` is called. The destructor waits at most for the pair that is
+// being made. Pairs that wait their turn are not made, and no `done` is called any more.
 class LoopKeyMaker : public KeyMaker {
  public:
-  // `worker` outlives it. `source` is called on `loop` alone.
+  // `worker` outlives the object. `source` is called on `loop` alone.
   LoopKeyMaker(Loop& worker, std::unique_ptr<SshKeySource> source, std::unique_ptr<Loop> loop);
   ~LoopKeyMaker() override;
   void MakeKeys(std::string seed, std::function<void(absl::StatusOr<SshKeyPair>)> done) override;
@@ -25,7 +25,7 @@ class LoopKeyMaker : public KeyMaker {
   Loop& worker_;
   const std::unique_ptr<SshKeySource> source_;
   const std::shared_ptr<std::atomic<bool>> ended_ = std::make_shared<std::atomic<bool>>(false);
-  const std::unique_ptr<Loop> loop_;  // Its end runs what was posted, so it goes first.
+  const std::unique_ptr<Loop> loop_;  // Its destructor runs the posted tasks, so the loop is destroyed first.
 };
 
 }  // namespace basalt::jobsvc

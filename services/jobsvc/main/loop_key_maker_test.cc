@@ -10,7 +10,8 @@
 namespace basalt::jobsvc {
 namespace {
 
-// A loop whose thread is slow: what was posted runs where the test says, and at its end, as a thread loop's does.
+// A loop whose thread is slow: posted tasks run when the test calls Run(), and in the destructor, as those of a thread
+// loop do.
 class SlowLoop : public Loop {
  public:
   ~SlowLoop() override { Run(); }

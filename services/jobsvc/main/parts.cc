@@ -18,7 +18,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// The controller of one worker with what it needs beside the runtime.
+// The controller of one worker, with everything that it needs beside the runtime.
 class OwningController final : public runtime::Controller {
  public:
   OwningController(runtime::Context& context, std::shared_ptr<JobMetrics> metrics, const JobControllerOptions& options,
@@ -44,7 +44,7 @@ class OwningController final : public runtime::Controller {
 
  private:
   LoopKeyMaker keys_;
-  const std::shared_ptr<JobMetrics> metrics_;  // Of all workers.
+  const std::shared_ptr<JobMetrics> metrics_;  // Shared by all workers.
   JobController inner_;
 };
 

@@ -2,7 +2,7 @@
 
 namespace basalt::jobsvc {
 
-// The main function of the program, and its exit code: 0 after SIGTERM or SIGINT; else standard error says why.
+// The main function of the program. Returns the exit code: 0 after SIGTERM or SIGINT; else standard error states why.
 int Main(int argc, char** argv);
 
 }  // namespace basalt::jobsvc

@@ -1,6 +1,7 @@
 #pragma once
 
-// The history of jobs: an entry for each decision that was written to the status and for each edit of the spec.
+// The history of jobs: an entry for each decision that was written to the status, for each edit of the spec or of the
+// phase by others, and for a deletion after the time to live.
 #include "basalt/storage/v1/job_record.pb.h"
 #include "common/history/history.h"
 

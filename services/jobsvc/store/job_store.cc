@@ -11,7 +11,7 @@ using kv::Family;
 
 namespace {
 
-// Keys begin with the slot, so that a slot is one range, then with a name or UID.
+// Keys begin with the slot, so that a slot is one range. A name or UID follows.
 std::string SlotPrefix(uint32_t slot) {
   std::string key;
   kv::PutSlot(key, slot);
@@ -24,7 +24,7 @@ std::string TextKey(uint32_t slot, std::string_view text) {
   return key;
 }
 
-// Of a scan's view of the value.
+// Parses the value as a scan or a read returns it.
 template <typename Record>
 bool Parse(std::string_view value, Record& record) {
   return record.ParseFromArray(value.data(), static_cast<int>(value.size()));
@@ -43,7 +43,7 @@ std::string OfJobKey(uint32_t slot, std::string_view kind, std::string_view job_
   return key;
 }
 
-// Of family kAux, key slot | kind | namespace/name | …
+// Visits the records of one kind in family kAux. Their key is slot | kind | namespace/name | …
 template <typename Record>
 absl::Status ForEachOfJobs(const kv::KvStore& store, uint32_t slot, std::string_view kind,
                            const std::function<void(std::string, Record)>& visit,

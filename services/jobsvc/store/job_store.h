@@ -1,8 +1,9 @@
 #pragma once
 
-// Where jobsvc's records lie in the key-value store, and nothing else: keys begin with the slot, so that handing over,
-// scanning or dropping a slot is one range. Stateless; errors are those of the store. A record that cannot be read, or
-// that contradicts its key, is put to `damage` and left out; where that is null, it is DATA_LOSS.
+// The places of jobsvc's records in the key-value store, and nothing else. Keys begin with the slot, so that handing
+// over, scanning or dropping a slot is one range. Stateless; errors are those of the store. A record that cannot be
+// read, or that contradicts its key, is added to `damage` and left out. If `damage` is null, such a record is
+// DATA_LOSS.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -29,7 +30,7 @@ std::string SpecKey(uint32_t slot, std::string_view job_key);
 void PutJob(uint32_t slot, std::string_view job_key, const storage::v1::JobRecord& record, kv::WriteBatch& batch);
 void PutPod(uint32_t slot, std::string_view job_key, std::string_view pod, const storage::v1::PodRecord& record,
             kv::WriteBatch& batch);
-// Nullopt: there is none, or it cannot be read.
+// Nullopt if there is no record, or if it cannot be read.
 absl::StatusOr<std::optional<storage::v1::PodRecord>> ReadPod(const kv::KvStore& store, uint32_t slot,
                                                               std::string_view job_key, std::string_view pod);
 void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::PendingAction& deadline,
@@ -37,11 +38,11 @@ void PutDeadline(uint32_t slot, std::string_view job_key, const storage::v1::Pen
 void PutEndedPod(uint32_t slot, std::string_view job_key, const storage::v1::EndedPod& pod, kv::WriteBatch& batch);
 
 void PutSpec(uint32_t slot, std::string_view job_key, const storage::v1::SpecRecord& spec, kv::WriteBatch& batch);
-// Nullopt: there is none.
+// Nullopt if there is no record.
 absl::StatusOr<std::optional<storage::v1::SpecRecord>> ReadSpec(const kv::KvStore& store, uint32_t slot,
                                                                 std::string_view job_key, kv::Damage* damage = nullptr);
 
-// All that is needed in order to act on the job, and what edits are compared with.
+// Deletes all records that are needed in order to act on the job, and the spec with which edits are compared.
 void DropJobRecords(uint32_t slot, std::string_view job_key, kv::WriteBatch& batch);
 
 // Visits every record of the slot in the order of the keys.

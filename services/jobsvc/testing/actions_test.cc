@@ -1,4 +1,4 @@
-// Actions that meet: what one has begun, and what the next makes of it.
+// Actions that meet: what becomes of a begun action when the next one comes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-// The last restart keeps what has finished, but not what was to be restarted.
+// The last restart keeps finished pods, but not pods that were to be restarted.
 TEST(ActionsTest, ATargetThatIsNotGoneYetIsNotKeptByTheKillAfterIt) {
   JobRig rig;
   rig.Start();
@@ -30,12 +30,13 @@ TEST(ActionsTest, ATargetThatIsNotGoneYetIsNotKeptByTheKillAfterIt) {
   EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 0);
 }
 
-// What is restarted is done again, also where its pod succeeded and somebody has removed it since (W19 keeps it else).
+// A restart repeats finished work, also if its pod succeeded and somebody has removed it since (W19 keeps it
+// otherwise).
 TEST(ActionsTest, ARestartOfATaskOrPartitionDoesAgainWhatWasDoneAndRemoved) {
   struct Row {
     const char* action;
     const char* target;
-    size_t pods;  // After it.
+    size_t pods;  // Number of pods after the restart.
     int32_t succeeded;
   };
   const Row rows[] = {
@@ -91,7 +92,7 @@ TEST(ActionsTest, ARestartOfATaskOrPartitionDoesAgainWhatWasDoneAndRemoved) {
   }
 }
 
-// S40: what a targeted kill takes is not kept because it was the last that the job had.
+// The targets of a targeted kill are not kept, even if they are the last pods of the job (S40).
 TEST(ActionsTest, TheRestartThatUsesUpMaxRetryTakesItsTargetsAllTheSame) {
   JobRig rig;
   rig.Start();
@@ -112,7 +113,7 @@ TEST(ActionsTest, TheRestartThatUsesUpMaxRetryTakesItsTargetsAllTheSame) {
   EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 0);
 }
 
-// Both are due at once, and the first takes the pod that the second is about.
+// Both actions are due at once, and the first one takes the pod of the second one.
 TEST(ActionsTest, APendingPodThatIsBeingRestartedIsNotWaitedForAnyLonger) {
   JobRig rig;
   rig.Start();
@@ -130,7 +131,7 @@ TEST(ActionsTest, APendingPodThatIsBeingRestartedIsNotWaitedForAnyLonger) {
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 0) << "nothing but the task was restarted";
 }
 
-// W32, 9.4: an eviction takes a pod or a task away, but no partition where there are none.
+// An eviction removes a pod or a task, but no partition if there are none (W32, 9.4).
 TEST(ActionsTest, AnEvictionFromATaskWithoutPartitionsRestartsNone) {
   JobRig rig;
   rig.Start();

@@ -1,4 +1,4 @@
-// Claims that a job names and somebody else has to make: waited for, and what ends the wait.
+// Claims that a job names and somebody else has to make: the wait for them, and the end of the wait.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,7 +17,7 @@ using Names = std::set<std::string>;
 
 const Names kData = {"persistentvolumeclaims default/data"};
 constexpr std::string_view kWaits = "claim data does not exist; the job waits for it";
-// Some ways to the server and back, and much less than any pause.
+// The time of a few round trips to the server, and much less than any pause.
 constexpr absl::Duration kAtOnce = absl::Milliseconds(20);
 
 void AddVolume(kube::v1::Job& job, const std::string& path, const std::string& claim) {
@@ -260,10 +260,10 @@ TEST_F(ClaimsTest, WhatIsMissingIsToldForAsLongAsItIsWhateverElseIsRefused) {
     volume->set_volume_claim_json(kClaimSpec);
   });
   rig_.Run(absl::Seconds(10));
-  const std::string told = Status().message();
+  const std::string reported = Status().message();
   for (int i = 0; i < 20; ++i) {
     rig_.Run(absl::Minutes(1));
-    EXPECT_EQ(Status().message(), told) << i;
+    EXPECT_EQ(Status().message(), reported) << i;
   }
   EXPECT_EQ(rig_.Interests(), kData);
 }

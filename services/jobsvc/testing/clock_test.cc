@@ -1,4 +1,4 @@
-// The API server's clock is set, by an hour or a day: what waits goes on as before, nothing happens twice.
+// The API server's clock is set by an hour or a day: waiting continues as before, and nothing happens twice.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -14,8 +14,8 @@ namespace {
 
 struct Jump {
   std::string name;
-  absl::Duration before;  // Its clock is ahead by that,
-  absl::Duration after;   // and then by this.
+  absl::Duration before;  // How far the API server's clock is ahead at first.
+  absl::Duration after;   // How far it is ahead after the jump.
   friend std::ostream& operator<<(std::ostream& out, const Jump& jump) { return out << jump.name; }
 };
 
@@ -94,7 +94,7 @@ TEST_P(ClockTest, WhatIsRefusedIsTriedAgainAsSoonAsEver) {
   }
 }
 
-// Deadlines are where their facts and the API server's clock put them: set forward it reaches them at once.
+// A deadline depends on its fact and on the API server's clock: a clock that is set forward reaches it at once.
 TEST_P(ClockTest, ADeadlineIsKeptOnceByTheClockAsItIs) {
   for (const char* event : {"PodFailed", "PodEvicted"}) {
     SCOPED_TRACE(event);
@@ -137,7 +137,7 @@ TEST_P(ClockTest, ADeadlineIsKeptOnceByAProcessThatStartsMeanwhile) {
   }
 }
 
-// As the API server's own controller does it: by the time at which the job has ended.
+// The API server's own controller does the same: the time at which the job ended decides.
 TEST_P(ClockTest, AFinishedJobIsDeletedByTheClockAsItIs) {
   kube::v1::Job job = MakeJob("j", 1, 1);
   job.mutable_spec()->set_ttl_seconds_after_finished(600);

@@ -1,5 +1,5 @@
-// What became of a command is recorded where it is decided: it is told whenever the process dies, and after a commit
-// that was given up and took effect all the same.
+// The result of a command is recorded where it is decided: history has it whenever the process dies, and also after a
+// commit that was given up and took effect all the same.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,19 +18,19 @@ using storage::v1::HistoryRecord;
 
 constexpr char kKey[] = "default/j";
 
-// Of the only command that was carried out or answered.
-HistoryRecord Told(JobRig& rig) {
+// Returns the record of the only command that was carried out or answered.
+HistoryRecord RecordOfCommand(JobRig& rig) {
   const auto history = HistoryStore(rig.store()).Read(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
-  HistoryRecord told;
+  HistoryRecord record;
   int count = 0;
   for (const HistoryRecord& entry : *history) {
     if (entry.event() != "CommandIssued") continue;
-    told = entry;
+    record = entry;
     ++count;
   }
   EXPECT_EQ(count, 1);
-  EXPECT_TRUE(told.committed());
-  return told;
+  EXPECT_TRUE(record.committed());
+  return record;
 }
 
 void StartRunning(JobRig& rig) {
@@ -42,7 +42,7 @@ void StartRunning(JobRig& rig) {
   ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
 }
 
-// The process dies at `point` from the command on. Returns how many there are.
+// The process dies at `point` after the command. Returns the number of points.
 int Live(int point, const char* action, HistoryRecord::Result result) {
   JobRig rig;
   StartRunning(rig);
@@ -53,7 +53,7 @@ int Live(int point, const char* action, HistoryRecord::Result result) {
     rig.Run(absl::Seconds(1));
     if (!rig.alive()) rig.Start();
   }
-  EXPECT_EQ(Told(rig).result(), result) << action << " point " << point;
+  EXPECT_EQ(RecordOfCommand(rig).result(), result) << action << " point " << point;
   return rig.points();
 }
 
@@ -67,8 +67,8 @@ TEST(CommandResultTest, IsToldWhereverTheProcessDies) {
   }
 }
 
-// What took effect was decided by a process that is no more, on another state than this one has seen. `fate`: of what
-// this one means to write instead.
+// The commit that took effect was decided by a process that is gone, on another state than this process has observed.
+// `fate` is the fate of the write that this process intends instead.
 HistoryRecord RecordedLate(const char* action, const char* kill, Fate fate) {
   JobRig rig;
   StartRunning(rig);
@@ -95,7 +95,7 @@ HistoryRecord RecordedLate(const char* action, const char* kill, Fate fate) {
   EXPECT_EQ(rig.kube().Write(request).error().code(), 0);
   rig.fate = nullptr;
   rig.Run(absl::Seconds(20));
-  return Told(rig);
+  return RecordOfCommand(rig);
 }
 
 TEST(CommandResultTest, IsWhatTookEffectAndNotWhatIsMeantSince) {
@@ -103,19 +103,19 @@ TEST(CommandResultTest, IsWhatTookEffectAndNotWhatIsMeantSince) {
   EXPECT_TRUE(
       RecordedLate("ResumeJob", "", Fate::kLostRequest).outcome().starts_with("nothing to do: the job is Running"))
       << "the same was meant";
-  // It is meant still, or was dropped and is not meant again yet.
+  // The write is still intended, or was dropped and is not intended again yet.
   for (const Fate fate : {Fate::kLostRequest, Fate::kNotSent}) {
-    HistoryRecord told = RecordedLate("ResumeJob", kKill, fate);
-    EXPECT_EQ(told.result(), HistoryRecord::RESULT_CARRIED_OUT);
-    EXPECT_TRUE(told.outcome().starts_with("read back from Kubernetes")) << told.outcome();
-    EXPECT_EQ(told.subject(), "command ask");
-    told = RecordedLate("AbortJob", "", fate);
-    EXPECT_EQ(told.result(), HistoryRecord::RESULT_NOTHING_TO_DO);
-    EXPECT_EQ(told.outcome(), "nothing was done; Kubernetes does not tell why");
-    EXPECT_EQ(told.action(), "AbortJob");
-    told = RecordedLate("Nonsense", "", fate);
-    EXPECT_EQ(told.result(), HistoryRecord::RESULT_REFUSED);
-    EXPECT_EQ(told.outcome(), "Nonsense is refused: there is no such action");
+    HistoryRecord record = RecordedLate("ResumeJob", kKill, fate);
+    EXPECT_EQ(record.result(), HistoryRecord::RESULT_CARRIED_OUT);
+    EXPECT_TRUE(record.outcome().starts_with("read back from Kubernetes")) << record.outcome();
+    EXPECT_EQ(record.subject(), "command ask");
+    record = RecordedLate("AbortJob", "", fate);
+    EXPECT_EQ(record.result(), HistoryRecord::RESULT_NOTHING_TO_DO);
+    EXPECT_EQ(record.outcome(), "nothing was done; Kubernetes does not tell why");
+    EXPECT_EQ(record.action(), "AbortJob");
+    record = RecordedLate("Nonsense", "", fate);
+    EXPECT_EQ(record.result(), HistoryRecord::RESULT_REFUSED);
+    EXPECT_EQ(record.outcome(), "Nonsense is refused: there is no such action");
   }
 }
 

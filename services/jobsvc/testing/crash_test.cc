@@ -109,7 +109,7 @@ TEST(CrashTest, DyingAnywhereAndLosingTheDiskCostsHistoryOnly) {
   }
 }
 
-// On an empty disk, too: by the times of the facts, not by names.
+// The times of the facts decide, not the names, also on an empty disk.
 TEST(CrashTest, ATaskIsCompletedByThePodThatFinishedLast) {
   JobRig rig;
   rig.Start();
@@ -137,7 +137,7 @@ size_t RecordsOf(JobRig& rig) {
   return status.ok() ? records : 0;
 }
 
-// The status tells of it only some seconds later (W19).
+// The status reports the work only some seconds later (W19).
 TEST(CrashTest, WorkThatIsDoneIsNotDoneAgainByWhoeverComesBeforeTheStatusTellsOfIt) {
   JobRig rig;
   rig.Start();
@@ -147,11 +147,11 @@ TEST(CrashTest, WorkThatIsDoneIsNotDoneAgainByWhoeverComesBeforeTheStatusTellsOf
   rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   rig.Run(absl::Seconds(20));
   rig.kube().RemovePod("default/j-t0-0");
-  const int64_t told = rig.kube().job("default/j").meta().resource_version();
+  const int64_t version = rig.kube().job("default/j").meta().resource_version();
   for (int deaths = 0; deaths < 3; ++deaths) {
     rig.Run(absl::Milliseconds(100));
     rig.Kill();
-    ASSERT_EQ(rig.kube().job("default/j").meta().resource_version(), told);
+    ASSERT_EQ(rig.kube().job("default/j").meta().resource_version(), version);
     rig.Start();
   }
   rig.Run(absl::Seconds(20));

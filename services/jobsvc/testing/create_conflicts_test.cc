@@ -1,4 +1,4 @@
-// Creates that are answered 409: what the reason says, and what is done where it says nothing of the name.
+// Creates that are answered 409: the meaning of the reason, and the behaviour if the reason does not concern the name.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-// As the API server answers while others write the same ResourceQuota all the time.
+// The answer of the API server while others write the same ResourceQuota all the time.
 constexpr std::string_view kQuotaConflict =
     "Operation cannot be fulfilled on resourcequotas \"team\": the object has been modified";
 
 class CreateConflictsTest : public ::testing::Test {
  protected:
-  // Creates of that kind are answered so until it is called with no kind.
+  // Answers creates of that kind in this way until called without a kind.
   void Answer(std::string plural, std::string reason, std::string message) {
     kube().SetRefuse([this, plural = std::move(plural), reason = std::move(reason), message = std::move(message)](
                          const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
@@ -34,7 +34,7 @@ class CreateConflictsTest : public ::testing::Test {
     rig_.Run();
   }
   const kube::v1::JobStatus& Status() { return kube().job("default/j").status(); }
-  // Tried with pauses of up to half a minute, whatever is refused.
+  // Expects tries with pauses of up to half a minute, whatever is refused.
   void ExpectPauses(const char* when) {
     rig_.Run(absl::Minutes(10));
     EXPECT_GT(creates_, 10) << when;
@@ -88,9 +88,10 @@ TEST_F(CreateConflictsTest, ObjectsOfPluginsAndClaimsBackOffAtIt) {
     Begin(std::move(job));
     ExpectPauses("a conflict of a quota");
     EXPECT_EQ(kube().gets(), 0) << "nothing has the name";
-    // Of a refusal about a Secret the gateway tells code and reason alone.
-    const std::string_view told = plural == "secrets" ? "the API server refuses it as Conflict (409)" : kQuotaConflict;
-    EXPECT_NE(Status().message().find(told), std::string::npos) << Status().message();
+    // The gateway reports only code and reason of a refusal of a Secret.
+    const std::string_view expected =
+        plural == "secrets" ? "the API server refuses it as Conflict (409)" : kQuotaConflict;
+    EXPECT_NE(Status().message().find(expected), std::string::npos) << Status().message();
     Answer("", "", "");
     rig_.Run(absl::Minutes(1));
     EXPECT_EQ(kube().pods().size(), 1u);
@@ -116,7 +117,7 @@ TEST_F(CreateConflictsTest, ANameThatIsTakenAndMayNotBeReadBacksOffAndIsTold) {
   EXPECT_EQ(Status().message(), "pod j-t0-0: basalt may not get pods");
 }
 
-// Somebody gave the label back while its name was looked up: the watch has shown it by then.
+// Somebody restores the label while the name is looked up: the watch has shown the pod by then.
 TEST_F(CreateConflictsTest, APodThatTheWatchHasJustShownHasNotLostItsLabel) {
   kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
   Begin(MakeJob("j", 1, 1));
@@ -137,7 +138,7 @@ TEST_F(CreateConflictsTest, APodThatTheWatchHasJustShownHasNotLostItsLabel) {
   }
 }
 
-// As where a webhook says so of what does not exist.
+// A webhook may give this answer for a name that nothing has.
 TEST_F(CreateConflictsTest, ANameThatIsTakenByNothingBacksOff) {
   Answer("pods", "AlreadyExists", "pods \"j-t0-0\" already exists");
   Begin(MakeJob("j", 1, 1));

@@ -1,4 +1,4 @@
-// A record that cannot be read: it is dropped and counted, its job begins as on an empty disk, and the others go on.
+// A record that cannot be read is dropped and counted. Its job begins as on an empty disk, and the others go on.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using ::testing::Not;
 
 constexpr char kKey[] = "default/j";
 
-// A job beside it in the same slot.
+// Returns the key of another job in the same slot.
 const std::string& Neighbour() {
   static const std::string key = [] {
     int i = 0;
@@ -37,7 +37,7 @@ const std::string& Neighbour() {
 
 class DamagedRecordsTest : public ::testing::Test {
  protected:
-  // Both run, with a deadline each of a pod that has failed.
+  // Runs both jobs. Each has a deadline of a failed pod.
   void Begin() {
     rig_.Start();
     for (const std::string& name : {std::string("j"), Neighbour().substr(8)}) {
@@ -126,7 +126,7 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
       EXPECT_EQ(entry->deadlines.size(), 1u);
       EXPECT_GT(entry->shown.revision, 0);
     }
-    // Known from the disk alone.
+    // This value is known from the disk alone.
     EXPECT_EQ(rig_.controller().Find(kKey)->record.last_status_ms() == 0, row.is_of_job);
     EXPECT_NE(rig_.controller().Find(Neighbour())->record.last_status_ms(), 0) << "the neighbour keeps its own";
     EXPECT_EQ(rig_.kube().Count("create", "pods"), 6) << "nothing was made again";
@@ -141,7 +141,7 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
   }
 }
 
-// It is passed on as it is, and judged by who opens the slot.
+// The record is passed on unchanged, and checked when the slot is opened.
 TEST_F(DamagedRecordsTest, OneThatComesFromAnotherReplicaIsDroppedWhereTheSlotIsOpened) {
   Begin();
   rig_.controller().CloseSlot(slot_);
@@ -225,7 +225,7 @@ TEST_F(DamagedRecordsTest, AnEntryOfHistoryIsLeftOut) {
   EXPECT_FALSE(rig_.controller().HistoryEntryOf(slot_, Uid(), before->front().sequence())->has_value());
 }
 
-// It goes by the history that is there, counted when its first entry of this process is written.
+// The job goes by the rest of its history. The damage is counted when this process writes its first entry.
 TEST_F(DamagedRecordsTest, AJobWithADamagedHistoryGoesOn) {
   Begin();
   const auto history = HistoryStore(rig_.store()).Read(slot_, Uid());

@@ -1,4 +1,4 @@
-// From when deadlines count, and when they are over: by what the pods tell, whatever process sees it.
+// The begin and the end of deadlines follow from the states of the pods, whichever process observes them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST_F(DeadlineFactsTest, AFinishedJobAwaitsNothing) {
   EXPECT_EQ(rig_.kube().WritesButEvents(), 0);
 }
 
-// Its init container fails again and again: it has not run, and is Pending since it was made.
+// Its init container fails again and again: the pod has not run, and is Pending since it was made.
 TEST_F(DeadlineFactsTest, RestartsOfAContainerDoNotPutOffTheDeadlineOfAPendingPod) {
   for (const bool lose_disk : {false, true}) {
     JobRig rig;
@@ -82,7 +82,7 @@ TEST_F(DeadlineFactsTest, APodThatIsPendingOnceMoreIsSoSinceItWasSeen) {
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
 }
 
-// As one that its node does not admit: no container tells when it ended.
+// An example is a pod that its node does not admit: no container states when it ended.
 TEST_F(DeadlineFactsTest, APodThatDoesNotTellWhenItEndedHasFailedSinceItWasSeenWhicheverProcessSeesItLater) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Minutes(10)), /*pods_run=*/true);
   rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodFailed); });
@@ -140,7 +140,7 @@ TEST_F(DeadlineFactsTest, ATimeoutOfASecondLastsASecondWhereverInItsSecondTheFac
   }
 }
 
-// A process that starts later has the fact alone, and its second.
+// A process that starts later knows only the fact, to the second.
 TEST_F(DeadlineFactsTest, ATimeoutDoesNotEndEarlyForAProcessThatStartsMeanwhile) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(30)), /*pods_run=*/true);
   rig_.Run(absl::Milliseconds(1900 - NowMs() % 1000));
@@ -203,7 +203,7 @@ TEST_F(DeadlineFactsTest, AClockOfANodeThatIsSlowEndsNoTimeoutBeforeItBegan) {
   }
 }
 
-// Nobody was here while the pod ran and succeeded: what it waited for as a pending one is over.
+// No process was there while the pod ran and succeeded: the deadline of the pending pod is over.
 TEST_F(DeadlineFactsTest, WhatFollowsTheEndOfATaskIsNotTakenForWhatAPendingPodAwaits) {
   kube::v1::Job job = MakeJob("j", 2, 1);
   job.mutable_spec()->set_min_available(1);

@@ -1,5 +1,4 @@
-// What of deadlines lies on the disk: a record for each that is kept, from the pass that sets it to the one that ends
-// it.
+// The deadlines on the disk: one record for each kept deadline, from the pass that sets it to the pass that ends it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +20,7 @@ constexpr char kKey[] = "default/j";
 class DeadlineRecordsTest : public ::testing::Test {
  protected:
   const DeadlineSet& Deadlines() { return rig_->controller().Find(kKey)->deadlines; }
-  // "<job> <pod> <event> <UID of the pod> <due>; ", of every job in the slot.
+  // Returns "<job> <pod> <event> <UID of the pod> <due>; " for each deadline, of every job in the slot.
   std::string OnDisk() {
     std::string text;
     const absl::Status status = ForEachDeadline(
@@ -32,7 +31,7 @@ class DeadlineRecordsTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status;
     return text;
   }
-  // The same of what is kept of the job, as its process knows it.
+  // Returns the same for the kept deadlines of the job, from the memory of its process.
   std::string InMemory() {
     std::map<std::string, std::string> by_pod;
     for (const storage::v1::PendingAction* deadline : Deadlines().Earliest(1000)) {
@@ -75,7 +74,7 @@ class DeadlineRecordsTest : public ::testing::Test {
   std::unique_ptr<JobRig> rig_;
 };
 
-// The job cannot be read: the process may end before the deadlines are its own.
+// The job cannot be read, and the process may die before the deadlines are its own.
 TEST_F(DeadlineRecordsTest, ThoseOfAStatusThatIsNotReadYetHaveOne) {
   Begin();
   rig_->Kill();
@@ -151,7 +150,7 @@ TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
   }
 }
 
-// A gateway that lists from a cache that lags shows a job once more whose end was recorded, and its pods go on ending.
+// A gateway that lists from a lagging cache shows a job again after its end was recorded, while its pods go on ending.
 TEST_F(DeadlineRecordsTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNone) {
   Begin();
   const auto end = [&] {
@@ -194,7 +193,7 @@ TEST_F(DeadlineRecordsTest, AnotherJobOfTheNameBeginsWithNone) {
   }
 }
 
-// Ten thousand pods that are pending are no reason for ten thousand records.
+// Ten thousand pending pods must not cause ten thousand records.
 TEST_F(DeadlineRecordsTest, ThoseThatFollowFromPodsHaveNone) {
   rig_ = std::make_unique<JobRig>();
   rig_->Start();
@@ -209,7 +208,7 @@ TEST_F(DeadlineRecordsTest, ThoseThatFollowFromPodsHaveNone) {
   EXPECT_EQ(Deadlines().size(), 0u);
 }
 
-// Each of two pods is restarted once, by one deadline, and whatever is written goes together.
+// Each of two pods is restarted once, by one deadline, and all records of that are written together.
 TEST_F(DeadlineRecordsTest, NoneIsLostOrDoubledWhereverTheProcessIsKilled) {
   const auto life = [this](basalt::testing::KillPoint& kill) {
     rig_ = std::make_unique<JobRig>();

@@ -20,7 +20,7 @@ class DelayedTest : public ::testing::Test {
   const kube::v1::JobStatus& Status() { return rig_->kube().job("default/j").status(); }
   const DeadlineSet& Deadlines() { return rig_->controller().Find("default/j")->deadlines; }
   size_t Remembered() { return ReadControlledState(Status()).deadlines.size(); }
-  // How often the action was carried out, as history tells it.
+  // Returns how often history records that the action was carried out.
   int Done(std::string_view action) {
     const auto history =
         HistoryStore(rig_->store()).Read(SlotOf("default/j"), rig_->kube().job("default/j").meta().uid());
@@ -68,7 +68,7 @@ TEST_F(DelayedTest, APodThatStartsInTimeHasNone) {
   EXPECT_EQ(Deadlines().size(), 0u);
 }
 
-// Nobody saw it run.
+// No process observed the pod running.
 TEST_F(DelayedTest, APodThatIsDoneBeforeItWasSeenToRunHasNone) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
   rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
@@ -108,7 +108,7 @@ TEST_F(DelayedTest, ADeadlineIsKeptOverARestartAndOverALostDisk) {
   }
 }
 
-// What the disk tells of is over, and what came of it: only what is there now tells of events.
+// The events on that disk are over and answered: only the present state raises events.
 TEST_F(DelayedTest, ADeadlineThatWasCarriedOutIsNotSetAgainByTheDiskOfBefore) {
   for (const std::string event : {"TaskCompleted", "PodFailed"}) {
     SCOPED_TRACE(event);
@@ -188,7 +188,7 @@ TEST_F(DelayedTest, ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
     rig_->Run(absl::Minutes(1));
     ASSERT_EQ(Deadlines().size(), 1u);
     rig_->kube().DeleteJob("default/j");
-    if (lose_disk) rig_->Run(absl::Minutes(1));  // Else nobody has seen that it was gone.
+    if (lose_disk) rig_->Run(absl::Minutes(1));  // Otherwise no process has observed that the job was gone.
     rig_->kube().PutJob(job);
     rig_->Run(absl::Seconds(5));
     if (lose_disk) StartAgain(true);
@@ -268,7 +268,7 @@ TEST_F(DelayedTest, APodThatIsMadeInsteadOfAPendingOneHasADeadlineOfItsOwn) {
   EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
 }
 
-// The scheduler refreshes a condition where it stands: the last of the list may be hours old.
+// The scheduler updates a condition in its place: the last one of the list may be hours old.
 TEST_F(DelayedTest, ADeadlineOfUnknownCountsFromWhenTheGroupBecameSo) {
   for (const bool seen : {true, false}) {
     rig_ = std::make_unique<JobRig>();
@@ -293,7 +293,7 @@ TEST_F(DelayedTest, ADeadlineOfUnknownCountsFromWhenTheGroupBecameSo) {
   }
 }
 
-// On an empty disk pods are judged in the order of their names.
+// On an empty disk, pods are handled in the order of their names.
 TEST_F(DelayedTest, ADeadlineOfATaskCountsFromThePodThatCompletedItAlsoOverALostDisk) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   Begin(WithPolicy(std::move(job), "TaskCompleted", "AbortJob", absl::Minutes(30)));
@@ -324,8 +324,8 @@ TEST_F(DelayedTest, ADeadlineAfterTooManyRestartsIsOneOverALostDisk) {
   EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
 }
 
-// 7.1: of one pod what came later has taken the place of what waited since it was Pending, and a restart changes
-// nothing.
+// A later deadline of the pod has replaced the one that counted since the pod was Pending (7.1), and a restart changes
+// nothing of that.
 TEST_F(DelayedTest, WhatTookThePlaceOfADeadlineOfAPendingPodKeepsItOverARestart) {
   kube::v1::Job job = WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10));
   Begin(WithPolicy(std::move(job), "TaskFailed", "TerminateJob", absl::Minutes(5)), /*pods_run=*/false);
@@ -359,7 +359,7 @@ TEST_F(DelayedTest, AFailedPodThatIsRemovedAfterwardsStillHasItsAction) {
   EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
 }
 
-// More of them at once than a status has room for.
+// There are more deadlines at once than a status holds.
 TEST_F(DelayedTest, AStatusHoldsABoundedNumberAndTheDiskAllOfThem) {
   kube::v1::Job job = MakeJob("j", 1, 600);
   job.mutable_spec()->set_min_available(1);
@@ -376,7 +376,7 @@ TEST_F(DelayedTest, AStatusHoldsABoundedNumberAndTheDiskAllOfThem) {
   EXPECT_EQ(Done("AbortJob"), 1);
 }
 
-// The process may end at any point; the action is carried out once.
+// The process may die at any point; the action is carried out once.
 TEST_F(DelayedTest, ItIsCarriedOutOnceWhereverTheProcessIsKilled) {
   basalt::testing::KillAtEachPoint(10, [this](basalt::testing::KillPoint& kill) {
     rig_ = std::make_unique<JobRig>();
@@ -390,7 +390,7 @@ TEST_F(DelayedTest, ItIsCarriedOutOnceWhereverTheProcessIsKilled) {
     rig_->KillAt(0);
     rig_->kube().SetAllPods(kPodRunning);
     rig_->Run(absl::Minutes(5));
-    // With the disk an eviction may be lost that nobody has written down yet.
+    // An eviction that has not been recorded yet may be lost with the disk.
     EXPECT_LE(Status().version(), 1);
     EXPECT_GE(Status().version(), kill.was_killed() && kill.loses_disk() ? 0 : 1);
     EXPECT_EQ(Status().retry_count(), Status().version());

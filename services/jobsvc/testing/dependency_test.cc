@@ -1,4 +1,4 @@
-// A task whose dependency has failed for good can never start: the job ends, whoever saw what when.
+// A task whose dependency has failed for good can never start: the job ends, whichever process observed what, and when.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 constexpr char kKey[] = "default/j";
 
-// t1 depends on t0, t2 on t1; one pod each.
+// Returns a job whose task t1 depends on t0, and t2 on t1; one pod each.
 kube::v1::Job Chain(int tasks, int min_available) {
   kube::v1::Job job = MakeJob("j", tasks, 1);
   job.mutable_spec()->set_min_available(min_available);
@@ -85,7 +85,7 @@ TEST(DependencyTest, APolicyThatMakesTheFailedPodAnewIsWaitedFor) {
   EXPECT_EQ(rig.kube().pods().size(), 2u) << "the dependency is ready";
 }
 
-// It ran already, and its pod is gone: it cannot be made again.
+// The pod ran already and is gone: it cannot be made again.
 TEST(DependencyTest, APodThatIsRemovedAfterItsDependencyHasFailedIsNotWaitedFor) {
   JobRig rig;
   rig.Start();

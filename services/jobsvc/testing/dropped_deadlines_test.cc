@@ -1,4 +1,5 @@
-// A delayed action that is told and then dropped: history says that and why, and its Event names the pod.
+// A delayed action that is announced and then dropped: history records that and the reason, and its Event names the
+// pod.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ using ::testing::StartsWith;
 
 class DroppedDeadlinesTest : public ::testing::Test {
  protected:
-  // With an action that waits since j-t0-1 was evicted, and is told.
+  // Begins with an action that waits since j-t0-1 was evicted, and that history has announced.
   void BeginWithAnEviction(const std::string& action) {
     kube::v1::Job job = MakeJob("j", 1, 3);
     job.mutable_spec()->set_min_available(1);

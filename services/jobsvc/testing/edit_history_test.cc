@@ -1,5 +1,5 @@
-// Edits of the spec in history: what changed, once for each change, in their place among the decisions, also where
-// nobody was there to see them; and nothing is written to Kubernetes for it.
+// Edits of the spec in history: the changes, once each, in order with the decisions, also if no process observed the
+// edit. Nothing is written to Kubernetes for an edit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ class EditHistoryTest : public ::testing::Test {
   std::vector<HistoryRecord> History() {
     return *HistoryStore(rig_.store()).Read(SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
   }
-  // What changed, by entry.
+  // Returns the recorded changes, by entry.
   std::vector<std::string> Edits() {
     std::vector<std::string> edits;
     for (const HistoryRecord& entry : History()) {
@@ -122,7 +122,7 @@ TEST_F(EditHistoryTest, EachChangeIsToldOnce) {
   rig_.kube().SetAllPods(kPodRunning);
   rig_.Run(absl::Minutes(1));
   Restart();
-  rig_.kube().EditJob(kKey, [](Job&) {});  // A new generation of the same.
+  rig_.kube().EditJob(kKey, [](Job&) {});  // A new generation of the same spec.
   rig_.Run(absl::Seconds(20));
   Restart();
   EXPECT_THAT(Edits(), expected);
@@ -152,16 +152,16 @@ TEST(EditHistoryCrashTest, TheProcessDyingAnywhereTellsAnEditOnceAllTheSame) {
       rig.Run(absl::Seconds(1));
       if (!rig.alive()) rig.Start();
     }
-    int told = 0;
+    int edits = 0;
     const auto history = HistoryStore(rig.store()).Read(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
     for (const HistoryRecord& entry : *history) {
-      told += entry.generation() != 0 ? 1 : 0;
+      edits += entry.generation() != 0 ? 1 : 0;
     }
-    EXPECT_EQ(told, 1) << "point " << point;
+    EXPECT_EQ(edits, 1) << "point " << point;
   }
 }
 
-// A lost disk costs history: what it had seen of the spec is gone with it.
+// A lost disk costs history: the recorded spec is lost with it.
 TEST_F(EditHistoryTest, AfterALostDiskEditsAreToldFromThenOn) {
   Begin();
   rig_.Kill();
@@ -175,7 +175,7 @@ TEST_F(EditHistoryTest, AfterALostDiskEditsAreToldFromThenOn) {
   EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 5 -> 6"));
 }
 
-// Of records that were written before edits were told.
+// Records from before edits were recorded contain no spec.
 TEST_F(EditHistoryTest, ARecordThatKnowsNoSpecBeginsWithTheOneThatIsThere) {
   Begin();
   storage::v1::JobRecord record = rig_.controller().Find(kKey)->record;
@@ -224,7 +224,7 @@ TEST_F(EditHistoryTest, AJobOfTheSameNameBeginsAnewAndNothingIsLeftOfTheOneBefor
   EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 2 -> 1"));
 }
 
-// What cannot be read is told as refused; what it was mended to is compared with what was read before.
+// A spec that cannot be read is recorded as refused. Its correction is compared with the last spec that could be read.
 TEST_F(EditHistoryTest, ASpecThatCannotBeReadIsComparedWhenItCan) {
   Begin();
   rig_.kube().EditJob(kKey, [](Job& job) {
@@ -258,7 +258,7 @@ TEST_F(EditHistoryTest, ManyEditsDoNotPushOutTheDecisions) {
   EXPECT_EQ(Edits().back(), "priorityClassName p28 -> p29");
 }
 
-// A gateway that lists from a cache that lags shows a job once more whose end was recorded, and its pods go on ending.
+// A gateway that lists from a lagging cache shows a job again after its end was recorded, while its pods go on ending.
 TEST_F(EditHistoryTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNothing) {
   Begin();
   Scale(5);

@@ -1,4 +1,4 @@
-// Pods that Kubernetes ends: preempted, on a node that is lost, evicted by the kubelet or the API (W34).
+// Pods that Kubernetes ends: preempted, on a node that is lost, or evicted by the kubelet or the API (W34).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,7 +17,7 @@ constexpr char kPod[] = "default/j-t0-1";
 
 class EvictionTest : public ::testing::TestWithParam<absl::Duration> {
  protected:
-  // A failure would abort the job.
+  // Begins a job that a failure would abort.
   void Begin() {
     rig_ = std::make_unique<JobRig>();
     kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob");
@@ -35,7 +35,7 @@ class EvictionTest : public ::testing::TestWithParam<absl::Duration> {
       pod.set_disruption_ms(pod.finished_ms());
     });
   }
-  // Unless the restart has done so.
+  // Removes the pod unless the restart has done so.
   void Remove() {
     const auto pod = rig_->kube().pods().find(kPod);
     if (pod != rig_->kube().pods().end() && pod->second.uid() == uid_) rig_->kube().RemovePod(kPod);
@@ -65,7 +65,7 @@ class EvictionTest : public ::testing::TestWithParam<absl::Duration> {
   }
 
   std::unique_ptr<JobRig> rig_;
-  std::string uid_;  // Of the pod that was preempted.
+  std::string uid_;  // UID of the preempted pod.
 };
 
 TEST_P(EvictionTest, IsAnsweredOnceWhetherItIsSeenToFailOrToGo) {
@@ -95,7 +95,7 @@ TEST_P(EvictionTest, IsAnsweredOnceWhereJobsvcIsAwayBetweenFailureAndRemoval) {
     Preempt();
     rig_->Run(absl::Seconds(1));
     BeAway([this] { Remove(); }, loses_disk);
-    // With the disk goes the history of what was done.
+    // The history of the first answer is lost with the disk.
     if (loses_disk && GetParam() == absl::ZeroDuration()) {
       ExpectOneRestart();
     } else {

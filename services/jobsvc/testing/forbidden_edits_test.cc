@@ -1,5 +1,5 @@
-// Edits that the API server should have refused (job spec 2.6, U4 and U5): they are followed, and an Event says so,
-// once for each generation; Kubernetes is written nothing else for it.
+// Edits that the API server should have refused (job spec 2.6, U4 and U5): they are carried out, and an Event reports
+// them, once for each generation. Nothing else is written to Kubernetes for them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,15 +37,16 @@ class ForbiddenEditsTest : public ::testing::Test {
     rig_.Start();
     rig_.Run(absl::Seconds(20));
   }
-  // "2 x": of two.
+  // Returns each warning as "<count> x <message>".
   std::vector<std::string> Warnings() {
-    std::vector<std::string> told;
+    std::vector<std::string> warnings;
     for (const auto& [name, object] : rig_.kube().others()) {
       if (!name.starts_with("events/") || FindString(object, "reason") != "SpecWarning") continue;
       EXPECT_EQ(FindString(object, "type"), "Warning");
-      told.push_back(std::to_string(FindInt(object, "count", 0)) + " x " + std::string(FindString(object, "message")));
+      warnings.push_back(std::to_string(FindInt(object, "count", 0)) + " x " +
+                         std::string(FindString(object, "message")));
     }
-    return told;
+    return warnings;
   }
 
   JobRig rig_;

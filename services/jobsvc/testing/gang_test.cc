@@ -1,5 +1,5 @@
-// The gang of a job some of whose work is done although its pods are gone: the scheduler counts a pod that succeeded
-// only as long as it exists.
+// The gang of a job some of whose work is done although its pods are gone: the scheduler counts a succeeded pod only as
+// long as it exists.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ void FinishAndRemove(JobRig& rig, const std::string& pod) {
   rig.kube().RemovePod(pod);
 }
 
-// A job of one task with four pods that run, all of them needed.
+// Runs a job of one task with four pods, all of which are needed.
 void RunAll(JobRig& rig, kube::v1::Job job = MakeJob("j", 1, 4)) {
   rig.Start();
   rig.kube().PutJob(std::move(job));
@@ -35,9 +35,9 @@ TEST(GangTest, WorkThatIsDoneIsNotAskedOfTheGangOnceItsPodIsGone) {
   RunAll(rig);
   rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   rig.Run(absl::Seconds(20));
-  EXPECT_EQ(GroupOf(rig).min_member(), 4);  // It exists, and the scheduler counts it.
+  EXPECT_EQ(GroupOf(rig).min_member(), 4);  // The pod exists, and the scheduler counts it.
   rig.kube().RemovePod("default/j-t0-0");
-  rig.kube().RemovePod("default/j-t0-1");  // Still at work: made again.
+  rig.kube().RemovePod("default/j-t0-1");  // This pod was still at work: it is made again.
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.kube().pods().size(), 3u);
   EXPECT_EQ(GroupOf(rig).min_member(), 3);
@@ -54,7 +54,7 @@ TEST(GangTest, TheGroupIsWrittenOnlyWhenTheNumberChanges) {
   FinishAndRemove(rig, "default/j-t0-0");
   rig.Run(absl::Minutes(5));
   EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
-  // A new owner on an empty disk finds it as it is to be.
+  // A new owner on an empty disk finds the group as it should be.
   rig.Kill();
   rig.LoseDisk();
   rig.Start();
@@ -106,14 +106,14 @@ TEST(GangTest, ANewRunAsksForTheWholeGangAgain) {
   EXPECT_EQ(GroupOf(rig).min_member(), 4);
 }
 
-// Two tasks, of which the second depends on the first; all pods are needed.
+// Returns a job of two tasks, of which the second depends on the first; all pods are needed.
 kube::v1::Job JobInOrder(int32_t replicas) {
   kube::v1::Job job = MakeJob("j", 2, replicas);
   job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
   return job;
 }
 
-// Until the pods of both tasks run.
+// Runs until the pods of both tasks run.
 void RunInOrder(JobRig& rig, kube::v1::Job job) {
   rig.Start();
   rig.kube().PutJob(std::move(job));
@@ -124,8 +124,8 @@ void RunInOrder(JobRig& rig, kube::v1::Job job) {
   }
 }
 
-// mpi's launcher behind its workers: with all of them in minMember the scheduler would wait for the launcher, which is
-// made once the workers run.
+// mpi's launcher starts after its workers: with all pods in minMember, the scheduler would wait for the launcher, which
+// is made once the workers run.
 TEST(GangTest, TasksThatWaitForOthersCountOnceTheirPodsAreThere) {
   JobRig rig;
   kube::v1::Job job = JobInOrder(2);
@@ -151,7 +151,7 @@ TEST(GangTest, TasksThatWaitForOthersCountOnceTheirPodsAreThere) {
   };
   const auto patched = std::find_if(log.begin(), log.end(), of("podgroups"));
   EXPECT_EQ(std::count_if(log.begin(), patched, of("pods")), 2) << "the group is raised behind the last of the pods";
-  // What counts goes on to count, also for a process that begins anew.
+  // A task that counts goes on to count, also for a new process.
   rig.kube().SetAllPods(kPodRunning);
   rig.Run(absl::Seconds(20));
   rig.Kill();
@@ -170,7 +170,7 @@ TEST(GangTest, TasksThatWaitForOthersCountOnceTheirPodsAreThere) {
   EXPECT_EQ(GroupOf(rig).min_member(), 2);
 }
 
-// A job of four pods, all of which the gang is asked for by now.
+// Runs a job of four pods, until the group includes all of them.
 void RunFourInOrder(JobRig& rig) {
   RunInOrder(rig, JobInOrder(2));
   ASSERT_EQ(rig.kube().pods().size(), 4u);
@@ -178,8 +178,8 @@ void RunFourInOrder(JobRig& rig) {
   rig.kube().ClearLog();
 }
 
-// A node dies with a pod of each task: that of the second is made once that of the first runs again, and the scheduler
-// would wait for both.
+// A node dies with a pod of each task: the second task's pod is made once the first task's pod runs again, and the
+// scheduler would wait for both.
 TEST(GangTest, WhatCannotBeMadeAgainYetIsNotAskedFor) {
   JobRig rig;
   RunFourInOrder(rig);
@@ -208,7 +208,7 @@ TEST(GangTest, ATaskThatIsAskedForGrowsInOneWrite) {
   EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
 }
 
-// The minimums of tasks do not count here: the job asks for fewer pods than they make together.
+// Returns a job whose minimums of tasks do not count: minAvailable is below their sum.
 kube::v1::Job JobInOrderBelowItsMinimums() {
   kube::v1::Job job = JobInOrder(4);
   job.mutable_spec()->set_min_available(6);
@@ -231,7 +231,7 @@ TEST(GangTest, WhereMinimumsDoNotCountATaskThatIsAskedForGrowsInOneWriteToo) {
   EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
 }
 
-// Work that is done has lowered the number from which it is read which tasks the group asks for.
+// Finished work has lowered minMember, by which the tasks of the group are determined.
 TEST(GangTest, ALostPodBesidesWorkThatIsDoneCostsNoWrite) {
   for (const int32_t min_available : {6, 8}) {
     JobRig rig;
@@ -251,7 +251,7 @@ TEST(GangTest, ALostPodBesidesWorkThatIsDoneCostsNoWrite) {
   }
 }
 
-// By the old spec the minimums of tasks counted, by the new one they do not, and the other way round.
+// The minimums of tasks count by the old spec and not by the new one, or the other way round.
 TEST(GangTest, WhatIsAskedForStaysSoWhenMinimumsBeginOrCeaseToCount) {
   for (const bool counts_first : {true, false}) {
     JobRig rig;
@@ -271,7 +271,7 @@ TEST(GangTest, WhatIsAskedForStaysSoWhenMinimumsBeginOrCeaseToCount) {
   }
 }
 
-// The pods of the run before are still there, with the names of those that are to be made.
+// The pods of the run before still exist, under the names of the pods to be made.
 TEST(GangTest, PodsThatAreGoingAreNotThere) {
   for (const int32_t min_available : {3, 4}) {
     JobRig rig;
@@ -293,7 +293,7 @@ TEST(GangTest, PodsThatAreGoingAreNotThere) {
   }
 }
 
-// A minimum of 0 is ready from the beginning (job spec 9.7): what depends on it starts at once, and as a gang.
+// A task with a minimum of 0 is ready from the beginning (job spec 9.7): its dependents start at once, and as a gang.
 TEST(GangTest, WhatDependsOnNothingThatHasToBeReadyCountsFromTheBeginning) {
   JobRig rig;
   kube::v1::Job job = JobInOrder(2);
@@ -307,7 +307,7 @@ TEST(GangTest, WhatDependsOnNothingThatHasToBeReadyCountsFromTheBeginning) {
   EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0);
 }
 
-// The minimums of tasks are small: how much is asked for in all does not tell which tasks are.
+// The minimums of tasks are small: minMember does not show which tasks the group includes.
 TEST(GangTest, ALostPodOfATaskThatIsAskedForCostsNoWrite) {
   JobRig rig;
   kube::v1::Job job = JobInOrder(4);

@@ -1,4 +1,4 @@
-// The end of a job's PodGroup, which pgsvc is asked for: how often, and what is told of it.
+// The deletion of a job's PodGroup, which jobsvc requests of pgsvc: how often it does, and what it reports.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kReason = "PodGroupError";
 
-// A runtime in which pgsvc answers when the test does.
+// A context in which pgsvc answers when the test does.
 class GroupCallsContext : public runtime::testing::ScriptedContext {
  public:
   struct Groups final : rpc::PodGroupPeer {
@@ -57,7 +57,7 @@ class GroupDeletionTest : public ::testing::Test {
     ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
     ASSERT_EQ(kube().groups().size(), 1u);
   }
-  // What becomes of the deletions that are asked for, the first and those after it.
+  // Sets the fate of the requested deletions: of the first one, and of those after it.
   void SetFate(Fate first, Fate later) {
     rig_.fate = [this, first, later](const gateway::v1::WriteRequest& request) {
       if (!request.has_delete_() || request.resource().plural() != "podgroups") return Fate::kNormal;
@@ -134,7 +134,7 @@ TEST_F(GroupDeletionTest, ThatIsRefusedIsToldOnceAndTriedUntilItSucceeds) {
   EXPECT_TRUE(kube().groups().empty());
 }
 
-// Its owner may be on its way to another replica.
+// The owner of the group may be moving to another replica.
 TEST_F(GroupDeletionTest, ThatReachesNobodyIsTriedAgainAndNoProblem) {
   BeginRunning();
   SetFate(Fate::kNotSent, Fate::kNotSent);

@@ -1,5 +1,5 @@
-// The PodGroup of a job that runs, edited by hand: what the job wants of it is put right, what it does not is left
-// alone, and neither costs more than that.
+// The PodGroup of a running job is edited by hand: the values that the job wants are restored, others are left alone,
+// and neither costs more than that.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -20,7 +20,7 @@ struct Edit {
 
 class GroupEditsTest : public ::testing::Test {
  protected:
-  // Two tasks of two pods each, of 1 and of 4 cpus.
+  // Returns a job of two tasks of two pods each, with 1 and with 4 cpus.
   static kube::v1::Job MakeSizedJob() {
     kube::v1::Job job = MakeJob("j", 2, 2);
     job.mutable_spec()->mutable_tasks(0)->set_template_json(
@@ -151,7 +151,7 @@ TEST_F(GroupEditsTest, WhatTheJobWantsNothingOfIsLeftAlone) {
   }
 }
 
-// One may fall into the time in which the one before is put right, or shown to be so.
+// An edit may come while the one before is being undone, or before the watch has shown that.
 TEST_F(GroupEditsTest, EditsThatFollowAtOnceAreNotMissed) {
   BeginRunning(MakeSizedJob());
   for (const absl::Duration pause : {absl::Milliseconds(1), absl::Milliseconds(2), absl::Milliseconds(3),

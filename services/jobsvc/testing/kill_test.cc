@@ -1,4 +1,4 @@
-// A full kill is one call that chooses the pods by labels of ours (design rule 4), and what that cannot do goes singly.
+// A full kill is one call that selects the pods by our labels (design rule 4). Other pods are deleted singly.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -42,7 +42,7 @@ TEST_F(KillTest, LivePodsGoInOneCallAndFinishedOnesStay) {
   EXPECT_EQ(Singly(), 0);
   EXPECT_EQ(rig_.kube().pods().size(), 1U);
   EXPECT_EQ(rig_.kube().job("default/j").status().counts().succeeded(), 1);
-  // Aborting, the pods, the group, Aborted, the command.
+  // The writes are Aborting, the pods, the group, Aborted and the command.
   EXPECT_EQ(rig_.kube().WritesButEvents(), 5);
 }
 
@@ -57,7 +57,7 @@ TEST_F(KillTest, ARestartTakesFinishedPodsToo) {
   for (const auto& [name, pod] : rig_.kube().pods()) EXPECT_EQ(pod.job_version(), 1) << name;
 }
 
-// Somebody took the owner away, to keep it: it has all of our labels, and is nobody's to delete (job spec 3.2).
+// Somebody removed the owner, to keep the pod: it has all of our labels, and nobody may delete it (job spec 3.2).
 TEST_F(KillTest, APodThatIsNotTheJobsAnyMoreIsNotTakenAlongForItsLabels) {
   Begin(MakeJob("j", 1, 4));
   rig_.kube().EditPod("default/j-t0-2", [](kube::v1::Pod& pod) { pod.clear_owner_uid(); });
@@ -102,7 +102,7 @@ TEST_F(KillTest, NorIsItByWhoeverSeesItForTheFirstTime) {
   EXPECT_TRUE(rig_.kube().pods().contains("default/j-t0-2"));
 }
 
-// Scaled away a moment before: they run on for as long as they are given.
+// The pods were scaled away a moment before, and run on for their grace period.
 TEST_F(KillTest, WhatIsBeyondTheSizeOfATaskIsAwaitedToo) {
   Begin(MakeJob("j", 1, 3));
   rig_.kube().SchedulePods();
@@ -124,7 +124,7 @@ TEST_F(KillTest, WhatIsBeyondTheSizeOfATaskIsAwaitedToo) {
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
 }
 
-// However many pods a task has: an eviction costs a retry, and so it ends.
+// An eviction costs a retry, however many pods a task has, and so the restarts end.
 TEST_F(KillTest, ATaskThatIsEvictedWholeIsRestartedAndCounted) {
   for (const char* action : {"RestartTask", "RestartPod"}) {
     SCOPED_TRACE(action);
@@ -146,7 +146,7 @@ TEST_F(KillTest, ATaskThatIsEvictedWholeIsRestartedAndCounted) {
   }
 }
 
-// Job spec 9.5: until the last word of the kill.
+// The duration lasts until the last write of the kill (job spec 9.5).
 TEST_F(KillTest, TheDurationOfAnAbortedJobLastsUntilItIsAborted) {
   Begin(MakeJob("j", 1, 2));
   rig_.kube().SchedulePods();
@@ -157,11 +157,11 @@ TEST_F(KillTest, TheDurationOfAnAbortedJobLastsUntilItIsAborted) {
   ASSERT_EQ(rig_.PhaseOf("default/j"), kAborted);
   const kube::v1::Job& job = rig_.kube().job("default/j");
   const std::string meant = RunningDuration(job.meta().creation_ms(), job.status().last_transition_ms());
-  const std::string& told = job.status().running_duration();
-  EXPECT_EQ(told.substr(0, told.find_first_of(".s")), meant.substr(0, meant.find_first_of(".s"))) << told;
+  const std::string& reported = job.status().running_duration();
+  EXPECT_EQ(reported.substr(0, reported.find_first_of(".s")), meant.substr(0, meant.find_first_of(".s"))) << reported;
 }
 
-// It deletes by name, and may still be at it.
+// The call deletes by name, and may still be at work.
 TEST_F(KillTest, NothingIsMadeUnderTheseNamesBeforeItIsKnownToBeOver) {
   Begin(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
   rig_.unknown_after = absl::Seconds(15);
@@ -233,7 +233,7 @@ TEST_F(KillTest, WhereItIsRefusedPodsGoSingly) {
   EXPECT_EQ(Singly(), 3);
 }
 
-// The server ends its loop at the first one that it is kept from deleting.
+// The server ends its loop at the first pod that it may not delete.
 TEST_F(KillTest, WhereItBringsNothingPodsGoSingly) {
   Begin(MakeJob("j", 1, 3));
   int refused = 0;
@@ -271,7 +271,7 @@ TEST_F(KillTest, AJobOfTheSameNameWaitsUntilItIsOver) {
   EXPECT_EQ(rig_.kube().Count("create", "pods"), 3);
 }
 
-// Its pods' answers come when it is not there any more.
+// The answers for the pods come when the job does not exist any more.
 TEST_F(KillTest, AJobThatIsDeletedWhileItsPodsAreMadeIsForgotten) {
   rig_.Start();
   rig_.kube().PutJob(MakeJob("j", 1, 50));

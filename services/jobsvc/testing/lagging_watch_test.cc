@@ -1,5 +1,5 @@
-// The watch of the jobs lags behind that of the pods, and shows a process that has no record of a job an older status
-// than the newest: the process does nothing by the older one.
+// The watch of jobs lags behind that of pods, and shows a process without a record of a job an older status than the
+// newest: the process must not act on it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ void BeginRunning(JobRig& rig, kube::v1::Job job) {
   ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
 }
 
-// The job is aborted by a write of which the process hears neither the answer nor the watch.
+// Aborts the job by a write of which the process gets neither the answer nor the watch event.
 void AbortUnheard(JobRig& rig) {
   rig.answers_late = [](const gateway::v1::WriteRequest&) { return absl::Hours(1); };
   rig.late = [](const kube::v1::Object& object, bool) {
@@ -33,7 +33,7 @@ void AbortUnheard(JobRig& rig) {
   ASSERT_EQ(rig.PhaseOf(kKey), kube::v1::JOB_PHASE_ABORTING);
 }
 
-// The disk of the process is lost, and the next one is shown `older` for a while.
+// The process loses its disk, and the next one is shown `older` for a while.
 void LoseDiskAndShow(JobRig& rig, const kube::v1::Job& older) {
   rig.Kill();
   rig.LoseDisk();
@@ -77,8 +77,8 @@ TEST(LaggingWatchTest, AKillThatIsOverHoldsBackNoPodOfTheNextRun) {
   EXPECT_EQ(rig.kube().Count("create", "pods"), 1);
 }
 
-// The process dies with the answer to a write of the status, which has taken effect, and the next one is shown the
-// status before that.
+// The process dies before the answer to a status write that has taken effect. The next process is shown the status
+// before that write.
 TEST(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
   JobRig rig;
   BeginRunning(rig, MakeJob("j", 1, 2));
@@ -95,7 +95,7 @@ TEST(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
   for (const JobKube::Logged& write : rig.kube().log()) EXPECT_NE(write.code, 409) << write.plural;
 }
 
-// The power has failed: the disk has an intent that was carried out, and knows nothing of the commit after it.
+// The power has failed: the disk has an intent that was carried out, but not the commit after it.
 TEST(LaggingWatchTest, AnIntentThatTheWatchShowsCarriedOutMayBeFollowedByAnother) {
   JobRig rig;
   BeginRunning(rig, MakeJob("j", 1, 2));
@@ -117,7 +117,7 @@ TEST(LaggingWatchTest, AnIntentThatTheWatchShowsCarriedOutMayBeFollowedByAnother
   EXPECT_EQ(rig.kube().WritesButEvents(), 0);
 }
 
-// A change of a pod that comes while the job cannot be read is answered once it can.
+// A change of a pod that comes while the job cannot be read is answered once the job can be read.
 TEST(LaggingWatchTest, APodThatFailsWhileTheJobIsReadIsAnswered) {
   JobRig rig;
   rig.Start();
@@ -134,7 +134,7 @@ TEST(LaggingWatchTest, APodThatFailsWhileTheJobIsReadIsAnswered) {
   };
   LoseDiskAndShow(rig, older);
   rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-  rig.Run(absl::Seconds(2));  // One that fails in the second of its removal was evicted.
+  rig.Run(absl::Seconds(2));  // A pod that fails in the second of its removal counts as evicted.
   rig.kube().RemovePod("default/j-t0-1");
   rig.Run(absl::Seconds(5));
   can_read = true;
@@ -210,7 +210,7 @@ TEST(LaggingWatchTest, AReadThatIsRefusedHoldsEverythingBackAndIsTriedAgain) {
   rig.Run(absl::Minutes(1));
   EXPECT_EQ(rig.kube().WritesButEvents(), 0);
   EXPECT_EQ(rig.controller().Find(kKey)->newest_status.problem().message, "jobs is forbidden");
-  // The next process does not take the record for one that has been read.
+  // The next process must not take the record for that of a job that has been read.
   rig.Kill();
   rig.Start();
   rig.Run(absl::Minutes(1));

@@ -1,5 +1,5 @@
-// A commit that took effect after its record had given it up: history tells of its transition once, also where what was
-// told before has not come yet from the replica that had the slot.
+// A commit that took effect after its record had given it up: history records its transition once, also if older
+// entries have not come yet from the replica that had the slot.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kKey[] = "default/j";
 
-std::vector<kube::v1::JobPhase> Told(JobRig& rig) {
+std::vector<kube::v1::JobPhase> RecordedPhases(JobRig& rig) {
   std::vector<kube::v1::JobPhase> phases;
   const auto history = HistoryStore(rig.store()).Read(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
   for (const storage::v1::HistoryRecord& entry : *history) phases.push_back(entry.to_phase());
@@ -28,10 +28,10 @@ void StartRunning(JobRig& rig) {
   rig.kube().SetAllPods(kube::v1::POD_PHASE_RUNNING);
   rig.Run(absl::Seconds(20));
   ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
-  ASSERT_EQ(Told(rig), (std::vector{kube::v1::JOB_PHASE_PENDING, kRunning}));
+  ASSERT_EQ(RecordedPhases(rig), (std::vector{kube::v1::JOB_PHASE_PENDING, kRunning}));
 }
 
-// As where the slot has moved and its history is on its way.
+// Removes the history, as if the slot had moved and its history were on its way.
 void TakeHistoryAway(JobRig& rig) {
   kv::WriteBatch batch;
   const std::string prefix = history::EntryPrefix(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
@@ -45,7 +45,7 @@ TEST(LateCommitTest, OfCountsAloneTellsNothingWhereHistoryIsOnItsWay) {
   TakeHistoryAway(rig);
   ASSERT_TRUE(CommitLate(rig.kube(), kKey));
   rig.Run(absl::Seconds(10));
-  EXPECT_TRUE(Told(rig).empty()) << "it was told before";
+  EXPECT_TRUE(RecordedPhases(rig).empty()) << "it was told before";
 }
 
 TEST(LateCommitTest, OfATransitionIsToldOnce) {
@@ -53,22 +53,22 @@ TEST(LateCommitTest, OfATransitionIsToldOnce) {
     JobRig rig;
     StartRunning(rig);
     if (away) TakeHistoryAway(rig);
-    const size_t before = Told(rig).size();
+    const size_t before = RecordedPhases(rig).size();
     ASSERT_TRUE(CommitLate(rig.kube(), kKey, R"({"state":{"phase":"Aborting"},"version":1})"));
     rig.Run(absl::Milliseconds(50));
-    const std::vector<kube::v1::JobPhase> told = Told(rig);
-    ASSERT_GT(told.size(), before);
-    EXPECT_EQ(told[before], kube::v1::JOB_PHASE_ABORTING);
+    const std::vector<kube::v1::JobPhase> phases = RecordedPhases(rig);
+    ASSERT_GT(phases.size(), before);
+    EXPECT_EQ(phases[before], kube::v1::JOB_PHASE_ABORTING);
     TakeHistoryAway(rig);
     rig.Kill();
     rig.Start();
     ASSERT_TRUE(CommitLate(rig.kube(), kKey));
     rig.Run(absl::Seconds(10));
-    for (const kube::v1::JobPhase phase : Told(rig)) EXPECT_NE(phase, kube::v1::JOB_PHASE_ABORTING);
+    for (const kube::v1::JobPhase phase : RecordedPhases(rig)) EXPECT_NE(phase, kube::v1::JOB_PHASE_ABORTING);
   }
 }
 
-// The record begins with what stands there: who told of it had the disk that is gone.
+// The record begins with the present status: older entries were on the disk that is gone.
 TEST(LateCommitTest, AfterALostDiskTellsNothingOfBefore) {
   JobRig rig;
   StartRunning(rig);
@@ -78,10 +78,10 @@ TEST(LateCommitTest, AfterALostDiskTellsNothingOfBefore) {
   rig.Run(absl::Seconds(10));
   ASSERT_TRUE(CommitLate(rig.kube(), kKey));
   rig.Run(absl::Seconds(10));
-  EXPECT_TRUE(Told(rig).empty());
+  EXPECT_TRUE(RecordedPhases(rig).empty());
 }
 
-// Its pods are told of, and absence is not deletion (design rule 1).
+// The snapshot contains the pods but not the job, and absence is not deletion (design rule 1).
 TEST(LateCommitTest, AJobThatASnapshotLeavesOutKeepsWhatWaitsForItsTime) {
   JobRig rig;
   rig.Start();
@@ -97,12 +97,12 @@ TEST(LateCommitTest, AJobThatASnapshotLeavesOutKeepsWhatWaitsForItsTime) {
   rig.Run(absl::Seconds(1));
   ASSERT_NE(rig.controller().Find("default/j"), nullptr);
   EXPECT_FALSE(rig.controller().Find("default/j")->record.gone());
-  rig.kube().EditJob("default/j", [](kube::v1::Job&) {});  // Now it is shown.
+  rig.kube().EditJob("default/j", [](kube::v1::Job&) {});  // Now the watch shows the job.
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
 }
 
-// W20, over a record that is made anew from what was observed: it had failed by itself before it was removed.
+// W20, with a record that is rebuilt from the observed state: the pod had failed by itself before it was removed.
 TEST(LateCommitTest, APodThatHadFailedByItselfWasNotEvicted) {
   JobRig rig;
   rig.Start();
@@ -113,7 +113,7 @@ TEST(LateCommitTest, APodThatHadFailedByItselfWasNotEvicted) {
   rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
   rig.Run(absl::Seconds(5));
   rig.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
-    pod.set_deletion_ms(absl::ToUnixMillis(rig.time().Now()));  // And a finalizer keeps it.
+    pod.set_deletion_ms(absl::ToUnixMillis(rig.time().Now()));  // A finalizer keeps the pod.
   });
   rig.Run(absl::Seconds(20));
   ASSERT_EQ(rig.kube().job(kKey).status().version(), 0);

@@ -109,7 +109,7 @@ TEST(LifeCycleTest, FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.kube().pods().size(), 1u);
   EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
-  // A new owner on an empty disk knows it from the status.
+  // A new owner on an empty disk learns that from the status.
   rig.Kill();
   rig.LoseDisk();
   rig.Start();
@@ -158,7 +158,7 @@ TEST(LifeCycleTest, ATaskWaitsForTheTaskItDependsOn) {
   EXPECT_EQ(rig.kube().pods().size(), 4u);
 }
 
-// As the API server refuses a template by its profile: the edit alone is what cures it.
+// The API server refuses a template by its profile, and only an edit cures that.
 TEST(LifeCycleTest, ARefusedTemplateIsToldInWordsAndAnEditOfItHeals) {
   JobRig rig;
   rig.Start();
@@ -177,7 +177,7 @@ TEST(LifeCycleTest, ARefusedTemplateIsToldInWordsAndAnEditOfItHeals) {
   EXPECT_EQ(status.reason(), "FailedCreate");
   EXPECT_NE(status.message().find("violates PodSecurity"), std::string::npos) << status.message();
   EXPECT_EQ(rig.kube().Count("create", "events"), 1);
-  EXPECT_LT(rig.kube().log().size(), 200u);  // It backs off.
+  EXPECT_LT(rig.kube().log().size(), 200u);  // The creation backs off.
   // An edit that cures nothing is refused again.
   rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_priority_class_name("high"); });
   rig.Run(absl::Minutes(10));
@@ -201,7 +201,7 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
   auto bad = MakeJob("bad", 1, 2);
   bad.mutable_spec()->mutable_tasks(0)->set_replicas(1'000'000'000);
   rig.kube().PutJob(bad);
-  // The hosts that svc lists, one for each pod, would not have room in memory.
+  // The list of hosts that svc makes, with one for each pod, would not fit into memory.
   auto huge = MakeJob("huge", 1, 2);
   huge.mutable_spec()->mutable_tasks(0)->set_replicas(2'147'483'647);
   huge.mutable_spec()->add_plugins()->set_name("svc");
@@ -220,7 +220,7 @@ TEST(LifeCycleTest, AnInvalidJobGetsWordsAndHarmsNobody) {
   EXPECT_GE(rig.kube().Count("create", "events"), 2);
 }
 
-// Its pods would run without what the plugin gives them.
+// The pods would run without what the plugin adds to them.
 TEST(LifeCycleTest, AJobWithAPluginThatDoesNotExistWaitsAndSaysSo) {
   JobRig rig;
   rig.Start();
@@ -306,7 +306,7 @@ TEST(LifeCycleTest, ANameHeldByAForeignPodIsWaitedFor) {
   EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
 }
 
-// Nobody tells when such a pod goes: it has none of our labels.
+// No watch shows when such a pod goes: it has none of our labels.
 TEST(LifeCycleTest, ANameHeldByAPodThatNoWatchShowsIsTriedAgain) {
   JobRig rig;
   rig.Start();
@@ -389,7 +389,7 @@ TEST(LifeCycleTest, LostAnswersAreSettledAndNothingIsDoneTwice) {
   for (const auto& entry : *history) EXPECT_TRUE(entry.committed());
 }
 
-// The name is held until the watch shows what stands there: not a moment longer.
+// The name is held until the watch shows its pod, and no longer.
 TEST(LifeCycleTest, APodWhoseCreationHadNoAnswerIsMarkedAsSoonAsItIsSurplus) {
   JobRig rig;
   rig.Start();
@@ -415,7 +415,7 @@ TEST(LifeCycleTest, AJobStartsAlthoughAPodFailedWhileItWasSurplus) {
   rig.Run();
   rig.kube().SetAllPods(kPodRunning);
   rig.Run();
-  // Nothing is marked while it is surplus.
+  // Nothing is marked while the pod is surplus.
   rig.fate = [](const gateway::v1::WriteRequest& request) {
     return request.has_patch() && request.resource().plural() == "pods" ? Fate::kNotSent : Fate::kNormal;
   };

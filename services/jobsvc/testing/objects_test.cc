@@ -1,4 +1,4 @@
-// Objects of plugins whose identity is not what is remembered of them: removed and made again, or somebody else's.
+// Objects of plugins whose identity differs from the recorded one: removed and made again, or somebody else's.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::string_view kNames[] = {"services/default/j", "configmaps/default/j-svc", "networkpolicies/default/j"};
 
-// Whatever the plugin makes; Events apart.
+// Counts the objects of the plugin.
 size_t CountObjects(JobRig& rig) {
   return static_cast<size_t>(std::count_if(std::begin(kNames), std::end(kNames), [&](std::string_view name) {
     return rig.kube().others().contains(std::string(name));
   }));
 }
 
-// A job with the svc plugin, whose pods run and whose status names what was made.
+// Runs a job with the svc plugin until its pods run and its status names the objects.
 void StartRunning(JobRig& rig) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_plugins()->set_name("svc");
@@ -81,7 +81,7 @@ TEST(ObjectsTest, PodsOfAResumedJobWaitForWhatTheProcessBeforeHasRemoved) {
   StartRunning(rig);
   rig.kube().PutCommand("default", "stop", "AbortJob", "j");
   ASSERT_TRUE(rig.RunUntil([&] { return CountObjects(rig) == 0 && rig.kube().commands().empty(); }));
-  rig.Kill();  // The status names them still.
+  rig.Kill();  // The status still names them.
   rig.kube().PutCommand("default", "go", "ResumeJob", "j");
   rig.kube().ClearLog();
   rig.Start();
@@ -91,7 +91,7 @@ TEST(ObjectsTest, PodsOfAResumedJobWaitForWhatTheProcessBeforeHasRemoved) {
   EXPECT_EQ(CountObjects(rig), 0u);
 }
 
-// The status names an object before the answer says that the object was made: the process may end in between.
+// The status names an object before the answer confirms its creation: the process may die in between.
 TEST(ObjectsTest, WhatAResumedJobIsMakingIsRemovedByTheNextProcessOnAnEmptyDisk) {
   JobRig rig;
   StartRunning(rig);
@@ -138,7 +138,7 @@ std::string HostsOf(JobRig& rig) {
   return std::string(rig.kube().others().at("configmaps/default/j-svc").at("data").at("VC_T0_NUM").as_string());
 }
 
-// Job spec 9.12: a pod takes its environment from it once, when it starts.
+// A pod reads its environment from the ConfigMap once, when it starts (job spec 9.12).
 TEST(ObjectsTest, PodsOfALargerTaskWaitForTheirHosts) {
   JobRig rig;
   StartRunning(rig);
@@ -189,7 +189,7 @@ TEST(ObjectsTest, PodsOfASmallerTaskGoOnceTheHostsDoNotNameThem) {
   }
 }
 
-// Whoever edits a job may look at the ConfigMap at once. The edit changes the group, too, and counts become due.
+// A user who edits a job may read the ConfigMap at once. The edit changes the group, too, and counts become due.
 TEST(ObjectsTest, AnEditReachesTheHostsBeforeAnythingElseIsWrittenAndWithoutARead) {
   JobRig rig;
   StartRunning(rig);
@@ -206,7 +206,7 @@ TEST(ObjectsTest, AnEditReachesTheHostsBeforeAnythingElseIsWrittenAndWithoutARea
   EXPECT_EQ(rig.kube().gets(), reads);
 }
 
-// The values of a ConfigMap have at most a megabyte: the hosts of 50 000 pods never fit, however often they are sent.
+// The values of a ConfigMap have a megabyte at most: the hosts of 50 000 pods never fit, however often they are sent.
 TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   JobRig rig;
   kube::v1::Job job = MakeJob("j", 1, 2);
@@ -230,7 +230,7 @@ TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
 }
 
-// A variable of all hosts has at most 128 KiB: no container of such a job could start.
+// A variable with all hosts has 128 KiB at most: no container of such a job could start.
 TEST(ObjectsTest, HostsThatNoVariableHoldsRefuseTheJobAndTouchNothingOfIt) {
   JobRig rig;
   StartRunning(rig);
@@ -287,7 +287,7 @@ TEST(ObjectsTest, AnObjectThatCannotBeReadIsTold) {
     error.set_message("no quorum");
     return true;
   };
-  // The ConfigMap is read once a patch was refused because its UID is another.
+  // The ConfigMap is read after a patch was refused because the UID is another one.
   bool conflicts = true;
   rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (!conflicts || request.resource().plural() != "configmaps") return false;

@@ -1,5 +1,5 @@
-// Priority classes that change under jobs: a change costs what the jobs cost that name the class, and what they want of
-// their PodGroups follows (job spec 9.10).
+// Priority classes that change under jobs: a change costs only passes of the jobs that name the class, and the
+// PodGroups that these jobs want follow the change (job spec 9.10).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,8 +28,8 @@ class PrioritiesTest : public ::testing::Test {
  protected:
   PrioritiesTest() { rig_.Start(); }
 
-  // Two tasks of two pods each, 1 cpu and 4 cpus, of which two pods are the gang. The second task names the class:
-  // where it weighs something, its pods come first.
+  // Submits two tasks of two pods each, with 1 and 4 cpus, of which two pods are the gang. The second task names the
+  // class: its pods come first if the class has a value.
   void Submit(const std::string& name, std::string_view priority_class) {
     kube::v1::Job job = MakeJob(name, 2, 2);
     job.mutable_spec()->set_min_available(2);
@@ -44,7 +44,7 @@ class PrioritiesTest : public ::testing::Test {
     });
     rig_.Run(absl::Seconds(20));
   }
-  // Cpus that the gang needs; "none": there is no group.
+  // Returns the cpus that the gang needs, or "none" if there is no group.
   std::string Cpus(const std::string& name) {
     for (const auto& [group, object] : kube().groups()) {
       if (!group.starts_with("default/" + name + "-")) continue;
@@ -54,7 +54,7 @@ class PrioritiesTest : public ::testing::Test {
     }
     return "none";
   }
-  // The jobs that had passes since it was last asked.
+  // Returns the jobs that had passes since the last call.
   Keys Woken() {
     rig_.Run(absl::Seconds(20));
     Keys woken;
@@ -115,7 +115,7 @@ TEST_F(PrioritiesTest, AJobThatIsEditedFollowsTheClassThatItNamesNow) {
   EXPECT_EQ(Cpus("job"), "8");
 }
 
-// What is not made now is made by what the classes weigh when it is.
+// A group is made with the values that the classes have at its creation.
 TEST_F(PrioritiesTest, AClassThatChangesWhileAJobIsAbortedCountsOnceItIsResumed) {
   Submit("job", "high");
   kube().PutCommand("default", "stop", "AbortJob", "job");

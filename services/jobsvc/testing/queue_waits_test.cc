@@ -1,5 +1,5 @@
-// Jobs whose queue is missing, closed, or has queues below it (job spec 2.3, C16): once they are stored they are not
-// refused for it. They wait, and say so where kubectl shows it. And what jobs take that wait for any queue.
+// Jobs whose queue is missing, is closed, or has queues below it (job spec 2.3, C16). Once stored, they are not refused
+// for that: they wait, and state the reason where kubectl shows it. Also the cost of jobs that wait for any queue.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class QueueWaitsTest : public ::testing::Test {
     rig_.kube().PutJob(std::move(job));
     rig_.Run(absl::Seconds(10));
   }
-  std::string Told() {
+  std::string StatusText() {
     const kube::v1::JobStatus& status = rig_.kube().job("default/j").status();
     return status.reason().empty() ? "" : status.reason() + ": " + status.message();
   }
@@ -64,36 +64,36 @@ TEST_F(QueueWaitsTest, WhatNoQueueLetsInTakesNoMemoryForItsPods) {
 TEST_F(QueueWaitsTest, OneThatIsMissingIsToldUntilItComes) {
   Begin();
   Submit();
-  EXPECT_EQ(Told(), "QueueError: queue q does not exist");
+  EXPECT_EQ(StatusText(), "QueueError: queue q does not exist");
   EXPECT_EQ(rig_.kube().Count("create", "events"), 1);
   Put("q", "");
-  EXPECT_EQ(Told(), "") << "it will be opened";
+  EXPECT_EQ(StatusText(), "") << "it will be opened";
   Put("q", "Open");
-  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(StatusText(), "");
 }
 
 TEST_F(QueueWaitsTest, OneThatIsMissingIsToldOnceAnyIsThere) {
   rig_.kube().new_group_phase = "Pending";
   rig_.Start();
   Submit();
-  EXPECT_EQ(Told(), "") << "nobody knows which there are";
+  EXPECT_EQ(StatusText(), "") << "nobody knows which there are";
   Put("root", "Open", "");
-  EXPECT_EQ(Told(), "QueueError: queue q does not exist");
+  EXPECT_EQ(StatusText(), "QueueError: queue q does not exist");
 }
 
 TEST_F(QueueWaitsTest, OneThatIsClosedIsToldWithOneWriteUntilItIsOpen) {
   Begin();
   Put("q", "Open");
   Submit();
-  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(StatusText(), "");
   rig_.kube().ClearLog();
   Put("q", "Closed");
-  EXPECT_EQ(Told(), "QueueError: queue q is Closed");
+  EXPECT_EQ(StatusText(), "QueueError: queue q is Closed");
   rig_.Run(absl::Minutes(10));
   EXPECT_EQ(rig_.kube().WritesButEvents(), 1);
   EXPECT_EQ(rig_.kube().Count("create", "events"), 1);
   Put("q", "Open");
-  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(StatusText(), "");
   EXPECT_EQ(rig_.kube().WritesButEvents(), 2);
 }
 
@@ -103,13 +103,13 @@ TEST_F(QueueWaitsTest, OneThatHasQueuesBelowItIsToldUntilTheyGo) {
   Put("q-1", "Open", "q");
   Put("q-2", "Open", "q");
   Submit();
-  EXPECT_EQ(Told(), "QueueError: queue q has queues below it");
+  EXPECT_EQ(StatusText(), "QueueError: queue q has queues below it");
   Put("q-1", "Open", "other");
-  EXPECT_EQ(Told(), "QueueError: queue q has queues below it");
+  EXPECT_EQ(StatusText(), "QueueError: queue q has queues below it");
   Remove("q-2", "q");
-  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(StatusText(), "");
   Put("q-1", "Open", "q");
-  EXPECT_EQ(Told(), "QueueError: queue q has queues below it");
+  EXPECT_EQ(StatusText(), "QueueError: queue q has queues below it");
 }
 
 TEST_F(QueueWaitsTest, WhoeverIsAdmittedIsNotTold) {
@@ -124,26 +124,26 @@ TEST_F(QueueWaitsTest, WhoeverIsAdmittedIsNotTold) {
   rig_.kube().ClearLog();
   Put("q", "Closed");
   Remove("q");
-  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(StatusText(), "");
   EXPECT_EQ(rig_.kube().log().size(), 0u);
-  // The scheduler takes the admission back; the job has all its pods.
+  // The scheduler withdraws the admission. The job has all its pods.
   rig_.kube().SetGroupPhase(rig_.kube().groups().begin()->first, "Pending");
   rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(Told(), "");
+  EXPECT_EQ(StatusText(), "");
 }
 
 TEST_F(QueueWaitsTest, ARestartTellsNothingAnew) {
   Begin();
   Put("q", "Closed");
   Submit();
-  ASSERT_EQ(Told(), "QueueError: queue q is Closed");
+  ASSERT_EQ(StatusText(), "QueueError: queue q is Closed");
   rig_.Kill();
   rig_.kube().ClearLog();
   rig_.Start();
   Hear("other", "Open", "root", /*gone=*/false);
   Hear("q", "Closed", "root", /*gone=*/false);
   rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(Told(), "QueueError: queue q is Closed");
+  EXPECT_EQ(StatusText(), "QueueError: queue q is Closed");
   EXPECT_EQ(rig_.kube().WritesButEvents(), 0);
 }
 

@@ -1,5 +1,5 @@
-// Random faults over whole lives: lost requests and answers, conflicts, deaths, lost disks, evictions, commands. Where
-// everything was seen in the end, the outcome is the one that the facts call for.
+// Random faults over whole lives: lost requests and answers, conflicts, deaths, lost disks, evictions, commands. If
+// everything was observed in the end, the outcome is the one that the facts require.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,12 +14,12 @@ namespace basalt::jobsvc::testing {
 namespace {
 
 struct Chances {
-  uint64_t lose = 8;  // One write in so many is lost, one way or the other.
-  uint64_t die = 6;   // One second in so many the process dies somewhere within the next points.
+  uint64_t lose = 8;  // One write in this many is lost, one way or the other.
+  uint64_t die = 6;   // In one second of this many, the process dies within the next points.
   bool lose_disks = false;
 };
 
-// Whether the disk has a record for each deadline of the job that is kept, and no other.
+// Returns whether the disk has a record for each kept deadline of the job, and no others.
 bool AreDeadlinesOnDisk(JobRig& rig) {
   const JobEntry* const entry = rig.controller().Find("default/j");
   const DeadlineSet none;
@@ -59,12 +59,13 @@ std::string Live(uint64_t seed, const Chances& chances) {
       policy = job.mutable_spec()->add_policies();
       policy->add_events(random.OneIn(2) ? "PodPending" : "PodEvicted");
       policy->set_action("RestartPod");
-      // Longer than what a pod takes to start once all is quiet.
+      // The timeout is longer than a pod takes to start once all is quiet.
       policy->set_timeout_ms(static_cast<int64_t>(4000 + random.Uniform(5000)));
     }
     job.mutable_spec()->set_max_retry(100);
   }
-  // Not with failures: one that a suspension keeps is waited for by its dependants for ever, as specified.
+  // Jobs with failures have no dependencies: the dependents of a failed pod that a suspension keeps wait for ever, as
+  // specified.
   if (tasks == 2 && !restarts && random.OneIn(2)) {
     job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
     job.mutable_spec()->set_min_available(replicas);
@@ -105,7 +106,7 @@ std::string Live(uint64_t seed, const Chances& chances) {
       rig.kube().PutCommand("default", "stop", "AbortJob", "j");
     }
   }
-  // Quiet: everything is delivered, the work is done.
+  // From now on everything is delivered, and the work is done.
   calm = true;
   rig.KillAt(0);
   if (!rig.alive()) rig.Start();

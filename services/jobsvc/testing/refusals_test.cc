@@ -1,4 +1,4 @@
-// What the API server refuses: how soon it is tried again, and in which words that is told.
+// Refusals by the API server: how soon a write is tried again, and in which message the refusal is reported.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-// Its pods are there until they are collected; what is refused of them is nobody's problem any more.
+// The job's pods exist until they are garbage collected. Refusals of their writes are no problem of the job any more.
 TEST(LateAnswerTest, OfAJobThatHasGoneIsToldToNobody) {
   JobRig rig;
   rig.Start();
@@ -40,7 +40,7 @@ class RefusalsTest : public ::testing::Test {
  protected:
   using Chosen = std::function<bool(const gateway::v1::WriteRequest& request)>;
 
-  // Until it is called again: what is chosen is answered with that code; "{}" in the words is the object's name.
+  // Answers the chosen writes with that code until called again. "{}" in the message stands for the object's name.
   void Refuse(Chosen chosen, int code, std::string words) {
     kube().SetRefuse([this, chosen = std::move(chosen), code, words = std::move(words)](
                          const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
@@ -63,7 +63,7 @@ class RefusalsTest : public ::testing::Test {
   }
 
   const kube::v1::JobStatus& Status(const std::string& key = "default/j") { return kube().job(key).status(); }
-  // So many different ones of that reason.
+  // Returns the number of Events of that reason.
   int Events(std::string_view reason) {
     int events = 0;
     for (const auto& [name, body] : kube().others()) {
@@ -100,7 +100,7 @@ TEST_F(RefusalsTest, ARoundOfRefusedObjectsIsOneStepOfBackOff) {
   EXPECT_EQ(kube().pods().size(), 2u);
 }
 
-// As of a webhook that is out of reach and lets nothing pass.
+// A webhook that is out of reach and fails every request has this effect.
 TEST_F(RefusalsTest, WhatTheServerFailsAtIsToldToo) {
   Refuse(MakesPod, 500, "failed calling webhook \"gate\"");
   Begin(MakeJob("j", 1, 1));
@@ -132,7 +132,7 @@ TEST_F(RefusalsTest, AnEventThatTheServerHasForgottenIsMadeAnew) {
   EXPECT_EQ(Events("FailedCreate"), 1);
 }
 
-// On an empty disk nothing is known of it until its name is found taken.
+// On an empty disk the Event is unknown until its name is found taken.
 TEST_F(RefusalsTest, AnEventThatIsThereIsCountedOnOverARestartAndALostDisk) {
   const auto count = [this] {
     for (const auto& [name, body] : kube().others()) {
@@ -183,7 +183,7 @@ TEST_F(RefusalsTest, APodGroupThatCannotBeMadeIsToldOnceThatLasts) {
   EXPECT_EQ(Status().reason(), "");
 }
 
-// Policies refuse the group of a job whose queue is closed; how long they have done so is over once the queue opens.
+// A policy of the cluster refuses the group of a job whose queue is closed. The back-off ends when the queue opens.
 TEST_F(RefusalsTest, AGroupThatWasRefusedIsMadeAsSoonAsTheQueueOpens) {
   const auto hear = [this](const std::string& state) {
     kube::v1::Object queue;
@@ -255,17 +255,17 @@ TEST_F(RefusalsTest, AnAnnotationThatCannotBeWrittenHoldsUpNothing) {
   EXPECT_EQ(Status().reason(), "");
 }
 
-// Job spec 9.11. The server's words name the pod.
+// Job spec 9.11. The server's message names the pod.
 TEST_F(RefusalsTest, PodsThatAreRefusedForOneCauseAreOneEvent) {
   Refuse(MakesPod, 403, "pods \"{}\" is forbidden: exceeded quota: team");
   Begin(MakeJob("j", 3, 100));
   rig_.Run(absl::Seconds(10));
-  const std::string told = Status().message();
-  EXPECT_EQ(told, "pod j-t0-0: pods \"j-t0-0\" is forbidden: exceeded quota: team");
+  const std::string reported = Status().message();
+  EXPECT_EQ(reported, "pod j-t0-0: pods \"j-t0-0\" is forbidden: exceeded quota: team");
   EXPECT_EQ(Events("FailedCreate"), 1);
   kube().ClearLog();
   rig_.Run(absl::Hours(1));
-  EXPECT_EQ(Status().message(), told);
+  EXPECT_EQ(Status().message(), reported);
   EXPECT_EQ(Events("FailedCreate"), 1);
   EXPECT_EQ(kube().Count("patch", "jobs/status"), 0);
 }
@@ -318,7 +318,7 @@ TEST_F(RefusalsTest, PodsThatCannotBeDeletedDoNotHoldUpTheOthers) {
   EXPECT_EQ(kube().pods().size(), 19u);
 }
 
-// Job spec 9.5: what is marked goes first; nothing is deleted or made before.
+// Marks come first: nothing is deleted or made before them (job spec 9.5).
 TEST_F(RefusalsTest, PodsThatCannotBeMarkedAreToldAndTriedWithGrowingPauses) {
   Begin(WithPolicy(MakeJob("j", 1, 4), "PodFailed", "RestartTask"));
   kube().SetAllPods(kPodRunning);
@@ -353,7 +353,7 @@ TEST_F(RefusalsTest, ATaskWhosePodsAreRefusedDoesNotHoldUpTheOthers) {
   EXPECT_LT(refused_, 60) << "one pod tells for its task";
   EXPECT_EQ(Status().reason(), "FailedCreate");
   EXPECT_EQ(Events("FailedCreate"), 1);
-  // One of the others that has to be made again does not wait for it.
+  // A pod of the other task that has to be made again does not wait for the refused pods.
   kube().RemovePod("default/j-t1-7");
   rig_.Run(absl::Seconds(1));
   EXPECT_EQ(kube().pods().size(), 200u);

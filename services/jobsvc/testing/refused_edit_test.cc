@@ -1,5 +1,5 @@
-// A running job that is changed to something invalid: its pods stay as they were and are counted as before, whichever
-// process looks at it, until the change is corrected.
+// A running job that is changed to something invalid: its pods stay and are counted as before, whichever process
+// observes the job, until the change is corrected.
 #include <gtest/gtest.h>
 
 #include "services/jobsvc/testing/rig/job_rig.h"
@@ -115,7 +115,7 @@ TEST(RefusedSpecTest, AJobThatIsPutRightStartsWithTheMinimumOfTheSpecThatIsAccep
   }
 }
 
-// Until it is put right, with three pods that run.
+// Runs the job until its pods run.
 void BeginRunning(JobRig& rig, const kube::v1::Job& job) {
   rig.Start();
   rig.kube().PutJob(job);

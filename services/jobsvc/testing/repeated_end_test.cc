@@ -1,5 +1,5 @@
-// The end of a pod is told until it is acknowledged: where the acknowledgement is lost together with the process, the
-// next one hears of it again, and what was answered is not answered twice.
+// The end of a pod is sent until it is acknowledged. If the acknowledgement is lost together with the process, the next
+// process gets the end again and must not answer it twice.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,19 +27,19 @@ void RunAllPods(JobRig& rig, kube::v1::Job job) {
   rig.Run(absl::Seconds(10));
 }
 
-// Somebody removes the pod; what its watch tells of that.
+// Removes the pod as somebody else. Returns the last state that its watch shows.
 kube::v1::Object RemovePod(JobRig& rig, const std::string& name = kPod) {
   kube::v1::Object last;
   kube::v1::Pod& pod = *last.mutable_pod();
   pod = rig.kube().pods().at(name);
   pod.set_resource_version(pod.resource_version() + 1);
   pod.set_deletion_ms(absl::ToUnixMillis(rig.kube().Now()));
-  if (pod.phase() == kPodRunning) pod.set_phase(kPodFailed);  // As its kubelet ends it.
+  if (pod.phase() == kPodRunning) pod.set_phase(kPodFailed);  // The kubelet ends the pod so.
   rig.kube().RemovePod(name);
   return last;
 }
 
-void TellAgain(JobRig& rig, const kube::v1::Object& last) {
+void SendAgain(JobRig& rig, const kube::v1::Object& last) {
   rig.Kill();
   rig.Start();
   rig.Show(last, /*gone=*/true);
@@ -63,13 +63,13 @@ TEST(RepeatedEndTest, AnEvictionIsAnsweredOnce) {
     rig.Run(absl::Seconds(30));
     ASSERT_EQ(Retries(rig), 1);
     const int made = rig.kube().Count("create", "pods");
-    TellAgain(rig, last);
+    SendAgain(rig, last);
     EXPECT_EQ(Retries(rig), 1);
     EXPECT_EQ(rig.kube().Count("create", "pods"), made);
   }
 }
 
-// The status tells of the answer where the disk does not.
+// The status has the answer if the disk does not.
 TEST(RepeatedEndTest, WhatWasAnsweredIsNotAnsweredAgainWhateverBecameOfTheDisk) {
   for (const bool is_empty : {false, true}) {
     for (const char* action : {"RestartTask", "RestartPod"}) {
@@ -78,7 +78,7 @@ TEST(RepeatedEndTest, WhatWasAnsweredIsNotAnsweredAgainWhateverBecameOfTheDisk) 
       RunAllPods(rig, WithPolicy(MakeJob("j", 1, 3), "PodEvicted", action));
       const auto before = rig.CopyDisk();
       std::vector<kube::v1::Object> ends = {RemovePod(rig, "default/j-t0-0")};
-      // RestartTask takes that pod, too.
+      // RestartTask takes this pod, too.
       if (action == std::string_view("RestartPod")) ends.push_back(RemovePod(rig, "default/j-t0-1"));
       rig.Run(absl::Seconds(30));
       ASSERT_EQ(Retries(rig), 1);
@@ -93,7 +93,7 @@ TEST(RepeatedEndTest, WhatWasAnsweredIsNotAnsweredAgainWhateverBecameOfTheDisk) 
   }
 }
 
-// A pod fails while the status write is under way that restarts its task, and is removed before the kill comes to it.
+// A pod fails while the status write that restarts its task is in flight, and is removed before the kill reaches it.
 TEST(RepeatedEndTest, WhatAKillUnderWayAnswersIsNotAnsweredAgainOverALostDisk) {
   JobRig rig;
   RunAllPods(rig, WithPolicy(MakeJob("j", 1, 3), "*", "RestartTask"));
@@ -163,7 +163,7 @@ TEST(RepeatedEndTest, ASuccessThatIsGoneCountsOverALostDisk) {
   EXPECT_EQ(rig.kube().Count("create", "pods"), made);
 }
 
-// Its record stays until the status tells that its work is done. A restart before that takes the record for a pod.
+// Its record stays until the status reports that its work is done. A process that starts before takes it for a pod.
 TEST(RepeatedEndTest, ASuccessThatWasAnsweredAndIsGoneHoldsNothingUpAfterARestart) {
   JobRig rig;
   RunAllPods(rig, WithPolicy(MakeJob("j", 2, 1), "TaskCompleted", "AbortJob", absl::Seconds(60)));
@@ -188,7 +188,7 @@ TEST(RepeatedEndTest, AFailureBeforeTheEndIsAnsweredOnce) {
   const kube::v1::Object last = RemovePod(rig);
   rig.Run(absl::Seconds(80));
   ASSERT_EQ(Retries(rig), 1);
-  TellAgain(rig, last);
+  SendAgain(rig, last);
   rig.Run(absl::Seconds(80));
   EXPECT_EQ(Retries(rig), 1);
 }

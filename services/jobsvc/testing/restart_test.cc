@@ -1,4 +1,4 @@
-// Restarts of jobs, tasks and pods: what is killed, what is made again, and when it ends.
+// Restarts of jobs, tasks and pods: which pods are killed, which are made again, and when the restarts end.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TEST(RestartTest, RestartJobKillsEverythingAndBeginsAgainWithTheNextVersion) {
   EXPECT_EQ(rig.kube().Count("create", "pods"), 6);
 }
 
-// W11: what a policy answers to comes first, also where it has to wait for a write of counts.
+// The action of a policy comes first, also if it has to wait for a write of counts (W11).
 TEST(RestartTest, NoPodIsMadeAgainWhileAnActionWaitsToBeCommitted) {
   JobRig rig;
   rig.Start();
@@ -50,13 +50,13 @@ TEST(RestartTest, NoPodIsMadeAgainWhileAnActionWaitsToBeCommitted) {
   rig.unknown_after = absl::Seconds(15);
   rig.fate = [&](const gateway::v1::WriteRequest& request) {
     if (request.subresource() != "status" || std::exchange(under_way, true)) return Fate::kNormal;
-    return Fate::kLostRequest;  // Nobody knows of it until the server must have given up.
+    return Fate::kLostRequest;  // The write's fate is unknown until the server must have given it up.
   };
   rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   ASSERT_TRUE(rig.RunUntil([&] { return under_way; }));
   rig.kube().ClearLog();
   rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-  rig.Run(absl::Seconds(2));  // One that fails in the second of its removal was evicted.
+  rig.Run(absl::Seconds(2));  // A pod that fails in the second of its removal counts as evicted.
   rig.kube().RemovePod("default/j-t0-1");
   rig.Run(absl::Minutes(2));
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
@@ -83,7 +83,7 @@ TEST(RestartTest, TheFailedPodOfAKilledRunDoesNotDecideAboutTheNext) {
   EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
 }
 
-// It had not succeeded, and somebody removes it; a finalizer keeps it for a while.
+// The pod had not succeeded, and somebody removes it; a finalizer keeps it for a while.
 TEST(RestartTest, AFailedPodIsEvictedWhenItIsGoneThoughItsDeletionWasSeenBefore) {
   JobRig rig;
   rig.Start();
@@ -102,12 +102,12 @@ TEST(RestartTest, AFailedPodIsEvictedWhenItIsGoneThoughItsDeletionWasSeenBefore)
   EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
 }
 
-// Policies answer a failure and a removal alike.
+// The policies of this job answer a failure and a removal alike.
 kube::v1::Job RestartsPods() {
   return WithPolicy(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartPod"), "PodEvicted", "RestartPod");
 }
 
-// Neither its answer nor the watch tells of a status write for five seconds.
+// For five seconds, neither the answer nor the watch reports a status write.
 void HoldStatusWrites(JobRig& rig) {
   rig.answers_late = [](const gateway::v1::WriteRequest& request) {
     return request.subresource() == "status" ? absl::Seconds(5) : absl::ZeroDuration();
@@ -117,7 +117,7 @@ void HoldStatusWrites(JobRig& rig) {
   };
 }
 
-// So often history tells that pods were restarted.
+// Returns how often history records a restart of pods.
 size_t TimesRestarted(JobRig& rig) {
   const JobEntry* entry = rig.controller().Find("default/j");
   const auto history = rig.controller().HistoryOf(entry->slot, entry->record.uid());
@@ -125,7 +125,7 @@ size_t TimesRestarted(JobRig& rig) {
                                            [](const auto& record) { return record.action() == "RestartPod"; }));
 }
 
-// What becomes of the write tells which of the two is answered.
+// The fate of the write decides which of the two events is answered.
 TEST(RestartTest, APodThatFailsAndIsRemovedWhileThatIsBeingAnsweredIsRestartedOnce) {
   struct Row {
     const char* name;
@@ -150,7 +150,7 @@ TEST(RestartTest, APodThatFailsAndIsRemovedWhileThatIsBeingAnsweredIsRestartedOn
     };
     const std::string failed = rig.kube().pods().at("default/j-t0-1").uid();
     rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-    rig.Run(absl::Seconds(2));  // One that fails in the second of its removal was evicted.
+    rig.Run(absl::Seconds(2));  // A pod that fails in the second of its removal counts as evicted.
     ASSERT_TRUE(rig.controller().Find("default/j")->commit.under_way());
     rig.kube().RemovePod("default/j-t0-1");
     rig.Run(absl::Seconds(40));
@@ -162,8 +162,7 @@ TEST(RestartTest, APodThatFailsAndIsRemovedWhileThatIsBeingAnsweredIsRestartedOn
   }
 }
 
-// A restart costs a retry unless the job is Restarting; by the time at which the removal would be answered it is
-// Pending again.
+// A restart costs a retry unless the job is Restarting. When the removal would be answered, the job is Pending again.
 TEST(RestartTest, SuchAPodCostsNoRetryOfAJobThatIsRestarting) {
   JobRig rig;
   rig.Start();
@@ -202,7 +201,7 @@ TEST(RestartTest, RestartsEndInFailedWhenTheBudgetIsUsedUp) {
   rig.Run(absl::Seconds(30));
   EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
   EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 3);
-  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 1);  // The last retry keeps what finished.
+  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 1);  // The last retry keeps finished pods.
 }
 
 TEST(RestartTest, RestartPodReplacesOnePodAndLeavesTheOthersAlone) {
@@ -221,7 +220,7 @@ TEST(RestartTest, RestartPodReplacesOnePodAndLeavesTheOthersAlone) {
   EXPECT_NE(rig.kube().pods().at("default/j-t0-1").uid(), failed);
   EXPECT_EQ(rig.kube().job("default/j").status().version(), 0);
   EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
-  EXPECT_EQ(rig.kube().Count("patch", "pods"), 1);  // Marked before it is deleted.
+  EXPECT_EQ(rig.kube().Count("patch", "pods"), 1);  // The pod is marked before it is deleted.
   EXPECT_EQ(rig.kube().Count("delete", "pods"), 1);
   rig.kube().SetAllPods(kPodSucceeded);
   rig.Run(absl::Seconds(20));

@@ -1,5 +1,5 @@
-// Pods that fail at the same moment, each of which is to be restarted by itself: one write for all of them, and the
-// same end as with one write for each.
+// Pods that fail at the same moment, each of which is to be restarted: one write restarts all of them, and the end is
+// the same as with one write for each.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -42,20 +42,20 @@ class RestartsTogetherTest : public ::testing::Test {
   void FailAll() {
     for (const auto& [name, uid] : uids_) rig_->kube().SetPodPhase(name, kPodFailed, 1);
   }
-  // Of those that ran, so many have another pod in their place.
+  // Returns how many of the pods that ran have been replaced by another one.
   size_t Replaced() {
     size_t replaced = 0;
     for (const auto& [name, uid] : Uids()) replaced += uid != uids_.at(name) ? 1 : 0;
     return replaced;
   }
-  std::vector<std::string> Told(const std::string& action) {
+  std::vector<std::string> OutcomesOf(const std::string& action) {
     const JobEntry* entry = rig_->controller().Find(kKey);
     const auto history = rig_->controller().HistoryOf(entry->slot, entry->record.uid());
-    std::vector<std::string> told;
+    std::vector<std::string> outcomes;
     for (const storage::v1::HistoryRecord& record : *history) {
-      if (record.action() == action) told.push_back(record.outcome().substr(0, record.outcome().find(';')));
+      if (record.action() == action) outcomes.push_back(record.outcome().substr(0, record.outcome().find(';')));
     }
-    return told;
+    return outcomes;
   }
   int EventsOf(std::string_view reason) {
     int events = 0;
@@ -65,7 +65,7 @@ class RestartsTogetherTest : public ::testing::Test {
     return events;
   }
   const kube::v1::JobStatus& Status() { return rig_->kube().job(kKey).status(); }
-  // Each pod once, and as one restart.
+  // Expects that each pod was restarted once, and all of them as one restart.
   void ExpectEachRestartedOnce() {
     EXPECT_EQ(Replaced(), uids_.size());
     EXPECT_EQ(rig_->kube().Count("create", "pods"), static_cast<int>(uids_.size()));
@@ -76,7 +76,7 @@ class RestartsTogetherTest : public ::testing::Test {
   }
 
   std::unique_ptr<JobRig> rig_;
-  std::map<std::string, std::string> uids_;  // Of the pods that ran.
+  std::map<std::string, std::string> uids_;  // UIDs of the pods that ran.
 };
 
 TEST_F(RestartsTogetherTest, WhatFailsTogetherIsRestartedByOneWriteHoweverManyPodsItIs) {
@@ -92,16 +92,16 @@ TEST_F(RestartsTogetherTest, WhatFailsTogetherIsRestartedByOneWriteHoweverManyPo
     FailAll();
     rig_->Run(absl::Seconds(10));
     ExpectEachRestartedOnce();
-    EXPECT_EQ(Told("RestartPod"), std::vector<std::string>{fmt::format("kill of {0} pods for {0} events", pods)});
+    EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{fmt::format("kill of {0} pods for {0} events", pods)});
     EXPECT_EQ(EventsOf("ExecuteAction"), 1);
     EXPECT_LE(rig_->kube().Count("patch", "jobs/status"), 5) << "the kill, that the job is Pending again, and counts";
-    // What waits to be carried out is in the record until it is, and what is killed in the status until it is gone.
+    // A waiting action is in the record until it is carried out, and a killed pod is in the status until it is gone.
     EXPECT_LE(rig_->job_records_written() - recorded, 2'000u * static_cast<size_t>(pods));
     EXPECT_LE(written, 500u * static_cast<size_t>(pods));
   }
 }
 
-// A task or a partition of each pod that fails.
+// Each failing pod has a task or a partition of its own.
 TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
   const auto of_tasks = WithPolicy(MakeJob("j", 20, 2), "PodFailed", "RestartTask");
   auto of_partitions = WithPolicy(MakeJob("j", 1, 40), "PodFailed", "RestartPartition");
@@ -112,12 +112,12 @@ TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
     FailAll();
     rig_->Run(absl::Seconds(10));
     ExpectEachRestartedOnce();
-    EXPECT_EQ(Told(job.spec().policies(0).action()), std::vector<std::string>{"kill of 40 pods for 20 events"})
+    EXPECT_EQ(OutcomesOf(job.spec().policies(0).action()), std::vector<std::string>{"kill of 40 pods for 20 events"})
         << "one for each of them; the other pod of it asks for the same";
   }
 }
 
-// What waits for its time and is due together, too. One pod runs on: else the job would have failed by then.
+// Actions that become due together are carried out together, too. One pod runs on: otherwise the job would have failed.
 TEST_F(RestartsTogetherTest, SoIsWhatIsDueTogether) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 31), "PodFailed", "RestartPod", absl::Seconds(30)));
   for (int i = 0; i < 30; ++i) rig_->kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, 1);
@@ -126,8 +126,8 @@ TEST_F(RestartsTogetherTest, SoIsWhatIsDueTogether) {
   rig_->Run(absl::Seconds(40));
   EXPECT_EQ(Replaced(), 30u);
   EXPECT_EQ(Status().retry_count(), 1);
-  EXPECT_EQ(Told("RestartPod").back(), "kill of 30 pods for 30 events");
-  EXPECT_EQ(Told("RestartPod").size(), 1u);
+  EXPECT_EQ(OutcomesOf("RestartPod").back(), "kill of 30 pods for 30 events");
+  EXPECT_EQ(OutcomesOf("RestartPod").size(), 1u);
   EXPECT_TRUE(rig_->controller().Find(kKey)->deadlines.empty());
 }
 
@@ -135,8 +135,8 @@ TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
   struct Row {
     const char* name;
     Fate fate;
-    int code;        // That the server answers; 0: as always.
-    bool is_edited;  // By somebody else, before it comes.
+    int code;        // Code of the server's answer. 0 if it is the usual one.
+    bool is_edited;  // Somebody else edits the job before the write comes.
   };
   const Row rows[] = {{"refused", Fate::kNormal, 500, false},
                       {"overtaken", Fate::kNormal, 0, true},
@@ -160,7 +160,7 @@ TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
     FailAll();
     rig_->Run(absl::Seconds(30));
     ExpectEachRestartedOnce();
-    EXPECT_EQ(Told("RestartPod"), std::vector<std::string>{"kill of 30 pods for 30 events"});
+    EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 30 pods for 30 events"});
   }
 }
 
@@ -177,7 +177,7 @@ TEST_F(RestartsTogetherTest, WhereverTheProcessDiesEachPodIsRestartedOnce) {
   });
 }
 
-// By a disk that knows nothing of it: the status names those whose end was answered.
+// The disk knows nothing of the restart: the status names the pods whose end was answered.
 TEST_F(RestartsTogetherTest, TheirEndsAreNotAnsweredAgainOverALostDisk) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 30), "PodFailed", "RestartPod"));
   FailAll();
@@ -196,7 +196,7 @@ TEST_F(RestartsTogetherTest, TheirEndsAreNotAnsweredAgainOverALostDisk) {
   ExpectEachRestartedOnce();
 }
 
-// Job spec 6: in the order of the events, and what is about the whole job ends what came before it.
+// Job spec 6: actions come in the order of the events, and one about the whole job ends those before it.
 TEST_F(RestartsTogetherTest, AnActionOfAnotherKindComesInItsPlace) {
   kube::v1::Job job = MakeJob("j", 1, 6);
   for (const auto& [code, action] : {std::pair(1, "RestartPod"), {2, "RestartTask"}, {3, "AbortJob"}}) {
@@ -211,14 +211,14 @@ TEST_F(RestartsTogetherTest, AnActionOfAnotherKindComesInItsPlace) {
     rig_->Run(absl::Seconds(20));
   };
   fail({1, 1, 3, 1, 1, 1});
-  EXPECT_EQ(Told("RestartPod"), std::vector<std::string>{"kill of 2 pods for 2 events"});
-  EXPECT_EQ(Told("AbortJob").size(), 1u);
+  EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 2 pods for 2 events"});
+  EXPECT_EQ(OutcomesOf("AbortJob").size(), 1u);
   EXPECT_EQ(rig_->PhaseOf(kKey), kAborted);
   EXPECT_EQ(Status().counts().failed(), 4);
   EXPECT_EQ(Status().version(), 1);
   fail({1, 1, 1, 2, 1, 1});
-  EXPECT_EQ(Told("RestartPod"), std::vector<std::string>{"kill of 3 pods for 3 events"});
-  EXPECT_EQ(Told("RestartTask"), std::vector<std::string>{"kill of 6 pods"});
+  EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 3 pods for 3 events"});
+  EXPECT_EQ(OutcomesOf("RestartTask"), std::vector<std::string>{"kill of 6 pods"});
   ExpectEachRestartedOnce();
 }
 

@@ -1,4 +1,4 @@
-// A person who resumes a job wants it to run again: what succeeded is done, and all else is made anew.
+// A person who resumes a job wants it to run again: succeeded work is done, and everything else is made anew.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -128,8 +128,8 @@ TEST_F(ResumeTest, ASecondResumeTakesNothing) {
   EXPECT_EQ(Status().version(), 2) << "one for the abort, one for the first resume";
 }
 
-// The kill that spends the last retry keeps what failed, as the job ends with it; one of a job that restarts already
-// spends none.
+// The kill that spends the last retry keeps failed pods, since the job ends with it. A kill of a job that is already
+// restarting spends none.
 TEST_F(ResumeTest, ARestartOfAJobThatRestartsForTheLastTimeMakesAnewWhatFailed) {
   kube::v1::Job job = MakeJob("j", 1, 3);
   job.mutable_spec()->set_max_retry(2);

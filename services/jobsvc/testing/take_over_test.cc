@@ -1,4 +1,4 @@
-// Jobs that another controller has carried so far: what it wrote stands, and nothing of it is in a record of ours.
+// Jobs that another controller has carried so far: its writes stand, and no record of ours contains them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ void PatchStatus(JobRig& rig, std::string_view status) {
   ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
 }
 
-// Runs a job until its pods run, ends the process, loses its disk and takes what is ours out of the status.
+// Runs a job until its pods run, ends the process, loses its disk and removes our part of the status.
 void LeaveRunning(JobRig& rig, kube::v1::Job job) {
   rig.Start();
   rig.kube().PutJob(std::move(job));
@@ -42,7 +42,7 @@ void TakeOver(JobRig& rig, absl::Duration time = absl::Minutes(1)) {
   rig.Run(time);
 }
 
-// What upstream's last kill leaves: nothing is counted, the retained pods neither, and the version has grown.
+// Writes the status that upstream's last kill leaves: retained pods are not counted either, and the version has grown.
 void FinishAsUpstreamDoes(JobRig& rig, std::string_view phase) {
   rig.kube().SetAllPods(kPodSucceeded);
   PatchStatus(rig, fmt::format(R"({{"state":{{"phase":"{}"}},"version":3,"runningDuration":"12.5s","running":null,
@@ -146,7 +146,7 @@ TEST(TakeOverTest, AClaimThatWasNamedAfterItWasMadeIsNoContradiction) {
   EXPECT_EQ(rig.kube().Count("create", "persistentvolumeclaims"), 0);
 }
 
-// The action of an exit code is not looked at upstream: such a job runs, and the policy does nothing.
+// Upstream does not check the action of an exit code: such a job runs, and the policy does nothing.
 TEST(TakeOverTest, AJobThatOnlyOurOwnRulesRefuseGoesOn) {
   JobRig rig;
   LeaveRunning(rig, MakeJob("j", 1, 2));
@@ -182,7 +182,7 @@ TEST(TakeOverTest, AJobThatIsRefusedKeepsItsCountsAndItsPods) {
   EXPECT_EQ(rig.kube().groups().size(), 1u);
 }
 
-// With a plugin of a name that nobody here knows: its pods were made with the plugin and need nothing more of it.
+// Returns a job with a plugin that nobody here knows: its pods were made with the plugin and need nothing more of it.
 kube::v1::Job JobWithAnotherPlugin() {
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_plugins()->set_name("torch");
@@ -250,7 +250,7 @@ TEST(TakeOverTest, APodOfARefusedJobIsNotMadeAgain) {
   EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
 }
 
-// What it ran with is in its status: what an edit makes of it is refused as a whole.
+// The status has the values with which the job ran. An edit is refused as a whole.
 TEST(TakeOverTest, AnEditThatIsRefusedDoesNotDecideAboutTheEnd) {
   JobRig rig;
   rig.StartRunning(MakeJob("j", 1, 2));

@@ -1,6 +1,6 @@
-// Tasks that come, go or change their name under a running job, which no definition forbids here: pods of a task that
-// the spec does not have are left alone and count for nothing (job spec 9.1), until a full kill takes every pod
-// (9.5, 9.6).
+// Tasks that come, go or change their name under a running job, which no definition forbids here. Pods of a task that
+// the spec does not have are left alone and count for nothing (job spec 9.1), until a full kill takes every pod (9.5,
+// 9.6).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ constexpr char kKey[] = "default/j";
 
 class TaskEditsTest : public ::testing::Test {
  protected:
-  // Two tasks of two pods each, all of which run.
+  // Begins a job of two tasks of two pods each, all of which run.
   void Begin(Job job = MakeJob("j", 2, 2)) {
     job.mutable_spec()->set_min_available(2);
     rig_.Start();
@@ -69,13 +69,13 @@ class TaskEditsTest : public ::testing::Test {
     rig_.Run(absl::Seconds(20));
   }
   const kube::v1::JobStatus& Status() { return rig_.kube().job(kKey).status(); }
-  // "t0", as they are behind the job's name.
+  // Returns the names of the pods without the job's name, like "t0-0".
   std::set<std::string> Pods() {
     std::set<std::string> names;
     for (const auto& [key, pod] : rig_.kube().pods()) names.insert(pod.name().substr(2));
     return names;
   }
-  std::set<std::string> Told() {
+  std::set<std::string> ReportedTasks() {
     std::set<std::string> tasks;
     for (const auto& task : Status().task_status_count()) tasks.insert(task.task());
     return tasks;
@@ -98,7 +98,7 @@ TEST_F(TaskEditsTest, OneThatIsAddedIsMadeAndCountsAndTheJobEndsWithIt) {
   AddTask("t2", 1);
   EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1", "t2-0"));
   EXPECT_EQ(Status().counts().pending(), 1);
-  EXPECT_THAT(Told(), UnorderedElementsAre("t0", "t1", "t2"));
+  EXPECT_THAT(ReportedTasks(), UnorderedElementsAre("t0", "t1", "t2"));
   SetAll({"t0-0", "t0-1", "t1-0", "t1-1"}, kPodSucceeded);
   EXPECT_EQ(rig_.PhaseOf(kKey), kRunning) << "one has not finished";
   SetAll({"t2-0"}, kPodSucceeded);
@@ -113,7 +113,7 @@ TEST_F(TaskEditsTest, PodsOfOneThatIsRemovedAreLeftAloneAndCountForNothing) {
   EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1"));
   EXPECT_EQ(Status().counts().running(), 2);
   EXPECT_EQ(Status().counts().terminating(), 0);
-  EXPECT_THAT(Told(), UnorderedElementsAre("t0"));
+  EXPECT_THAT(ReportedTasks(), UnorderedElementsAre("t0"));
   SetAll({"t1-0"}, kPodFailed);
   EXPECT_EQ(Status().counts().failed(), 0);
   EXPECT_EQ(rig_.PhaseOf(kKey), kRunning);
@@ -122,7 +122,7 @@ TEST_F(TaskEditsTest, PodsOfOneThatIsRemovedAreLeftAloneAndCountForNothing) {
 }
 
 TEST_F(TaskEditsTest, TheEndOfTheJobTakesThemAlong) {
-  for (const int left : {1, 2}) {  // One goes singly, several in one call.
+  for (const int left : {1, 2}) {  // One pod is deleted singly, several in one call.
     BeginAnew();
     RemoveLastTask();
     if (left == 1) rig_.kube().RemovePod("default/j-t1-1");
@@ -162,7 +162,7 @@ TEST_F(TaskEditsTest, ARestartTakesThemAndMakesTheOthersAgain) {
   EXPECT_EQ(Status().counts().terminating(), 0);
 }
 
-// Else the job would wait in Restarting for pods that nobody removes.
+// Otherwise the job would wait in Restarting for pods that nobody removes.
 TEST_F(TaskEditsTest, ARestartOfATaskEndsThoughTheTaskIsRemovedMeanwhile) {
   for (const bool restarted : {false, true}) {
     BeginAnew();
@@ -198,7 +198,7 @@ TEST_F(TaskEditsTest, OneThatIsRenamedIsMadeUnderItsNewNameBesideWhatRuns) {
   EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1", "other-0", "other-1"));
   EXPECT_EQ(Status().counts().running(), 2);
   EXPECT_EQ(Status().counts().pending(), 2);
-  EXPECT_THAT(Told(), UnorderedElementsAre("t0", "other"));
+  EXPECT_THAT(ReportedTasks(), UnorderedElementsAre("t0", "other"));
   SetAll({"t0-0", "t0-1", "other-0", "other-1"}, kPodSucceeded);
   EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
   EXPECT_EQ(Status().counts().succeeded(), 4);

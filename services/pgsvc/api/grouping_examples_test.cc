@@ -1,6 +1,6 @@
-// What becomes of manifests: of the examples of docs/pod-groups, and of three for each kind in testing/shapes, of which
-// the minimal one has what a user of the kind has to write, the full one whatever its rule reads, and the odd one what
-// is easily got wrong. Beside each stand the groups that the rules make of its pods.
+// The groups of manifests: of the examples of docs/pod-groups, and of three for each kind in testing/shapes. The
+// minimal one contains what a user of the kind must write, the full one everything that the kind's rule reads, and the
+// odd one what is easily got wrong. The groups that the rules make of the pods are stored beside each manifest.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ std::string GroupsIn(const TryGroupingResponse& response) {
   return groups;
 }
 
-// Where each pod belongs, and what people are warned of, as comments.
+// Returns, as comments, the group of each pod and the warnings for people.
 std::string RemarksOn(const TryGroupingResponse& response) {
   std::string remarks;
   for (const TriedPod& pod : response.pods()) {

@@ -1,16 +1,16 @@
 #pragma once
 
-// What grouping finds, as clients are told of it. Pure.
+// Puts the results of grouping into messages for clients. Pure.
 #include "absl/status/statusor.h"
 #include "basalt/podgroup/v1/grouping.pb.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
 
 namespace basalt::pgsvc {
 
-// Everything but the pod's own name.
+// Sets everything but the pod's own name.
 void Fill(const absl::StatusOr<PodGrouping>& found, podgroup::v1::TriedPod& pod);
 
-// Sources and warnings.
+// Adds sources and warnings.
 void AddReasons(const Grouping& plan, podgroup::v1::TriedGroup& group);
 
 }  // namespace basalt::pgsvc

@@ -59,19 +59,19 @@ kube::GroupProfile ProfileOf(podgroup::v1::Profile profile) {
                                                       : static_cast<kube::GroupProfile>(profile);
 }
 
-// The key under which the group of the question is shown.
+// Returns the key under which the requested group is published.
 template <typename Request>
 std::string ShownKeyOf(const Request& request) {
   return kube::ShownGroupKey(OrDefault(request.namespace_()), request.name(), ProfileOf(request.profile()));
 }
 
-// "namespace/name", for people.
+// Returns "namespace/name", for people.
 std::string NameOf(std::string_view shown_key) {
   const auto [ns, name] = kube::SplitKey(shown_key);
   return kube::ObjectKey(ns, name);
 }
 
-// The page of groups after the token, which is the list key of one.
+// Returns the page of groups after the token, which is the list key of a group.
 ListPartResponse PartOf(const NamespaceGroups& groups, const podgroup::v1::ListPodGroupsRequest& request, size_t size,
                         const SlotSet& slots) {
   ListPartResponse part;
@@ -122,7 +122,7 @@ podgroup::v1::ExplainGroupingResponse ToMessage(const std::string& ns, const std
   return message;
 }
 
-// What KAI's scheduler says of the group in its status (pod-grouper 9.1), or why that is not known.
+// Adds what KAI's scheduler states about the group in its status (pod-grouper 9.1), or that this cannot be read.
 void AddUnschedulable(const absl::StatusOr<gateway::v1::GetResponse>& answer,
                       podgroup::v1::ExplainGroupingResponse& message) {
   if (!answer.ok() || !answer->has_object()) {
@@ -193,13 +193,13 @@ void PodGroupApi::History(podgroup::v1::GetPodGroupHistoryRequest request,
   const std::string key = ShownKeyOf(request);
   workers_.OnWorkerOf(slot, [slot, key, done = std::move(done)](PodGroupController& controller) mutable {
     if (!controller.context().IsReady(slot)) return done(NotReady(key));
-    auto told = controller.records().Read(slot, key);
-    if (!told.ok()) return done(told.status());
-    if (!*told) return done(NotFound(key, fmt::format("there is no history of a pod group {}", NameOf(key))));
+    auto read = controller.records().Read(slot, key);
+    if (!read.ok()) return done(read.status());
+    if (!*read) return done(NotFound(key, fmt::format("there is no history of a pod group {}", NameOf(key))));
     podgroup::v1::PodGroupHistory history;
     history.set_cluster(std::string(controller.context().cluster()));
-    history.set_allocated_gone_time(kube::ToTimestamp((*told)->gone_ms).release());
-    for (PodGroupHistoryRecord& record : (*told)->entries) *history.add_entries() = ToMessage(std::move(record));
+    history.set_allocated_gone_time(kube::ToTimestamp((*read)->gone_ms).release());
+    for (PodGroupHistoryRecord& record : (*read)->entries) *history.add_entries() = ToMessage(std::move(record));
     done(std::move(history));
   });
 }
@@ -220,7 +220,7 @@ void PodGroupApi::ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
         const std::string ns(kube::NamespaceOf(key));
         podgroup::v1::ExplainGroupingResponse message = ToMessage(ns, name, *explanation);
         if (!explanation->is_there || kube::ProfileOf(key) != kube::GroupProfile::kKai) return done(std::move(message));
-        // The scheduler's status is followed by nobody: it changes in each of its cycles.
+        // No watch follows the scheduler's status, which changes in each of its cycles.
         controller.context().GetForCaller(key, kube::GetOf(kube::kKaiPodGroups, ns, explanation->found->grouping.name),
                                           [message = std::move(message), done = std::move(done)](
                                               const absl::StatusOr<gateway::v1::GetResponse>& answer) mutable {

@@ -1,8 +1,9 @@
 #pragma once
 
-// What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
-// keys. They may be called from any thread; `done` comes on a worker's loop, and is dropped where the worker has
-// stopped. UNAVAILABLE: the slot is not open here. What concerns no slot is answered at once, on the caller's thread.
+// The calls that this replica answers about its own slots, without gRPC. They may be called from any thread and run on
+// the loops of the workers that own the keys. `done` is called on a worker's loop, and is dropped if the worker has
+// stopped. UNAVAILABLE if the slot is not open here. Calls that concern no slot are answered at once, on the caller's
+// thread.
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,13 +23,13 @@ namespace basalt::pgsvc {
 
 using Workers = runtime::Workers<PodGroupController>;
 
-// The routing key of the group, or of the namespace that it stands in, for a group of that profile; an empty namespace
-// is "default", an unspecified profile COMPAT.
+// Returns the routing key of the group, or of its namespace, for a group of that profile. An empty namespace is
+// "default", an unspecified profile COMPAT.
 std::string RoutingKeyOf(podgroup::v1::Profile profile, std::string_view ns, std::string_view name);
 
 class PodGroupApi {
  public:
-  // The workers outlive the API. `rules`: by which pods are grouped here.
+  // The workers outlive the API. `rules` are the options of the rules that group pods here.
   PodGroupApi(Workers& workers, std::shared_ptr<watch::WatchHub> hub, RuleOptions rules = {})
       : workers_(workers), hub_(std::move(hub)), rules_(std::move(rules)) {}
 

@@ -1,4 +1,4 @@
-// What the handlers answer over two workers.
+// The answers of the handlers over two workers.
 #include "services/pgsvc/api/pod_group_api.h"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ class PodGroupApiTest : public ::testing::Test {
     meta.set_uid(ns + name + (is_kai ? "-kai" : ""));
     WorkerOf(key).controller->OnState(key, "", std::move(object));
   }
-  // A pod without a group; the API server refuses its group.
+  // Puts a pod without a group, whose group the API server refuses.
   void PutRefused(const std::string& name) {
     const std::string key = "ns/podgroup-" + name;
     testing::Worker& worker = WorkerOf(key);
@@ -84,7 +84,7 @@ class PodGroupApiTest : public ::testing::Test {
     request.set_name(name);
     return Ask(&PodGroupApi::History, request);
   }
-  // Names of one page and, behind "|", its token.
+  // Returns the names on one page and, behind "|", its token.
   std::string List(const podgroup::v1::ListPodGroupsRequest& request, const SlotSet& slots = SlotSet::All()) {
     podgroup::v1::ListPartRequest part;
     *part.mutable_request() = request;
@@ -149,7 +149,7 @@ TEST_F(PodGroupApiTest, ListsAreSortedFilteredAndPaged) {
   EXPECT_EQ(List({}, one), "b |");
 }
 
-// Whatever stands in an order of its own in one of the profiles.
+// Includes all names that one of the profiles orders in its own way.
 TEST_F(PodGroupApiTest, PagesOfAllProfilesTellEachGroupOnceInOrder) {
   std::vector<std::string> all;
   for (const char* ns : {"n", "n-x", "n.y"}) {
@@ -171,15 +171,15 @@ TEST_F(PodGroupApiTest, PagesOfAllProfilesTellEachGroupOnceInOrder) {
     podgroup::v1::ListPartRequest part;
     part.set_slots(SlotSet::All().ToBytes());
     part.mutable_request()->set_page_size(page_size);
-    std::vector<std::string> told;
+    std::vector<std::string> keys;
     do {
       auto answer = Ask(&PodGroupApi::ListPart, part);
       ASSERT_THAT(answer, IsOk());
       const podgroup::v1::ListPodGroupsResponse page = rpc::ToPage<PodGroupList>(*std::move(answer));
-      for (const auto& group : page.pod_groups()) told.push_back(PodGroupList::KeyOf(group));
+      for (const auto& group : page.pod_groups()) keys.push_back(PodGroupList::KeyOf(group));
       part.mutable_request()->set_page_token(page.next_page_token());
     } while (!part.request().page_token().empty());
-    EXPECT_EQ(told, all) << "pages of " << page_size;
+    EXPECT_EQ(keys, all) << "pages of " << page_size;
   }
 }
 

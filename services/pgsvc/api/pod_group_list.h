@@ -1,6 +1,6 @@
 #pragma once
 
-// Pod groups as they are listed over workers and replicas (common/rpc/list_part.h).
+// The traits by which pod groups are listed over workers and replicas (common/rpc/list_part.h).
 #include <string>
 #include <string_view>
 
@@ -18,16 +18,16 @@ struct PodGroupList {
 
   static auto& Items(Part& part) { return *part.mutable_pod_groups(); }
   static auto& Items(Page& page) { return *page.mutable_pod_groups(); }
-  // KAI's groups stand beside Volcano's.
+  // KAI's groups are listed beside Volcano's.
   static std::string GroupOf(const Item& group) {
     return group.profile() == podgroup::v1::PROFILE_KAI ? std::string(kube::kKaiPodGroups.group) : "";
   }
-  // Groups of one name stand in the order of their profiles: nothing that a name may have comes before a space.
+  // Groups of one name are in the order of their profiles: no character of a name comes before a space.
   static std::string KeyOf(const Item& group) {
     const std::string name = kube::ObjectKey(group.object().meta().namespace_(), group.object().meta().name());
     return group.profile() <= podgroup::v1::PROFILE_COMPAT ? name : name + " " + std::to_string(int{group.profile()});
   }
-  // Namespace and name of the group that has that list key; views into the key.
+  // Returns namespace and name of the group that has that list key; views into the key.
   static kube::KeyParts NameIn(std::string_view key) { return kube::SplitKey(key.substr(0, key.find(' '))); }
 };
 

@@ -41,7 +41,7 @@ using podgroup::v1::WatchPartResponse;
 using podgroup::v1::WatchPodGroupsRequest;
 using podgroup::v1::WatchPodGroupsResponse;
 
-// Of a question about one group or pod. A slash would make a key of another kind.
+// Checks a question about one group or pod. A slash would make a key of another kind.
 template <typename Request>
 absl::Status CheckQuestion(const Request& asked) {
   if (asked.name().empty()) return rpc::InvalidField("name", "is required");
@@ -54,7 +54,7 @@ absl::Status CheckQuestion(const Request& asked) {
   return absl::OkStatus();
 }
 
-// What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
+// The members that both services share. Tasks on the loop hold a reference, so that their members outlive them.
 struct Core {
   Core(Loop& api_loop, std::unique_ptr<Workers> own_workers, std::unique_ptr<rpc::Members> known,
        std::shared_ptr<watch::WatchHub> hub, RuleOptions rules)
@@ -74,7 +74,7 @@ struct Core {
   const std::shared_ptr<rpc::Forwarder<PodGroupPartService>> parts;
 };
 
-// Whom a question about a group is about; groups of KAI's form are of another API group.
+// Returns the object that a question about a group concerns. Groups of KAI's form have another API group.
 template <typename Request>
 rpc::Target TargetOfGroup(const Request& asked) {
   rpc::Target target = rpc::TargetOfOne(asked);
@@ -122,7 +122,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
                                                                           rpc::Done<ExplainGroupingResponse> done) {
           if (const absl::Status wrong = CheckQuestion(asked); !wrong.ok()) return done(wrong);
           rpc::Target target = TargetOfGroup(asked);
-          target.name.clear();  // That is a pod's: the user needs the right on all groups of the namespace.
+          target.name.clear();  // This name is a pod's: the user needs the right on all groups of the namespace.
           auto serve = [core, caller, asked = std::move(asked)](rpc::Done<ExplainGroupingResponse> answered) mutable {
             ExplainHere(core, std::move(caller), std::move(asked), std::move(answered));
           };
@@ -140,7 +140,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
 
  private:
-  // What this replica answers, whatever it owns: on the loop `beside`, if it is not null.
+  // Answers at this replica, whatever it owns: on the loop `beside`, unless it is null.
   template <typename Request, typename Response, typename Method>
   grpc::ServerUnaryReactor* ServeAdmitted(grpc::CallbackServerContext* context, const Request* request,
                                           Response* response, Method method,
@@ -152,8 +152,8 @@ class QueryService final : public PodGroupQueryService::CallbackService {
           auto serve = [core, method, is_beside, weak, asked = std::move(asked)](rpc::Done<Response> answered) mutable {
             auto handler = rpc::HandlerOf<Request, Response>(core, method);
             if (!is_beside) return handler(std::move(asked), std::move(answered));
-            const std::shared_ptr<Loop> loop = weak.lock();
-            if (loop == nullptr) return;  // The service ends; so does the call.
+            const std::shared_ptr<Loop> loop = weak.lock();  // The service ends, and the call with it.
+            if (loop == nullptr) return;                     // The service ends; so does the call.
             loop->Post([handler, asked = std::move(asked), answered = std::move(answered)]() mutable {
               handler(std::move(asked), std::move(answered));
             });
@@ -167,12 +167,12 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   struct Turn {
     rpc::Caller caller;
     Request asked;        // With the profile whose turn it is.
-    bool is_any = false;  // Those that follow have their turn, too.
+    bool is_any = false;  // Further profiles have their turn, too.
     rpc::Done<Response> done;
-    absl::Status unavailable = absl::OkStatus();  // What an owner before has said that cannot answer now.
+    absl::Status unavailable = absl::OkStatus();  // The answer of an earlier owner that is unavailable now.
   };
-  // A question about one group or pod, which its owner answers; without a profile those of all profiles from `first` on
-  // are asked in turn.
+  // Passes a question about one group or pod to its owner. Without a profile, the owners for the profiles from `first`
+  // on are asked in turn.
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
                                      podgroup::v1::Profile first, Method method, Start start) {
@@ -198,7 +198,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   static constexpr auto StartExplain = [](auto& stub, auto... arguments) {
     stub.async()->ExplainGrouping(arguments...);
   };
-  // At the owner of the group, or of the namespace, that the request names.
+  // Passes the question to the owner of the group, or of the namespace, that the request names.
   static void Explain(const std::shared_ptr<Core>& core, rpc::Caller caller, ExplainGroupingRequest asked,
                       rpc::Done<ExplainGroupingResponse> done) {
     Turn<ExplainGroupingRequest, ExplainGroupingResponse> turn{
@@ -223,25 +223,25 @@ class QueryService final : public PodGroupQueryService::CallbackService {
                });
   }
 
-  // The groups of the pod that the question names, from the replicas that have the pod.
+  // Finds the groups of the pod that the question names, at the replicas that have the pod.
   static void FindGroups(const std::shared_ptr<Core>& core, const rpc::Caller& caller,
                          const ExplainGroupingRequest& asked, rpc::Done<ListPodGroupsResponse> done) {
     ListPodGroupsRequest list;
     list.set_namespace_(asked.namespace_().empty() ? "default" : asked.namespace_());
     list.set_pod(asked.name());
-    const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> told) {
-      core->api.ListPart(std::move(part), std::move(told));
+    const auto local = [core](ListPartRequest part, rpc::Done<ListPartResponse> answered) {
+      core->api.ListPart(std::move(part), std::move(answered));
     };
     rpc::ListAll<PodGroupList>(*core->parts, caller, list, std::move(done), local,
                                [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
   }
-  // `found`: the groups of the pod.
+  // `found` are the groups of the pod.
   static void ExplainFound(const std::shared_ptr<Core>& core, rpc::Caller caller, ExplainGroupingRequest asked,
                            const ListPodGroupsResponse& found, rpc::Done<ExplainGroupingResponse> done) {
     const bool is_compat = asked.profile() == podgroup::v1::PROFILE_COMPAT;
     for (const PodGroup& group : found.pod_groups()) {
       if (is_compat && group.profile() != podgroup::v1::PROFILE_COMPAT) continue;
-      // The right on Volcano's groups is none on KAI's.
+      // The right on Volcano's groups does not include KAI's.
       if (caller.client.is_user && group.profile() == podgroup::v1::PROFILE_KAI) continue;
       asked.set_profile(group.profile());
       asked.set_group(group.object().meta().name());
@@ -250,7 +250,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     if (is_compat) {
       return done(MakeStatus(absl::StatusCode::kNotFound, "there is no pod of that name in that profile"));
     }
-    // A pod of which it is not known yet where it belongs is in no group.
+    // A pod whose group is not known yet is in no group.
     asked.set_profile(podgroup::v1::PROFILE_RICH);
     Turn<ExplainGroupingRequest, ExplainGroupingResponse> turn{
         .caller = std::move(caller), .asked = std::move(asked), .is_any = true, .done = std::move(done)};
@@ -265,7 +265,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
       return asked.name();
     }
   }
-  // Where nobody has what is asked for, one who cannot answer may have it.
+  // If no owner has the requested object, one that is unavailable may have it.
   template <typename Request, typename Response, typename Method, typename Start>
   static void AskInTurn(const std::shared_ptr<Core>& core, Turn<Request, Response> turn, Method method, Start start) {
     const Request& asked = turn.asked;
@@ -275,7 +275,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
     rpc::Caller caller = turn.caller;
     Request request = asked;
     auto answered = [core, turn = std::move(turn), method, start](absl::StatusOr<Response> answer) mutable {
-      // A user who asks for any profile is told of Volcano's groups; KAI's have to be asked for by their profile.
+      // A user who asks for any profile gets Volcano's groups; KAI's must be requested by their profile.
       const auto last = turn.caller.client.is_user ? podgroup::v1::PROFILE_RICH : podgroup::v1::PROFILE_KAI;
       const bool is_last = !turn.is_any || turn.asked.profile() == last;
       if (absl::IsUnavailable(answer.status()) && turn.unavailable.ok()) turn.unavailable = answer.status();
@@ -294,7 +294,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   }
 
   const std::shared_ptr<Core> core_;
-  // Many objects take long to group, and nothing of the cluster is needed for that: nobody else waits.
+  // Grouping many objects takes long and needs nothing of the cluster: other calls do not wait for it.
   std::shared_ptr<Loop> trying_ = MakeThreadLoop("trying");
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The gRPC face of PodGroupQueryService for clients, and of PodGroupPartService for the other replicas. What lies with
-// another replica is asked there (common/rpc/grpc/forward/forward.h).
+// PodGroupQueryService over gRPC for clients, and PodGroupPartService for the other replicas. Calls about another
+// replica's slots are passed to it (common/rpc/grpc/forward/forward.h).
 #include <memory>
 #include <vector>
 
@@ -12,9 +12,9 @@
 
 namespace basalt::pgsvc {
 
-// The loop outlives the server that the services are given to. Workers and members live for as long as anything of the
-// services or of their loop may use them; `hub` is what the controllers publish to. Destroying the services ends what
-// is under way at other replicas.
+// The loop outlives the server that serves the services. Workers and members live for as long as anything of the
+// services or of their loop may use them. The controllers publish to `hub`. Destroying the services ends their calls to
+// other replicas.
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueryServices(Loop& loop, std::unique_ptr<Workers> workers,
                                                                  std::unique_ptr<rpc::Members> members,
                                                                  std::shared_ptr<watch::WatchHub> hub,

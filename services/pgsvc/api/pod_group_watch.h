@@ -1,6 +1,6 @@
 #pragma once
 
-// What a watch of pod groups is about (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
+// The traits of the watch of pod groups (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -26,22 +26,22 @@ struct WatchedPodGroups {
   using Object = podgroup::v1::PodGroup;
   using Controller = PodGroupController;
 
-  // KAI's groups stand beside Volcano's.
+  // KAI's groups are watched beside Volcano's.
   static constexpr std::string_view kOtherGroup = kube::kKaiPodGroups.group;
   static bool IsOfOtherGroup(const Response& response) {
     return response.pod_group().profile() == podgroup::v1::PROFILE_KAI;
   }
 
-  // In which a group of that name may be, by its profile.
+  // Returns the slots in which a group of that name may be, depending on its profile.
   static std::vector<uint32_t> SlotsOf(std::string_view ns, std::string_view name) {
     return {SlotOf(kube::ObjectKey(ns, name)), SlotOf(kube::NamespaceKey(ns, kube::GroupProfile::kRich)),
             SlotOf(kube::NamespaceKey(ns, kube::GroupProfile::kKai))};
   }
-  static void MoveObject(PartResponse& told, Response& response) {
-    response.mutable_pod_group()->Swap(told.mutable_pod_group());
+  static void MoveObject(PartResponse& part, Response& response) {
+    response.mutable_pod_group()->Swap(part.mutable_pod_group());
   }
-  static void CopyObject(const google::protobuf::Message& group, PartResponse& told) {
-    told.mutable_pod_group()->CopyFrom(group);
+  static void CopyObject(const google::protobuf::Message& group, PartResponse& part) {
+    part.mutable_pod_group()->CopyFrom(group);
   }
 
   static void MarkGone(std::string_view key, Object& group) {

@@ -1,4 +1,4 @@
-// What a watch of pod groups tells over two workers.
+// The watch of pod groups over two workers.
 #include "services/pgsvc/api/pod_group_watch.h"
 
 #include <gtest/gtest.h>
@@ -31,8 +31,8 @@ class PodGroupWatchTest : public ::testing::Test {
     for (testing::Worker& worker : workers_.workers)
       runtime::PublishChanges<WatchedPodGroups>(*worker.controller, *hub_);
   }
-  // The group as Kubernetes has it, without a pass.
-  void Tell(const std::string& name, int64_t version) {
+  // The controller observes the group as Kubernetes has it, without a pass.
+  void Observe(const std::string& name, int64_t version) {
     kube::v1::Object object;
     kube::v1::ObjectMeta& meta = *object.mutable_pod_group()->mutable_meta();
     meta.set_namespace_("ns");
@@ -47,7 +47,7 @@ class PodGroupWatchTest : public ::testing::Test {
     worker.context.Wake("ns/" + name);
     worker.context.RunPasses(*worker.controller);
   }
-  // Another name in the slot of that one.
+  // Returns another name in the slot of that one.
   static std::string NeighbourOf(const std::string& name) {
     for (int i = 0;; ++i) {
       std::string other = "n" + std::to_string(i);
@@ -55,10 +55,10 @@ class PodGroupWatchTest : public ::testing::Test {
     }
   }
   void Put(const std::string& name, int64_t version) {
-    Tell(name, version);
+    Observe(name, version);
     Pass(name);
   }
-  // A group by the rules of all kinds.
+  // Puts a group by the rules of all kinds.
   void PutIn(kube::GroupProfile profile, const std::string& name, int64_t version) {
     kube::v1::Object object;
     kube::v1::ObjectMeta& meta = profile == kube::GroupProfile::kKai ? *object.mutable_kai_pod_group()->mutable_meta()
@@ -81,17 +81,17 @@ class PodGroupWatchTest : public ::testing::Test {
     worker.context.Wake(key);
     worker.context.RunPasses(*worker.controller);
   }
-  void TellGone(const std::string& name) {
+  void ObserveGone(const std::string& name) {
     const std::string key = "ns/" + name;
     workers_.WorkerOf(key).controller->OnGone(
         key,
         {.reason = runtime::Gone::Reason::kDeleted, .watch = std::string(kube::kWatchPodGroups), .uid = name + "-uid"});
   }
   void Delete(const std::string& name) {
-    TellGone(name);
+    ObserveGone(name);
     Pass(name);
   }
-  // The processes end and come back on their disks, or on empty ones; nothing is told yet.
+  // The processes end and come back on their disks, or on empty ones, and have observed nothing yet.
   void Restart(bool loses_disk = false) {
     for (testing::Worker& worker : workers_.workers) {
       for (uint32_t slot = 0; slot < kSlotCount; ++slot) worker.controller->CloseSlot(slot);
@@ -163,7 +163,7 @@ TEST_F(PodGroupWatchTest, OfOneGroupTellsNothingOfOthers) {
 
 TEST_F(PodGroupWatchTest, SyncedWaitsForTheFirstPassOverWhatIsThere) {
   Put("b", 1);
-  Tell("a", 2);
+  Observe("a", 2);
   const auto watch = Open();
   EXPECT_EQ(Drain(*watch), "STATE b");
   Pass("a");
@@ -194,34 +194,35 @@ TEST_F(PodGroupWatchTest, GoesOnByItsTokenOverARestartWithoutAGap) {
   Drain(*Open());
   Put("c", 5);
   Restart();
-  Tell("a", 1);
-  Tell("b", 6);
-  Tell("c", 5);
+  Observe("a", 1);
+  Observe("b", 6);
+  Observe("c", 5);
   for (const char* name : {"a", "b", "c"}) Pass(name);
-  const std::string told = Drain(*Open("", reader_.token));
-  EXPECT_TRUE(told == "STATE b, STATE c, SYNCED" || told == "STATE c, STATE b, SYNCED") << told;
+  const std::string texts = Drain(*Open("", reader_.token));
+  EXPECT_TRUE(texts == "STATE b, STATE c, SYNCED" || texts == "STATE c, STATE b, SYNCED") << texts;
 }
 
-// It was shown before the restart, and the slot is ready before its state comes.
+// The group was published before the restart, and the slot is ready before its state arrives.
 TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsToldOnceItIs) {
   Put("a", 1);
   Put("b", 1);
   Drain(*Open());
   Restart();
-  Tell("b", 1);
+  Observe("b", 1);
   for (const char* name : {"a", "b"}) Pass(name);
   const auto watch = Open();
   const auto resumed = Open("", reader_.token);
   EXPECT_EQ(Drain(*watch), "STATE b") << "not synced: nobody knows whether it is there";
   EXPECT_EQ(Drain(*resumed), "SYNCED") << "it was told of both";
-  Tell("a", 1);
+  Observe("a", 1);
   Pass("a");
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
   Pass("a");
   EXPECT_EQ(Drain(*watch), "") << "once";
 }
 
-// By the position of the neighbour it would know, if the process ended then, of a group that it was not told of.
+// If the process ended then, the client would count as knowing "a" by its neighbour's position, without ever having
+// received it.
 TEST_F(PodGroupWatchTest, NothingOfTheSlotIsToldPastAGroupThatIsNotSeenYet) {
   const std::string neighbour = NeighbourOf("a");
   Put("a", 1);
@@ -247,7 +248,7 @@ TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsSyncedOnceItIsGone) 
   EXPECT_EQ(Drain(*watch), "SYNCED");
 }
 
-// The client is told to forget what it has: nobody knows any more that "b" was there.
+// The client must drop what it has: no process knows any more that "b" existed.
 TEST_F(PodGroupWatchTest, BeginsAnewOverALostDisk) {
   for (const char* name : {"a", "b"}) Put(name, 1);
   Drain(*Open());

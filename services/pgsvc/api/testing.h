@@ -1,6 +1,6 @@
 #pragma once
 
-// The workers of handlers under test: controllers whose passes, reads and writes the test plays. One thread.
+// The workers of handlers under test: controllers whose passes, reads and writes the test runs. One thread.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -28,7 +28,8 @@ using podgroup::v1::TriedGroup;
 using podgroup::v1::TriedPod;
 
 constexpr int kMostObjects = 2'000;
-constexpr int64_t kMostSteps = 10 * StepBudget::kOfPod;  // Of the expressions of Kartas, for all pods.
+// The limit of steps for the expressions of Kartas, of all pods together.
+constexpr int64_t kMostSteps = 10 * StepBudget::kOfPod;
 
 absl::StatusOr<ObjectSet> ObjectsOf(const podgroup::v1::TryGroupingRequest& request) {
   if (request.objects_size() > kMostObjects) {
@@ -55,11 +56,11 @@ absl::StatusOr<PodGrouping> GroupingOf(ObjectView pod, const ObjectSet& objects,
   return grouping;
 }
 
-// One group, and of its pods what Volcano's form asks for.
+// One group, with the pods from which Volcano's form computes resources.
 struct Tried {
   GroupPlan plan;
-  ObjectView first_pod;                         // In the order of names.
-  std::map<std::string, ObjectView> leaf_pods;  // One for each leaf.
+  ObjectView first_pod;                         // The first in the order of names.
+  std::map<std::string, ObjectView> leaf_pods;  // The first in the order of names, for each leaf.
 };
 
 absl::StatusOr<kube::ResourceMap> UsageOf(ObjectView pod) {
@@ -77,10 +78,10 @@ absl::StatusOr<std::map<std::string, kube::ResourceMap>> UsageOf(const Tried& tr
   return usage;
 }
 
-// All groups of a request, which are no larger in all than an answer may be.
+// All groups of a request. Their size is limited to that of an answer.
 class TriedGroups {
  public:
-  // RESOURCE_EXHAUSTED: with this one they are.
+  // RESOURCE_EXHAUSTED if the groups would be too large with this one.
   absl::Status Add(ObjectView pod, Grouping grouping) {
     work_ += grouping.sub_groups.size();
     const auto [entry, is_new] = groups_.try_emplace({grouping.ns, grouping.name});
@@ -101,7 +102,8 @@ class TriedGroups {
 
  private:
   static constexpr size_t kMostBytes = 3 << 20;
-  static constexpr size_t kMostSubGroupsInAll = 200'000;  // Of all pods, whose groups are found one by one.
+  // The limit for all pods together: the group of each pod is computed by itself.
+  static constexpr size_t kMostSubGroupsInAll = 200'000;
 
   static size_t SizeOf(const Grouping& grouping) {
     size_t size = 500 + 120 * grouping.sub_groups.size();

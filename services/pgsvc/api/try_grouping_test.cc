@@ -117,7 +117,7 @@ TEST(TryGroupingTest, BadObjectsAreRefusedWithTheirField) {
 }
 
 TEST(TryGroupingTest, MoreThanFitsIntoAnAnswerIsRefused) {
-  // A group for each pod, with the annotations of the Deployment.
+  // Each pod has a group, with the annotations of the Deployment.
   const std::string large(1 << 20, 'x');
   std::vector<std::string> objects = {R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","uid":"u1",
       "annotations":{"note":")" + large +
@@ -146,7 +146,7 @@ TEST(TryGroupingTest, TheFormOfVolcanoHasTheResourcesOfItsPods) {
   EXPECT_THAT(response->groups(0).manifest(), HasSubstr(R"("cpu":"4")"));
 }
 
-// The first block of YAML below a heading.
+// Returns the first block of YAML below a heading.
 std::string BlockAfter(const std::string& page, const std::string& heading) {
   const size_t begin = page.find("```yaml\n", page.find(heading)) + 8;
   return page.substr(begin, page.find("\n```", begin) - begin);
@@ -161,7 +161,7 @@ TEST(TryGroupingTest, TheConfigurationOfThePageIsTaken) {
   EXPECT_EQ(options->node_pool_label, RuleOptions().node_pool_label);
 }
 
-// docs/pod-groups.md shows what becomes of these objects.
+// docs/pod-groups.md shows the groups of these objects.
 TEST(TryGroupingTest, TheExampleOfThePageIsTrue) {
   const std::string page = ReadFile(BASALT_SOURCE_DIR "/docs/pod-groups.md");
   const auto documents = ParseYamlDocuments(BlockAfter(page, "## Trying the rules"));

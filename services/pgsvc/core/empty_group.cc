@@ -14,11 +14,10 @@
 namespace basalt::pgsvc {
 namespace {
 
-// Controllers that put the pods of workloads which they own into groups of their own, some time after these pods are
-// made. The StatefulSet of a LeaderWorkerSet's workers belongs to the pod of their leader, and nobody else gives a
-// workload to a pod.
+// Controllers that own workloads and group the pods of these workloads themselves, some time after the pods are made.
+// The StatefulSet of a LeaderWorkerSet's workers belongs to the leader's pod; nothing else gives a workload to a pod.
 struct Maker {
-  std::string_view api_group;  // With a slash; of the core group the version.
+  std::string_view api_group;  // With a slash; for the core group, the version.
   std::string_view kind;
 };
 constexpr Maker kMakers[] = {{"leaderworkerset.x-k8s.io/", "LeaderWorkerSet"}, {"v1", "Pod"}};

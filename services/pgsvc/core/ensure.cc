@@ -34,7 +34,7 @@ EnsureStep NextEnsureStep(const podgroup::v1::EnsurePodGroupRequest& request, co
   if (!IsOwnedBy(*observed, request.job_uid())) return EnsureStep::kForeign;
   if (observed->meta().deletion_ms() != 0) return EnsureStep::kWait;
   if (!request.kill_uid().empty() && observed->meta().uid() == request.kill_uid()) return EnsureStep::kReplace;
-  // Without our annotation it is upstream's: adopted as current.
+  // A group without our annotation is upstream's: it is adopted as current.
   const std::optional<int32_t> version = VersionOf(*observed);
   if (version && *version < request.version()) return EnsureStep::kReplace;
   return kube::PodGroupDiffers(observed->spec(), request.spec()) ? EnsureStep::kPatch : EnsureStep::kAnswer;

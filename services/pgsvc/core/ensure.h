@@ -1,6 +1,6 @@
 #pragma once
 
-// What EnsurePodGroup and DeletePodGroup have to do, from the request and the observed group alone (correctness rule 4,
+// Decides what EnsurePodGroup and DeletePodGroup do, from the request and the observed group alone (correctness rule 4,
 // job spec 9.8). Pure.
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/podgroup/v1/podgroup.pb.h"
@@ -8,27 +8,29 @@
 namespace basalt::pgsvc {
 
 enum class EnsureStep {
-  kAnswer,   // The group is as wanted.
-  kCreate,   // There is none.
-  kPatch,    // It is the right one, with other fields.
-  kReplace,  // Of an older version, or named in the kill under way: delete it by UID; until it is gone the answer is
-             // FAILED_PRECONDITION.
-  kWait,     // It is being deleted: FAILED_PRECONDITION.
-  kForeign,  // The name is held by another owner's group: ALREADY_EXISTS.
+  kAnswer,  // The group is as requested: answer with it.
+  kCreate,  // There is no group.
+  kPatch,   // The group is the right one, but differs in fields.
+  // The group has an older version, or the kill under way names it: delete it by UID. The answer is FAILED_PRECONDITION
+  // until it is gone.
+  kReplace,
+  kWait,     // The group is being deleted: FAILED_PRECONDITION.
+  kForeign,  // Another owner's group has the name: ALREADY_EXISTS.
 };
 
-// `observed` is null where the group does not exist.
+// `observed` is null if the group does not exist.
 EnsureStep NextEnsureStep(const podgroup::v1::EnsurePodGroupRequest& request, const kube::v1::PodGroup* observed);
 
 enum class DeleteStep {
-  kRead,     // The group of that UID is not known here: the watch may be behind. Ask the API server.
-  kDelete,   // By UID.
-  kGoing,    // It is being deleted: that is the answer.
-  kGone,     // That is the answer.
-  kForeign,  // It has another owner: FAILED_PRECONDITION.
+  // No group of that UID is known here, but the watch may be behind: read it from the API server.
+  kRead,
+  kDelete,   // Delete the group by its UID.
+  kGoing,    // Answer that the group is being deleted.
+  kGone,     // Answer that the group is gone.
+  kForeign,  // The group has another owner: FAILED_PRECONDITION.
 };
 
-// `was_read`: `observed` is what the API server has said since the request came.
+// `was_read`: `observed` was read from the API server after the request had come.
 DeleteStep NextDeleteStep(const podgroup::v1::DeletePodGroupRequest& request, const kube::v1::PodGroup* observed,
                           bool was_read);
 

@@ -68,8 +68,8 @@ TEST(EnsureTest, AGroupThatIsGoingIsWaitedForAndAForeignOneIsNeverTouched) {
 TEST(DeleteTest, OnlyTheGroupOfThatUidAndOwnerIsDeletedAndOneThatIsNotKnownIsReadFirst) {
   const struct {
     const char* what;
-    const char* uid;    // Of the observed group; empty: there is none.
-    const char* owner;  // Its owner.
+    const char* uid;    // UID of the observed group; empty if there is none.
+    const char* owner;  // The owner of that group.
     bool is_going;
     DeleteStep unread;
     DeleteStep read;

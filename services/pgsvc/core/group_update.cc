@@ -47,7 +47,7 @@ json::object SpecPatch(const kube::v1::PodGroupSpec& observed, const kube::v1::P
   return patch;
 }
 
-// Puts null into the patch for each key of the list that is there and not wanted any more.
+// Puts null into the patch for each key of the list that is observed and wanted no longer.
 void DropListed(std::string_view list, const Pairs& observed, const std::function<bool(std::string_view)>& is_wanted,
                 json::object& patch) {
   while (!list.empty()) {

@@ -29,7 +29,7 @@ WantedGroup Wanted(const kube::v1::Pod& pod, const Annotations& owner) {
   return wanted.ok() ? *std::move(wanted) : WantedGroup();
 }
 
-// The group as it is made by that, and as the API server has it.
+// Returns the group that is made from `wanted`, as the API server has it.
 kube::v1::PodGroup Made(const WantedGroup& wanted) {
   kube::v1::PodGroup group;
   *group.mutable_spec() = wanted.spec;
@@ -146,7 +146,7 @@ TEST(GroupUpdateTest, ALabelThatThePodHasLostGoesWhereItCameFromThePod) {
   ASSERT_TRUE(none.has_value());
   EXPECT_EQ(none->patch, R"({"metadata":{"annotations":{"basalt.dev/inherited-labels":null},)"
                          R"("labels":{"volcano.sh/preemptable":null,"volcano.sh/cooldown-time":null}}})");
-  // A person has put the label there.
+  // A person has set the label.
   kube::v1::PodGroup edited = Made(Wanted(OwnedPod(), {}));
   Put(*edited.mutable_meta()->mutable_labels(), kube::kPreemptableKey, "true");
   EXPECT_FALSE(UpdateOf(edited, Wanted(OwnedPod(), {})).has_value());

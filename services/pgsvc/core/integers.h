@@ -1,6 +1,6 @@
 #pragma once
 
-// Integers that users write as text. Pure.
+// Parses integers that users write as text. Pure.
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -9,7 +9,7 @@
 
 namespace basalt::pgsvc {
 
-// A base-10 integer with an optional sign and nothing else; nullopt: the text is none, or not within 64 bits.
+// Parses a base-10 integer with an optional sign and nothing else; nullopt if the text is none, or not within 64 bits.
 inline std::optional<int64_t> ParseInteger(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(text.starts_with("+-") ? 0 : 1);
   int64_t value = 0;
@@ -18,7 +18,7 @@ inline std::optional<int64_t> ParseInteger(std::string_view text) {
   return value;
 }
 
-// The same within 32 bits.
+// Parses the same form; nullopt if the integer is not within 32 bits.
 inline std::optional<int32_t> ParseInt32(std::string_view text) {
   const std::optional<int64_t> value = ParseInteger(text);
   const bool fits =

@@ -1,6 +1,6 @@
 #pragma once
 
-// The constraint that a pod's annotations ask of Volcano (podgroup spec 6.6). Pure.
+// The topology constraint that a pod's annotations request of Volcano (podgroup spec 6.6). Pure.
 #include <optional>
 #include <string_view>
 
@@ -12,8 +12,8 @@ namespace basalt::pgsvc {
 inline constexpr std::string_view kTopologyModeKey = "volcano.sh/network-topology-mode";
 inline constexpr std::string_view kTopologyTierKey = "volcano.sh/network-topology-highest-tier";
 
-// spec.networkTopology from the values of the two annotations; nullopt: the pod has neither. INVALID_ARGUMENT names the
-// annotation of a negative tier, which the API server would refuse (W9).
+// Returns spec.networkTopology from the values of the two annotations; nullopt if the pod has neither. INVALID_ARGUMENT
+// names the annotation of a negative tier, which the API server would refuse (W9).
 absl::StatusOr<std::optional<json::object>> NetworkTopologyOf(std::optional<std::string_view> mode,
                                                               std::optional<std::string_view> tier);
 

@@ -120,7 +120,7 @@ void PutLabels(const kube::v1::Pod& pod, WantedGroup& wanted) {
   if (!keys.empty()) wanted.annotations[std::string(kInheritedLabelsKey)] = std::move(keys);
 }
 
-// Absent and empty differ: minMember 0 gives {}.
+// Absent and empty resources differ: minMember 0 gives {}.
 absl::Status PutResources(const kube::v1::Pod& pod, kube::v1::PodGroupSpec& spec) {
   spec.set_has_min_resources(true);
   BASALT_ASSIGN_OR_RETURN(const json::value pod_spec, ParseJson(pod.grouping().spec_json()));

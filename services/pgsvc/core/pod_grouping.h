@@ -1,6 +1,6 @@
 #pragma once
 
-// Which group a plain pod belongs to, and what that group is to look like (podgroup spec 5 and 6). Pure.
+// Decides to which group a plain pod belongs, and what that group looks like (podgroup spec 5 and 6). Pure.
 #include <map>
 #include <optional>
 #include <string>
@@ -12,33 +12,35 @@
 
 namespace basalt::pgsvc {
 
-// `podgroup-<controller UID>`, or the pod's own UID where it has no controller (podgroup spec 5).
+// Returns `podgroup-<controller UID>`, or `podgroup-<pod UID>` if the pod has no controller (podgroup spec 5).
 std::string GroupName(const kube::v1::Pod& pod);
 
-// Whether a controller of plain pods gives such a name to a group: `podgroup-<UUID>`.
+// Whether a controller of plain pods gives such names to groups: `podgroup-<UUID>`.
 bool IsPlainGroupName(std::string_view name);
 
-// Finished, well or not.
+// Whether the pod has finished, well or not.
 bool IsOver(const kube::v1::Pod& pod);
-// Neither over nor being deleted.
+// Whether the pod is neither over nor being deleted.
 bool IsActive(const kube::v1::Pod& pod);
 
-// Whether the pod needs a group from us at all: no job's pod, not bound yet, neither finished nor being deleted (W13).
+// Whether the pod needs a group from us at all: it is no job's, not bound yet, and neither finished nor being deleted
+// (W13).
 bool NeedsGroup(const kube::v1::Pod& pod);
 
-// Whether the pod needs the group `name`, which is not there, to be made: also a bound pod whose group is gone (W3),
-// where we name groups so. Its owner may have left the pod behind since the group was named after that owner.
+// Whether the group `name`, which does not exist, has to be made for the pod. So it has for a bound pod whose group is
+// gone (W3), if the name is one that we give. The owner that the group is named after may have left the pod behind
+// since.
 bool LacksGroup(const kube::v1::Pod& pod, std::string_view name);
 
-// Whether the pod waits for the group `name`, which it names and which is not ours to make: somebody else's, and not
-// the group of a job.
+// Whether the pod waits for the group `name`, which it names and which we do not make: it belongs to somebody else, and
+// not to a job.
 bool WaitsForGroup(const kube::v1::Pod& pod, std::string_view name);
 
-// In words, for the Event of a pod that names that group, which is not there, by the annotation `key` (weakness G49).
+// Explains, for an Event, that the pod names a missing group by the annotation `key` (weakness G49).
 std::string WhyItWaits(std::string_view key, std::string_view name);
 
-// The owners whose annotations count, in their order: those of the four kinds of podgroup spec 6.2. The API group is
-// compared as well as the kind (W10).
+// The owners whose annotations count, in their order: those of the four kinds of podgroup spec 6.2. The API group must
+// match as well as the kind (W10).
 struct OwnerResource {
   kube::Kind kind;
   std::string name;
@@ -46,68 +48,70 @@ struct OwnerResource {
 };
 std::vector<OwnerResource> AnnotatedOwners(const kube::v1::Pod& pod);
 
-// The value of that key; nullopt: there is none.
+// Returns the value of that key; nullopt if the list does not have it.
 std::optional<std::string_view> FindKey(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& list,
                                         std::string_view key);
 
-// Annotations of the owners, the earliest owner winning for each key.
+// Annotations of the owners; the earliest owner wins for each key.
 using Annotations = std::map<std::string, std::string, std::less<>>;
 
-// minMember from the owners' annotations (podgroup spec 6.3); 1 where there is none or it is malformed.
+// Returns minMember from the owners' annotations (podgroup spec 6.3); 1 if it is missing or malformed.
 int32_t MinMember(const Annotations& owner_annotations);
 
 struct GroupingOptions {
   bool inherit_owner_annotations = true;
-  // Groups change with the workloads that own their pods (podgroup spec 4.2, 4.3); else they stay as they were made.
+  // Whether groups change with the workloads that own their pods (podgroup spec 4.2, 4.3); else they stay as made.
   bool follow_workloads = true;
-  bool alternative_queue_keys = true;  // The seed's keys beside upstream's (podgroup spec 11, rows 2 and 3).
+  bool alternative_queue_keys = true;  // Accepts the seed's keys beside upstream's (podgroup spec 11, rows 2 and 3).
 };
 
 // Our annotation on a group, which lists the labels that the group has from its pods.
 inline constexpr std::string_view kInheritedLabelsKey = "basalt.dev/inherited-labels";
 
-// What the group is to have of a pod and its owner. What they do not say is left out, and left alone in a group that is
-// there: an administrator, the admission or the scheduler may have said it.
+// The content of a group that follows from a pod and its owner. Values that these do not give are absent here, and stay
+// in an existing group: an administrator, the admission or the scheduler may have set them.
 struct WantedGroup {
-  kube::v1::PodGroupSpec spec;  // Always with minMember and minResources.
-  Annotations annotations;      // With the one that names the others, where there are others.
+  kube::v1::PodGroupSpec spec;  // Always has minMember and minResources.
+  Annotations annotations;      // If there are any, one of them lists the others.
   Annotations labels;
 };
 
-// INVALID_ARGUMENT names annotation and rule where the API server would refuse it
-// for ever (negative tier, malformed queue name; weakness W9).
+// INVALID_ARGUMENT names annotation and rule if the API server would refuse the group for ever (negative tier,
+// malformed queue name; weakness W9).
 absl::StatusOr<WantedGroup> WantedGroupOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                           const GroupingOptions& options);
 
-// Where each field of that comes from, by the name of the field of spec, for people. `owner`: what the annotations are
-// of, as "ReplicaSet default/web".
+// Describes for people where each field of spec comes from, by its name. `owner` names the object of the annotations,
+// as "ReplicaSet default/web".
 std::map<std::string, std::string> SourcesOf(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                              std::string_view owner, const GroupingOptions& options);
 
-// What an owner of pods says, as it was seen or read.
+// The content of an owner of pods, as observed or read.
 struct OwnerFact {
-  bool is_going = false;  // It is being deleted or is gone, and Kubernetes collects whatever names it as its owner.
-  std::string group_maker = {};  // Who makes the groups of its pods instead, in words (MakerOfGroups).
+  // The owner is being deleted or is gone: Kubernetes collects whatever names it as an owner.
+  bool is_going = false;
+  // Names the controller that makes the groups of the owner's pods instead (MakerOfGroups).
+  std::string group_maker = {};
   Annotations annotations = {};
 };
 using OwnerFacts = std::map<std::string, OwnerFact, std::less<>>;  // By UID.
 
-// What the pod's owners say together (podgroup spec 6.2): the earliest owner wins for each key.
+// Merges the annotations of the pod's owners (podgroup spec 6.2): the earliest owner wins for each key.
 Annotations MergedAnnotations(const kube::v1::Pod& pod, const OwnerFacts& facts);
 
-// The merge patch that gives the group the owner references with which it is created for the pod.
+// Returns the merge patch that gives the group the owner references with which a group is created for the pod.
 std::string OwnerReferencesPatch(const kube::v1::Pod& pod);
 
-// The body that creates the group; errors as of WantedGroupOf.
+// Returns the body that creates the group; errors as of WantedGroupOf.
 absl::StatusOr<std::string> GroupBody(const kube::v1::Pod& pod, const Annotations& owner_annotations,
                                       const GroupingOptions& options);
 
-// The body that creates the group `name` without owner references: for pods whose owner has left them behind, or goes
-// and stays where it is. Such a group goes some time after its last pod (IsForNothing).
+// Returns the body that creates the group `name` without owner references: for pods whose owner has left them behind,
+// or is being deleted and leaves them where they are. Such a group goes some time after its last pod (IsForNothing).
 std::string OwnerlessGroupBody(std::string_view ns, std::string_view name, const WantedGroup& wanted);
 
-// The merge patch that binds the pod to its group; uid goes into the request, so that a pod of the same name that was
-// made anew is never bound to the dead one's group (W4).
+// Returns the merge patch that binds the pod to its group. The request names the pod's UID, so that a new pod of the
+// same name is never bound to the dead one's group (W4).
 std::string BindingPatch(std::string_view group_name);
 
 }  // namespace basalt::pgsvc

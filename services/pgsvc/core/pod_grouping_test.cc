@@ -210,7 +210,7 @@ TEST(PodGroupingTest, OwnPodsBudgetHidesTheOtherKeyButNotAnInheritedOne) {
 struct TopologyCase {
   const char* mode;
   const char* tier;
-  std::string_view wanted;  // Compact JSON; empty = none.
+  std::string_view wanted;  // Compact JSON; empty if there is none.
 };
 
 TEST(PodGroupingTest, TopologyTableOfTheSpec) {

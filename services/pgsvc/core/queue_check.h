@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a scheduler places groups of a queue, as far as that follows from the queue and those above it. Pure.
+// Decides whether a scheduler places groups of a queue, as far as the queue and those above it show. Pure.
 #include <string>
 #include <string_view>
 
@@ -12,22 +12,22 @@ namespace basalt::pgsvc {
 struct SeenQueue {
   enum class State { kUnknown, kAbsent, kThere };
   State state = State::kUnknown;
-  std::string parent = {};  // Empty: none.
+  std::string parent = {};  // Empty if it has none.
   bool has_children = false;
 };
 
-// Why no group of the queue is placed; empty: nothing that is known speaks against it.
+// Returns why no group of the queue is placed; empty if nothing known prevents it.
 std::string WhyQueuePlacesNothing(std::string_view queue, absl::FunctionRef<SeenQueue(std::string_view)> find);
 
-// What is wrong with the queue of a group, to be reported once where it lasts. A value.
+// A problem of a group's queue, which is reported once if it lasts. A value.
 class QueueProblem {
  public:
-  // A queue and the pods for it, which are made together, need not come together.
+  // A queue and the pods for it, which are made together, may arrive at different times.
   static constexpr absl::Duration kGrace = absl::Seconds(30);
 
-  // `why`: what is wrong now; empty: nothing. True: it is to be reported.
+  // Sets the present problem; `why` is empty if there is none. Returns true if the problem is to be reported now.
   bool Take(std::string why, absl::Time now);
-  // When it is to be taken again; InfiniteFuture: not before something changes.
+  // When Take() is to be called again; InfiniteFuture if only after a change.
   absl::Time due() const;
 
  private:

@@ -1,11 +1,11 @@
 #pragma once
 
-// Plain pods, for the tests of this service.
+// Plain pods for the tests of this service.
 #include "basalt/kube/v1/kube.pb.h"
 
 namespace basalt::pgsvc::testing {
 
-// A pod that nobody owns.
+// Returns a pod without an owner.
 inline kube::v1::Pod BarePod() {
   kube::v1::Pod pod;
   pod.set_namespace_("ns");
@@ -19,7 +19,7 @@ inline kube::v1::Pod BarePod() {
   return pod;
 }
 
-// A pod of the ReplicaSet web.
+// Returns a pod of the ReplicaSet web.
 inline kube::v1::Pod OwnedPod() {
   kube::v1::Pod pod = BarePod();
   pod.set_owner_uid("rs-uid");

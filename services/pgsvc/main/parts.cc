@@ -15,7 +15,7 @@
 namespace basalt::pgsvc {
 namespace {
 
-// The gRPC face together with the router that it calls.
+// The gRPC service together with the router that it calls.
 class RoutedService final : public rpc::GrpcService {
  public:
   RoutedService(runtime::Replica& replica, Loop& loop)

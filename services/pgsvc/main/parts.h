@@ -9,9 +9,9 @@
 
 namespace basalt::pgsvc {
 
-// What makes a process the pod group service.
+// Returns the parts that make a process the pod group service.
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health& health);
-// `rules`: by which pods are grouped.
+// `rules` are the options of the rules that group pods.
 shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const GroupingOptions& options, size_t max_watches,
                                   RuleOptions rules = {});
 

@@ -28,7 +28,7 @@ ABSL_FLAG(bool, follow_workloads, true,
 namespace basalt::pgsvc {
 namespace {
 
-// What the file configures; of one that cannot be read or is wrong the process ends, and says why.
+// Returns the rules that the file configures. If the file cannot be read or is wrong, the process states why and ends.
 RuleOptions RulesOf(const std::string& file) {
   if (file.empty()) return {};
   std::ifstream input(file, std::ios::binary);

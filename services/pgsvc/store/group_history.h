@@ -1,6 +1,6 @@
 #pragma once
 
-// The history of pod groups in the store: one for each name, under the key "<namespace>/<name>" in place of a UID.
+// The history of pod groups in the store: one for each name, under "<namespace>/<name>" in place of a UID.
 #include "basalt/storage/v1/pod_group_record.pb.h"
 #include "common/history/history.h"
 #include "services/pgsvc/core/group_decision.h"

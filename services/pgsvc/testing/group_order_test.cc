@@ -34,7 +34,7 @@ constexpr char kNamespace[] = "default";
 
 using Profile = kube::GroupProfile;
 
-// Members in the order of their names, so that equal objects are equal texts.
+// Returns the members in the order of their names, so that equal objects are equal texts.
 json::value Sorted(const json::value& value) {
   if (const json::array* const list = value.if_array()) {
     json::array sorted;
@@ -51,7 +51,7 @@ json::value Sorted(const json::value& value) {
   return value;
 }
 
-// A cluster in which everything takes the time that the seed gives it.
+// A cluster in which the seed determines how long everything takes.
 class World final : public runtime::testing::ScriptedContext {
  public:
   World(const std::string& manifests, Profile profile, uint64_t seed)
@@ -78,10 +78,10 @@ class World final : public runtime::testing::ScriptedContext {
   }
 
   void AddInterest(std::string_view watch, std::string_view, std::string_view name) override {
-    later_.emplace_back([this, watch = std::string(watch), name = std::string(name)] { TellOwner(watch, name); });
+    later_.emplace_back([this, watch = std::string(watch), name = std::string(name)] { DeliverOwner(watch, name); });
   }
 
-  // Until nothing is left to happen.
+  // Runs until nothing is left to happen.
   void Run() {
     Restart();
     while (!later_.empty() || !writes.empty() || !gets.empty() || restarts_ > 0) {
@@ -107,7 +107,7 @@ class World final : public runtime::testing::ScriptedContext {
     EXPECT_TRUE(gets.empty());
   }
 
-  // What there is in the end.
+  // Returns the objects that exist in the end.
   std::string Text() const {
     std::string text;
     for (const auto& [name, group] : groups_stored_) text += ToText(Sorted(group)) + "\n";
@@ -120,7 +120,7 @@ class World final : public runtime::testing::ScriptedContext {
   void RestartOnce() {
     written_ = 0;
     Restart();
-    // No pass runs before everything that is there was told.
+    // No pass runs before everything that exists was delivered.
     for (const std::function<void()>& task : std::exchange(later_, {})) task();
     RunPasses(*groups_);
     while (!later_.empty() || !writes.empty()) {
@@ -147,19 +147,19 @@ class World final : public runtime::testing::ScriptedContext {
     EXPECT_TRUE(decoded.ok()) << decoded.status();
     return std::move(decoded->object);
   }
-  void Tell(gateway::ObjectKind kind, const json::value& object) {
+  void Deliver(gateway::ObjectKind kind, const json::value& object) {
     groups_->OnState(key_, "", Decoded(kind, object));
     Wake(key_);
   }
-  // One watch tells of all pods, and of a pod's owner among them first.
-  void TellPod(const std::string& name) {
+  // One watch delivers all pods, and a pod that owns another one comes first.
+  void DeliverPod(const std::string& name) {
     for (const OwnerReference& owner : ObjectView(pods_.at(name)).owners()) {
       const std::string above(owner.name);
-      if (owner.api_version == "v1" && owner.kind == "Pod" && pods_.contains(above)) TellPod(above);
+      if (owner.api_version == "v1" && owner.kind == "Pod" && pods_.contains(above)) DeliverPod(above);
     }
-    Tell(gateway::ObjectKind::kPod, pods_.at(name));
+    Deliver(gateway::ObjectKind::kPod, pods_.at(name));
   }
-  void TellOwner(const std::string& watch, const std::string& name) {
+  void DeliverOwner(const std::string& watch, const std::string& name) {
     const std::string rest = watch.substr(kube::kWatchObjectsPrefix.size());
     const size_t slash = rest.rfind('/');
     const auto owner = owners_.find({rest.substr(0, slash), rest.substr(slash + 1), name});
@@ -173,29 +173,29 @@ class World final : public runtime::testing::ScriptedContext {
     groups_->OnShared(watch, object, owner == owners_.end());
   }
 
-  // A process that starts is told everything that is there, in any order.
+  // A process that starts receives everything that exists, in any order.
   void Restart() {
     later_.clear();
     writes.clear();
     gets.clear();
     groups_ = std::make_unique<PodGroupController>(*this, GroupingOptions());
     EXPECT_TRUE(groups_->OpenSlot(SlotOf(key_)).ok());
-    for (const auto& [name, pod] : pods_) later_.emplace_back([this, name = name] { TellPod(name); });
+    for (const auto& [name, pod] : pods_) later_.emplace_back([this, name = name] { DeliverPod(name); });
     for (const auto& [name, group] : groups_stored_) {
-      later_.emplace_back([this, name = name] { Tell(group_kind(), groups_stored_.at(name)); });
+      later_.emplace_back([this, name = name] { Deliver(group_kind(), groups_stored_.at(name)); });
     }
     for (const auto& [name, owner] : owners_) {
-      const auto tell = [this, &object = owner](std::string_view watch, gateway::ObjectKind kind) {
+      const auto deliver = [this, &object = owner](std::string_view watch, gateway::ObjectKind kind) {
         groups_->OnShared(std::string(watch), Decoded(kind, object), /*gone=*/false);
       };
       if (std::get<1>(name) == "PriorityClass") {
-        tell(kube::kWatchPriorityClasses, gateway::ObjectKind::kPriorityClass);
+        deliver(kube::kWatchPriorityClasses, gateway::ObjectKind::kPriorityClass);
       }
-      if (std::get<1>(name) == kKartaKind) tell(kube::kWatchKartas, gateway::ObjectKind::kOwner);
+      if (std::get<1>(name) == kKartaKind) deliver(kube::kWatchKartas, gateway::ObjectKind::kOwner);
     }
   }
 
-  // Answers the oldest read, of a group.
+  // Answers the oldest read, which is one of a group.
   void Read() {
     gateway::v1::GetResponse response;
     const auto group = groups_stored_.find(gets.front().request.name());
@@ -207,7 +207,7 @@ class World final : public runtime::testing::ScriptedContext {
     Answer(std::move(response), *groups_);
   }
 
-  // Carries the oldest write out, and tells of it before it is answered.
+  // Carries out the oldest write, and delivers its object before the answer.
   void Carry() {
     const gateway::v1::WriteRequest request = writes.front().request;
     const bool is_pod = request.resource().plural() == "pods";
@@ -225,7 +225,7 @@ class World final : public runtime::testing::ScriptedContext {
       ASSERT_NE(known, all.end());
       known->second = kubesim::ApplyMergePatch(known->second, ParseJson(request.patch().body()).value()).value();
     }
-    Tell(kind, all.at(request.name()));
+    Deliver(kind, all.at(request.name()));
     Answer(Done(Decoded(kind, all.at(request.name()))), *groups_);
   }
 
@@ -233,14 +233,14 @@ class World final : public runtime::testing::ScriptedContext {
   const std::string key_;
   SeededRandom random_;
   std::map<OwnerName, json::value> owners_;
-  std::map<std::string, json::value> pods_, groups_stored_;  // By name, as the API server has them.
-  std::vector<std::function<void()>> later_;                 // What is still on its way to the process.
+  std::map<std::string, json::value> pods_, groups_stored_;  // Keyed by name, as the API server has them.
+  std::vector<std::function<void()>> later_;                 // Deliveries on their way to the process.
   std::unique_ptr<PodGroupController> groups_;
   int restarts_ = 2;
   size_t written_ = 0;
 };
 
-// With their folders, without their suffix.
+// Returns the manifests with their folders, without their suffix.
 std::vector<std::string> Files() {
   std::vector<std::string> files;
   for (const char* folder : {kExamples, kShapes}) {

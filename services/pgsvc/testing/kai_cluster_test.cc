@@ -1,4 +1,4 @@
-// What becomes of pods of KAI's when the cluster changes: its definition of groups, and its Kartas.
+// Pods of KAI's when the cluster changes: its definition of groups, and its Kartas.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ constexpr std::string_view kNew =
 TEST(KaiClusterTest, AFieldThatTheDefinitionLacksIsNotWrittenAndTold) {
   NamespaceRig rig;
   rig.Start();
-  Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
+  DeliverShared(rig, kube::kWatchKaiDefinition, Definition(kOld));
   rig.Make(kube::kStatefulSets,
            NamespaceRig::Workload("db", "annotations: {kai.scheduler/preemption-delay: 5m}", "serviceName: db"));
   rig.MakePod("db-0", &kube::kStatefulSets, "db");
@@ -44,7 +44,7 @@ TEST(KaiClusterTest, AFieldThatTheDefinitionLacksIsNotWrittenAndTold) {
   EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("db-0 PodGroupWarning: the group: preemptionDelay is not known")));
 
   // KAI is upgraded.
-  Tell(rig, kube::kWatchKaiDefinition, Definition(kNew));
+  DeliverShared(rig, kube::kWatchKaiDefinition, Definition(kNew));
   EXPECT_THAT(rig.Spec(group), HasSubstr(R"("preemptionDelay":"5m0s")"));
 }
 
@@ -52,7 +52,7 @@ TEST(KaiClusterTest, AMinimumThatTheDefinitionRefusesIsLeftOut) {
   constexpr std::string_view kZero = "annotations: {kai.scheduler/batch-min-member: '0'}";
   NamespaceRig rig;
   rig.Start();
-  Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
+  DeliverShared(rig, kube::kWatchKaiDefinition, Definition(kOld));
   rig.Make(kube::kBatchJobs, NamespaceRig::JobOf("j", std::string(kZero)));
   rig.MakePod("j-a", &kube::kBatchJobs, "j");
   rig.Run(absl::Seconds(5));
@@ -67,7 +67,7 @@ TEST(KaiClusterTest, AFlatJobSetStaysAsItIs) {
   NamespaceRig rig;
   rig.Start();
   rig.Define(kJobSets);
-  Tell(rig, kube::kWatchKaiDefinition, Definition(kOld));
+  DeliverShared(rig, kube::kWatchKaiDefinition, Definition(kOld));
   rig.Make(kJobSets,
            "metadata: {name: js}\n"
            "spec:\n"
@@ -90,9 +90,9 @@ TEST(KaiClusterTest, AFlatJobSetStaysAsItIs) {
   EXPECT_THAT(rig.Spec(group + "-worker"), HasSubstr(R"("minMember":8)"));
   EXPECT_EQ(rig.Groups(), 2u);
 
-  // KAI is upgraded: pods stay in the groups that are there.
+  // KAI is upgraded: pods stay in their existing groups.
   rig.server().ClearLog();
-  Tell(rig, kube::kWatchKaiDefinition, Definition(kNew));
+  DeliverShared(rig, kube::kWatchKaiDefinition, Definition(kNew));
   rig.Run(absl::Minutes(1));
   EXPECT_EQ(rig.GroupOf("worker-1"), group + "-worker");
   EXPECT_THAT(rig.Spec(group + "-worker"), HasSubstr(R"("minMember":8)"));
@@ -137,16 +137,16 @@ class KartaRigTest : public ::testing::Test {
 TEST_F(KartaRigTest, AKartaThatComesLaterGroupsThePodsAnew) {
   MakePod("f-0");
   EXPECT_THAT(rig_.GroupOf("f-0"), HasSubstr("pg-f-")) << "the default rule";
-  Tell(rig_, kube::kWatchKartas, Karta());
+  DeliverShared(rig_, kube::kWatchKartas, Karta());
   EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
   EXPECT_EQ(rig_.SubGroupOf("f-0"), "worker");
   EXPECT_THAT(rig_.Spec(Named("-t")), HasSubstr(R"("subGroups":[{"name":"worker","minMember":2}])"));
-  Tell(rig_, kube::kWatchKartas, Karta(), /*gone=*/true);
+  DeliverShared(rig_, kube::kWatchKartas, Karta(), /*gone=*/true);
   EXPECT_THAT(rig_.GroupOf("f-0"), HasSubstr("pg-f-"));
 }
 
 TEST_F(KartaRigTest, TheWorkloadsReplicasAreFollowed) {
-  Tell(rig_, kube::kWatchKartas, Karta());
+  DeliverShared(rig_, kube::kWatchKartas, Karta());
   MakePod("f-0");
   rig_.server().Merge(kPyFlows, "default", "f", json::object{{"spec", json::object{{"replicas", 5}}}});
   rig_.Run(absl::Seconds(5));
@@ -155,10 +155,10 @@ TEST_F(KartaRigTest, TheWorkloadsReplicasAreFollowed) {
 
 // Weakness G26.
 TEST_F(KartaRigTest, AKartaThatBreaksMovesNoPodOutOfItsGroup) {
-  Tell(rig_, kube::kWatchKartas, Karta());
+  DeliverShared(rig_, kube::kWatchKartas, Karta());
   MakePod("f-0");
   rig_.server().ClearLog();
-  Tell(rig_, kube::kWatchKartas, Karta("worker", "second"));
+  DeliverShared(rig_, kube::kWatchKartas, Karta("worker", "second"));
   EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
   EXPECT_EQ(rig_.server().WritesButEvents(), 0);
   constexpr const char* kProblem = "Kartas pyflow and second are both for kind";
@@ -167,13 +167,13 @@ TEST_F(KartaRigTest, AKartaThatBreaksMovesNoPodOutOfItsGroup) {
                                                   AllOf(HasSubstr("second KartaNotUsed: "), HasSubstr(kProblem))));
   MakePod("f-1");
   EXPECT_THAT(rig_.GroupOf("f-1"), HasSubstr("pg-f-")) << "new pods have the default rule";
-  Tell(rig_, kube::kWatchKartas, Karta("worker", "second"), /*gone=*/true);
+  DeliverShared(rig_, kube::kWatchKartas, Karta("worker", "second"), /*gone=*/true);
   EXPECT_EQ(rig_.GroupOf("f-1"), Named("-t"));
 }
 
-// Weakness G26: as for a service that begins anew while nobody lets it list Kartas.
+// Weakness G26: a service starts anew and may not list Kartas yet.
 TEST_F(KartaRigTest, APodThatHasItsNodeStaysInItsGroup) {
-  Tell(rig_, kube::kWatchKartas, Karta());
+  DeliverShared(rig_, kube::kWatchKartas, Karta());
   rig_.Make(kube::kPods,
             "metadata: {name: f-0, labels: {role: worker}}\n"
             "spec: {schedulerName: kai-scheduler, nodeName: n1, containers: [{name: c, image: i}]}",
@@ -186,32 +186,32 @@ TEST_F(KartaRigTest, APodThatHasItsNodeStaysInItsGroup) {
   EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
   EXPECT_EQ(rig_.SubGroupOf("f-0"), "worker");
   EXPECT_THAT(rig_.GroupOf("f-1"), HasSubstr("pg-f-")) << "the default rule";
-  Tell(rig_, kube::kWatchKartas, Karta());
+  DeliverShared(rig_, kube::kWatchKartas, Karta());
   EXPECT_EQ(rig_.GroupOf("f-1"), Named("-t"));
 }
 
 TEST_F(KartaRigTest, AKartaThatIsBeingDeletedDoesNotCount) {
   MakePod("f-0");
   const json::value object = ParseYamlDocuments(Karta())->front();
-  kube::v1::Object told;
-  told.mutable_generic()->mutable_meta()->set_name("pyflow");
-  told.mutable_generic()->mutable_meta()->set_deletion_ms(1);
-  told.mutable_generic()->set_json(ToText(object));
-  rig_.any_controller().OnShared(std::string(kube::kWatchKartas), told, /*gone=*/false);
+  kube::v1::Object sent;
+  sent.mutable_generic()->mutable_meta()->set_name("pyflow");
+  sent.mutable_generic()->mutable_meta()->set_deletion_ms(1);
+  sent.mutable_generic()->set_json(ToText(object));
+  rig_.any_controller().OnShared(std::string(kube::kWatchKartas), sent, /*gone=*/false);
   rig_.Run(absl::Seconds(5));
   EXPECT_THAT(rig_.GroupOf("f-0"), HasSubstr("pg-f-"));
 }
 
 TEST_F(KartaRigTest, WhatAKartaCannotGroupIsTold) {
-  Tell(rig_, kube::kWatchKartas, Karta("nobody"));
+  DeliverShared(rig_, kube::kWatchKartas, Karta("nobody"));
   MakePod("f-0");
   EXPECT_EQ(rig_.Groups(), 0u);
   EXPECT_THAT(rig_.Events(), ElementsAre(HasSubstr("Karta pyflow: subGroups: there is no component 'nobody'")));
-  Tell(rig_, kube::kWatchKartas, Karta());
+  DeliverShared(rig_, kube::kWatchKartas, Karta());
   EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
 }
 
-// A Karta whose expression takes about 30 000 steps so many times.
+// Returns a Karta whose expression takes about 30 000 steps `times` times.
 std::string CostlyKarta(int times) {
   std::string karta = Karta();
   std::string path = "2";
@@ -225,7 +225,7 @@ json::object ListOfHundred() {
   return json::object{{"spec", json::object{{"l", std::move(ones)}}}};
 }
 
-// A change may make all pods of a namespace due at once; other namespaces have their turn between two passes.
+// A change may make all pods of a namespace due at once. Other namespaces have their turn between two passes.
 TEST_F(KartaRigTest, APassThatHasTakenManyStepsLeavesPodsToTheNext) {
   rig_.server().Merge(kPyFlows, "default", "f", ListOfHundred());
   for (int i = 0; i < 8; ++i) MakePod(fmt::format("f-{}", i));
@@ -235,10 +235,10 @@ TEST_F(KartaRigTest, APassThatHasTakenManyStepsLeavesPodsToTheNext) {
     for (int i = 0; i < 8; ++i) count += groups.GroupOf("default", fmt::format("f-{}", i)) == Named("-t") ? 1 : 0;
     return count;
   };
-  kube::v1::Object told;
-  told.mutable_generic()->mutable_meta()->set_name("pyflow");
-  told.mutable_generic()->set_json(ToText(ParseYamlDocuments(CostlyKarta(4))->front()));
-  groups.OnShared(std::string(kube::kWatchKartas), told, /*gone=*/false);
+  kube::v1::Object sent;
+  sent.mutable_generic()->mutable_meta()->set_name("pyflow");
+  sent.mutable_generic()->set_json(ToText(ParseYamlDocuments(CostlyKarta(4))->front()));
+  groups.OnShared(std::string(kube::kWatchKartas), sent, /*gone=*/false);
   groups.Act("default");
   EXPECT_EQ(moved(), 2) << "each takes 120 000 steps";
   rig_.Run(absl::Seconds(5));
@@ -248,7 +248,7 @@ TEST_F(KartaRigTest, APassThatHasTakenManyStepsLeavesPodsToTheNext) {
 
 TEST_F(KartaRigTest, APodWhoseKartaTakesTooManyStepsIsToldAndHasNoGroup) {
   rig_.server().Merge(kPyFlows, "default", "f", ListOfHundred());
-  Tell(rig_, kube::kWatchKartas, CostlyKarta(12));
+  DeliverShared(rig_, kube::kWatchKartas, CostlyKarta(12));
   MakePod("f-0");
   EXPECT_EQ(rig_.Groups(), 0u);
   constexpr const char* kProblem = "Karta pyflow: its expressions take more than 200000 steps for Pod default/f-0";
@@ -257,7 +257,7 @@ TEST_F(KartaRigTest, APodWhoseKartaTakesTooManyStepsIsToldAndHasNoGroup) {
       dynamic_cast<PodGroupController&>(rig_.any_controller()).NamespaceGroupsOf("default")->Explain("default", "f-0");
   ASSERT_TRUE(explained);
   EXPECT_THAT(std::string(explained->found.status().message()), HasSubstr(kProblem));
-  Tell(rig_, kube::kWatchKartas, CostlyKarta(1));
+  DeliverShared(rig_, kube::kWatchKartas, CostlyKarta(1));
   EXPECT_EQ(rig_.GroupOf("f-0"), Named("-t"));
 }
 
@@ -267,7 +267,7 @@ TEST_F(KartaRigTest, AKartaOfAnotherKindIsNoNews) {
   std::string other = Karta();
   for (size_t at = other.find("PyFlow"); at != std::string::npos; at = other.find("PyFlow"))
     other.replace(at, 6, "Other");
-  Tell(rig_, kube::kWatchKartas, other);
+  DeliverShared(rig_, kube::kWatchKartas, other);
   EXPECT_THAT(rig_.server().log(), IsEmpty());
 }
 

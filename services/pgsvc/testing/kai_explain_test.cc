@@ -1,4 +1,4 @@
-// What people are told of the grouping of a pod of KAI's.
+// Explanations of the grouping of a pod of KAI's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ Explanation Explain(NamespaceRig& rig, const std::string& pod) {
   return explanation ? *std::move(explanation) : Explanation();
 }
 
-// As KAI's own pod grouper would.
+// KAI's own pod grouper would do this.
 TEST(KaiExplainTest, WhileSomebodyElseUndoesWhatIsWrittenItIsTold) {
   NamespaceRig rig;
   rig.Start();

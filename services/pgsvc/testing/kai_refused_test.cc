@@ -1,4 +1,4 @@
-// What becomes of pods of KAI's when the API server refuses a write, or somebody else has written first.
+// Pods of KAI's when the API server refuses a write, or somebody else has written first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST(KaiRigTest, AConflictOfAPodIsTriedAgainWithoutAnEvent) {
   EXPECT_THAT(rig.Events(), IsEmpty());
 }
 
-// Somebody has made it, and no watch has shown it yet.
+// Somebody has made the group, and no watch has shown it yet.
 TEST(KaiRigTest, AGroupThatIsThereAlreadyIsNoError) {
   NamespaceRig rig;
   rig.Start();

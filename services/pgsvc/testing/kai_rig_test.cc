@@ -1,4 +1,4 @@
-// What becomes of pods that KAI's scheduler places.
+// Pods that KAI's scheduler places.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -241,7 +241,7 @@ TEST(KaiRigTest, APodStaysInItsGroupWhenThePodThatOwnsItGoes) {
   rig.MakePod("worker", &kube::kPods, "driver");
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.GroupOf("worker"), rig.GroupOf("driver"));
-  // Garbage collection takes the worker some time after the driver.
+  // Garbage collection deletes the worker some time after the driver.
   rig.late = [](const kube::v1::Object& object, bool) {
     return object.has_pod() && object.pod().name() == "worker" ? absl::Seconds(10) : absl::ZeroDuration();
   };

@@ -1,4 +1,4 @@
-// What becomes of pods of KAI's when somebody else undoes what was written, or what is told of them comes late.
+// Pods of KAI's when somebody else undoes writes, or when news of the pods comes late.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(KaiRigTest, WhatSomebodyUndoesIsDoneAgain) {
   EXPECT_THAT(rig.Spec(group), HasSubstr(R"("minMember":1,"queue":"other")")) << "the queue is fixed when it is made";
 }
 
-// A StatefulSet's pod in its group; then somebody undoes something each second, for five minutes.
+// Makes a StatefulSet's pod in its group. Then somebody undoes something each second, for five minutes.
 void UndoEachSecond(const std::function<void(NamespaceRig& rig, const std::string& group)>& undo, const char* verb,
                     const char* plural, const char* event) {
   NamespaceRig rig;
@@ -118,7 +118,7 @@ TEST(KaiUndoneTest, AnOwnerThatIsScaledEachSecondIsFollowedEachSecond) {
   EXPECT_THAT(rig.Events(), IsEmpty());
 }
 
-// The end of a pod may be told after the one that follows the pod under the same name.
+// The watch may report the end of a pod after the next pod of that name.
 TEST(KaiUndoneTest, APodThatFollowsAnotherOneUnderItsNameStaysInTheGroup) {
   NamespaceRig rig;
   rig.Start();
@@ -130,7 +130,7 @@ TEST(KaiUndoneTest, APodThatFollowsAnotherOneUnderItsNameStaysInTheGroup) {
   rig.MakePod("db-0", &kube::kStatefulSets, "db");
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.GroupOf("db-0"), group);
-  rig.Annotate(kube::kStatefulSets, "db", "note", "x");  // Both are grouped again.
+  rig.Annotate(kube::kStatefulSets, "db", "note", "x");  // Both pods are grouped again.
   rig.Run(absl::Seconds(20));
   rig.server().Delete(kube::kKaiPodGroups, "default", group);
   rig.Run(absl::Seconds(5));
@@ -161,7 +161,7 @@ TEST(KaiUndoneTest, APodThatHasItsNodeIsNotToldThatItsGroupIsMissing) {
   EXPECT_THAT(rig.Events(), IsEmpty());
 }
 
-// Rules that ask for other pods: one that they ask for is news for all that were grouped by it.
+// Some rules read other pods: a change of such a pod concerns all pods that were grouped by it.
 TEST(KaiUndoneTest, WhenTheLauncherComesItsPodsCountTogether) {
   static constexpr kube::Kind kMpiJobs{"kubeflow.org", "v1", "MPIJob", "mpijobs"};
   NamespaceRig rig;

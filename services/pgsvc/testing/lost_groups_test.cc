@@ -1,4 +1,5 @@
-// Groups that go while their pods live: with an owner that leaves its pods behind, or by whatever else takes them.
+// Groups that go while their pods live: with an owner that leaves its pods behind, or because something else deletes
+// them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// The StatefulSet db of two pods in the queue research.
+// A StatefulSet db of two pods in the queue research.
 class DatabaseRig : public PlainRig {
  public:
   DatabaseRig() {
@@ -25,7 +26,7 @@ class DatabaseRig : public PlainRig {
     group = "podgroup-" + UidOf(kube::kStatefulSets, "db");
   }
 
-  // Kubernetes takes the owner references from group and pods, and then the StatefulSet away.
+  // Kubernetes removes the owner references from group and pods, and then deletes the StatefulSet.
   void Orphan() {
     server().Delete(kube::kStatefulSets, "default", "db", json::object{{"propagationPolicy", "Orphan"}});
   }
@@ -89,7 +90,7 @@ TEST(LostGroupsTest, ARestartMakesTheGroupOfOrphanedPodsByOneOfThem) {
   EXPECT_NE(rig.UidOf(kube::kPodGroups, rig.group), "");
 }
 
-// Whatever is made for them would be collected with them.
+// Anything made for these pods would be collected with them.
 TEST(LostGroupsTest, PodsThatAreDeletedWithTheirOwnerGetNoGroupAgain) {
   DatabaseRig rig;
   rig.late = LatePods;
@@ -123,7 +124,7 @@ void ExpectThatOrphansKeepTheirGroup() {
   ASSERT_NE(group, "");
   rig.late = LatePods;
   rig.server().Delete(kube::kStatefulSets, "default", "db", json::object{{"propagationPolicy", "Orphan"}});
-  // The owner is edited meanwhile, or somebody edits the group: either has the group compared.
+  // Meanwhile the owner or the group is edited; either has the group compared.
   rig.server().Merge(rig.GroupKind(), "default", group,
                      json::object{{"metadata", json::object{{"annotations", json::object{{"x", "y"}}}}}});
   rig.Run(absl::Minutes(2));
@@ -135,7 +136,7 @@ void ExpectThatOrphansKeepTheirGroup() {
   EXPECT_THAT(rig.Events(), IsEmpty());
 }
 
-// A StatefulSet db with the pods db-0 and db-1, which have their nodes or not, in its group.
+// Makes a StatefulSet db with the pods db-0 and db-1 in its group; the pods have their nodes if `is_bound`.
 template <class Rig>
 std::string MakeOrphans(Rig& rig, bool is_bound) {
   rig.Make(kube::kStatefulSets, NamespaceRig::Workload("db", "", "serviceName: db"));
@@ -153,7 +154,7 @@ std::string MakeOrphans(Rig& rig, bool is_bound) {
   return group;
 }
 
-// The group goes while nobody is here to see its last state, and goes for good with the last of its pods.
+// The group is deleted while no process observes its last state, and goes for good with the last of its pods.
 template <class Rig>
 void ExpectThatARestartMakesTheGroupOfOrphansAgain() {
   for (const bool is_bound : {false, true}) {
@@ -194,7 +195,7 @@ TEST(LostGroupsTest, AGroupOfSomebodyElsesStays) {
   ExpectThatAGroupOfSomebodyElsesStays<NamespaceRig>();
 }
 
-// The pods are no members of the group, and yet one of them has the Event.
+// The pods are no members of the group, and yet one of them gets the Event.
 TEST(LostGroupsTest, ARefusalOfTheGroupOfOrphansIsToldAtAPod) {
   NamespaceRig rig;
   rig.Start();
@@ -210,7 +211,7 @@ TEST(LostGroupsTest, ARefusalOfTheGroupOfOrphansIsToldAtAPod) {
   EXPECT_NE(rig.UidOf(kube::kKaiPodGroups, group), "");
 }
 
-// A new StatefulSet of that name adopts the pods, which stay with the name of their group.
+// A new StatefulSet of that name adopts the pods, which keep the name of their group.
 TEST(LostGroupsTest, AdoptedPodsHaveTheGroupThatTheyNameMadeAgain) {
   RichRig rig;
   rig.Start();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Manifests of pods and their owners that tests read: files NAME.yaml, beside which NAME.group.yaml shows the groups.
+// Manifests of pods and their owners for tests: files NAME.yaml, with their groups in NAME.group.yaml beside.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +18,7 @@ inline std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// The manifests below the folder, by their path there without the suffix, sorted.
+// Returns the manifests below the folder, by their path there without the suffix, sorted.
 inline std::vector<std::string> ManifestsIn(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Groups of pods by the rules of all kinds, by a controller that is killed anywhere, or whose writes are lost, over
+// Groups of pods by the rules of all kinds, with a controller that is killed anywhere, or whose writes are lost, over
 // an API server in memory.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline constexpr char kJobSetOfThree[] =
 
 class NamespaceRig : public basalt::testing::ControllerRig {
  public:
-  // Of pods of KAI's, or by the rich profile of Volcano's, too.
+  // Groups the pods of KAI's scheduler and, if `profile` is kRich, also those of Volcano's.
   explicit NamespaceRig(RuleOptions rules = {}, kube::GroupProfile profile = kube::GroupProfile::kKai)
       : ControllerRig({.service = gateway::v1::SERVICE_KIND_POD_GROUP,
                        .controller =
@@ -45,7 +45,7 @@ class NamespaceRig : public basalt::testing::ControllerRig {
     const json::object metadata{{"name", "default-queue"}};
     server().Create(kube::kKaiQueues, json::object{{"metadata", metadata}, {"spec", json::object()}});
     if (is_rich_) return;
-    // KAI brings these along.
+    // KAI installs these classes.
     constexpr std::pair<const char*, int> kClasses[] = {
         {"train", 50}, {"build-preemptible", 75}, {"build", 100}, {"inference", 125}};
     for (const auto& [name, value] : kClasses) {
@@ -55,7 +55,7 @@ class NamespaceRig : public basalt::testing::ControllerRig {
   }
   ~NamespaceRig() override { Shutdown(); }
 
-  // ---- what there is ----
+  // ---- the stored objects ----
   std::shared_ptr<const json::value> Get(const kube::Kind& kind, const std::string& name) {
     return server().server().Get(basalt::testing::RigKube::ResourceOf(kind), "default", name);
   }
@@ -75,7 +75,7 @@ class NamespaceRig : public basalt::testing::ControllerRig {
     const json::value* labels = FindPath(*Get(kube::kPods, pod), {"metadata", "labels"});
     return labels == nullptr ? "" : std::string(FindString(*labels, kube::kKaiSubGroupNameKey));
   }
-  // spec of the group, as text.
+  // Returns spec of the group, as text.
   std::string Spec(const std::string& group) {
     const auto stored = Get(GroupKind(), group);
     return stored == nullptr ? "none" : ToText(stored->at("spec"));
@@ -91,7 +91,7 @@ class NamespaceRig : public basalt::testing::ControllerRig {
     return events;
   }
 
-  // ---- what users and Kubernetes do ----
+  // ---- the acts of users and Kubernetes ----
   void Define(const kube::Kind& kind) {
     const json::object open{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
     const json::object definition{
@@ -110,8 +110,8 @@ class NamespaceRig : public basalt::testing::ControllerRig {
     ASSERT_TRUE(created.ok()) << created.status();
     time().RunDueTasks();
   }
-  // The manifest has everything but apiVersion, kind and namespace; `owner` is its controller. Pods of KAI's scheduler
-  // are Volcano's in the rich profile.
+  // Creates an object; the manifest lacks only apiVersion, kind and namespace, and `owner` becomes its controller. In
+  // the rich profile, pods of KAI's scheduler become Volcano's.
   void Make(const kube::Kind& kind, const std::string& manifest, const kube::Kind* owner_kind = nullptr,
             const std::string& owner = "") {
     absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(is_rich_ ? ForVolcano(manifest) : manifest);
@@ -160,7 +160,7 @@ class NamespaceRig : public basalt::testing::ControllerRig {
         "    spec: {{schedulerName: kai-scheduler, restartPolicy: Never, containers: [{{name: c, image: i}}]}}",
         name, metadata.empty() ? "" : ", " + metadata);
   }
-  // The StatefulSet db and its pod db-0, once the pod is in its group, whose name this returns.
+  // Makes the StatefulSet db and its pod db-0. Returns the name of the pod's group once the pod is in it.
   std::string MakeDatabase() {
     Make(kube::kStatefulSets, Workload("db", "", "serviceName: db"));
     MakePod("db-0", &kube::kStatefulSets, "db");
@@ -173,7 +173,7 @@ class NamespaceRig : public basalt::testing::ControllerRig {
     }
     return manifest;
   }
-  // The API server refuses such writes from now on, in these words.
+  // From now on the API server refuses such writes, with this message.
   void Refuse(std::function<bool(const gateway::v1::WriteRequest& write)> is_refused, int code,
               const std::string& reason, const std::string& message) {
     server().refuse = [=](const gateway::v1::WriteRequest& write, gateway::v1::KubeError& error) {
@@ -199,17 +199,17 @@ class RichRig final : public NamespaceRig {
   explicit RichRig(RuleOptions rules = {}) : NamespaceRig(std::move(rules), kube::GroupProfile::kRich) {}
 };
 
-// As the gateway tells of objects that all replicas hear of.
-inline void Tell(NamespaceRig& rig, std::string_view watch, const std::string& manifest, bool gone = false) {
+// Delivers an object that goes to all replicas, as the gateway does.
+inline void DeliverShared(NamespaceRig& rig, std::string_view watch, const std::string& manifest, bool gone = false) {
   const json::value object = ParseYamlDocuments(manifest)->front();
-  kube::v1::Object told;
-  told.mutable_generic()->mutable_meta()->set_name(std::string(FindString(object.at("metadata"), "name")));
-  told.mutable_generic()->set_json(ToText(object));
-  rig.any_controller().OnShared(std::string(watch), told, gone);
+  kube::v1::Object sent;
+  sent.mutable_generic()->mutable_meta()->set_name(std::string(FindString(object.at("metadata"), "name")));
+  sent.mutable_generic()->set_json(ToText(object));
+  rig.any_controller().OnShared(std::string(watch), sent, gone);
   rig.Run(absl::Seconds(5));
 }
 
-// The CustomResourceDefinition of a release whose groups have these fields of spec.
+// Returns the CustomResourceDefinition of a release whose groups have these fields of spec.
 inline std::string DefinitionOf(const kube::Kind& groups, std::string_view properties) {
   return fmt::format(
       "metadata: {{name: {}.{}}}\n"
@@ -224,7 +224,7 @@ struct Life {
   std::function<void(NamespaceRig& rig)> check;
 };
 
-inline void Settle(NamespaceRig& rig, const Life& life) {
+inline void CheckAndRestart(NamespaceRig& rig, const Life& life) {
   rig.Run(absl::Seconds(20));
   life.check(rig);
   rig.Kill();
@@ -236,9 +236,9 @@ inline void Settle(NamespaceRig& rig, const Life& life) {
 
 template <class Rig = NamespaceRig>
 void WhateverHappens(const Life& life) {
-  const auto settle = [&life](Rig& rig, bool) { Settle(rig, life); };
-  basalt::testing::KillAtEachPointOf<Rig>(life.prepare, life.act, settle, {false});
-  basalt::testing::LoseEachWrite<Rig>(life.prepare, life.act, settle);
+  const auto finish = [&life](Rig& rig, bool) { CheckAndRestart(rig, life); };
+  basalt::testing::KillAtEachPointOf<Rig>(life.prepare, life.act, finish, {false});
+  basalt::testing::LoseEachWrite<Rig>(life.prepare, life.act, finish);
 }
 
 }  // namespace basalt::pgsvc

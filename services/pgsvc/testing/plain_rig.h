@@ -1,6 +1,6 @@
 #pragma once
 
-// Plain pods of Volcano's scheduler in the compat profile, and workloads that own them, in any namespace.
+// Plain pods of Volcano's scheduler in the compat profile, and the workloads that own them, in any namespace.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ class PlainRig : public NamespaceRig {
  public:
   PlainRig() { Start(); }
 
-  // `owner`: members of an owner reference that is the controller; empty: nobody owns the pod.
+  // `owner` has the members of the controller's owner reference; empty if the pod has no owner.
   void MakePlainPod(const std::string& name, const std::string& owner = "", const std::string& metadata = "",
                     const std::string& spec = "", const std::string& ns = "default") {
     CreateIn(

@@ -1,4 +1,4 @@
-// Groups of plain pods and of jobs, and what clients that watch are shown of them, by a controller that is killed
+// Groups of plain pods and of jobs, and their states as published to watching clients, with a controller that is killed
 // anywhere, or whose writes are lost, over an API server in memory.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ class PodGroupRig : public basalt::testing::ControllerRig {
             {.service = gateway::v1::SERVICE_KIND_POD_GROUP, .controller = [this, options](runtime::Context& context) {
                auto made = std::make_unique<PodGroupController>(context, options);
                made->publisher().SetListener([this](const runtime::ShownChange& change) {
-                 if (change.kind == runtime::ShownChange::Kind::kGone) told_gone.push_back(change.key);
+                 if (change.kind == runtime::ShownChange::Kind::kGone) published_gone.push_back(change.key);
                });
                return made;
              }}) {}
@@ -41,29 +41,30 @@ class PodGroupRig : public basalt::testing::ControllerRig {
 
   PodGroupController& controller() { return static_cast<PodGroupController&>(any_controller()); }
 
-  std::vector<std::string> told_gone;  // Of all processes: the keys of what clients that watch were told to be gone.
+  // The keys of groups that were published as gone to watching clients, by all processes.
+  std::vector<std::string> published_gone;
 
-  // ---- what there is ----
+  // ---- the stored objects ----
   size_t Groups() { return server().server().store().Count(RigKube::ResourceOf(kube::kPodGroups)); }
-  // Empty: there is none of that name.
+  // Returns "" if there is no object of that name.
   std::string UidOf(const kube::Kind& kind, const std::string& name) {
     const auto stored = server().server().Get(RigKube::ResourceOf(kind), "default", name);
     return stored == nullptr ? "" : std::string(FindString(stored->at("metadata"), "uid"));
   }
-  // The group that the pod names; empty: none.
+  // Returns the group that the pod names; empty if it names none.
   std::string GroupOf(const std::string& pod) {
     const auto stored = server().server().Get("pods", "default", pod);
     const json::value* annotations = FindPath(*stored, {"metadata", "annotations"});
     return annotations == nullptr ? "" : std::string(FindString(*annotations, kube::kGroupNameKey));
   }
-  // How often its history tells of a decision of that kind.
-  size_t Told(const std::string& group, GroupDecision::Kind kind) {
+  // Returns how many entries of the group's history record a decision of that kind.
+  size_t CountRecorded(const std::string& group, GroupDecision::Kind kind) {
     const std::string key = kube::ObjectKey("default", group);
-    const auto told = controller().records().Read(SlotOf(key), key);
-    EXPECT_TRUE(told.ok()) << told.status();
+    const auto recorded = controller().records().Read(SlotOf(key), key);
+    EXPECT_TRUE(recorded.ok()) << recorded.status();
     size_t count = 0;
-    if (!told.ok() || !*told) return count;
-    for (const auto& entry : (*told)->entries) count += DecisionOf(entry).kind == kind ? 1 : 0;
+    if (!recorded.ok() || !*recorded) return count;
+    for (const auto& entry : (*recorded)->entries) count += DecisionOf(entry).kind == kind ? 1 : 0;
     return count;
   }
 
@@ -72,12 +73,12 @@ class PodGroupRig : public basalt::testing::ControllerRig {
     return stored == nullptr ? -1 : FindInt(stored->at("spec"), "minMember");
   }
 
-  // ---- what users, Kubernetes and jobsvc do ----
+  // ---- the acts of users, Kubernetes and jobsvc ----
   static json::object PodSpec() {
     const json::object container{{"name", "main"}, {"image", "busybox"}};
     return {{"schedulerName", kube::kDefaultScheduler}, {"containers", json::array{container}}};
   }
-  // `set`: the ReplicaSet that owns it; empty: none does.
+  // `set` is the ReplicaSet that owns the pod; empty if none does.
   void MakePod(const std::string& name, const std::string& set = "") {
     json::object metadata{{"namespace", "default"}, {"name", name}};
     if (!set.empty()) {
@@ -99,7 +100,7 @@ class PodGroupRig : public basalt::testing::ControllerRig {
                                            {"template", json::object{{"metadata", json::object{{"labels", labels}}},
                                                                      {"spec", PodSpec()}}}}}});
   }
-  // A DaemonSet and its pod on each of two nodes, as kube-controller-manager makes them.
+  // Makes a DaemonSet and its pod on each of two nodes, as kube-controller-manager does.
   void MakeDaemonSet(const std::string& name, const std::string& min_member) {
     const json::object labels{{"app", name}};
     server().Create(
@@ -136,7 +137,7 @@ class PodGroupRig : public basalt::testing::ControllerRig {
   void MakeJob() {
     server().Create(kube::kJobs, json::object{{"metadata", json::object{{"namespace", "default"}, {"name", "j"}}}});
   }
-  // Whether it was answered that the job's group is there.
+  // Returns whether the answer was that the job's group exists.
   bool Ensure() {
     podgroup::v1::EnsurePodGroupRequest request;
     request.set_namespace_("default");
@@ -149,7 +150,7 @@ class PodGroupRig : public basalt::testing::ControllerRig {
     Run();
     return *answered;
   }
-  // Whether it was answered that the job's group of that UID is gone.
+  // Returns whether the answer was that the job's group of that UID is gone.
   bool DeleteGroup(const std::string& uid) {
     podgroup::v1::DeletePodGroupRequest request;
     request.set_namespace_("default");
@@ -166,25 +167,25 @@ class PodGroupRig : public basalt::testing::ControllerRig {
 struct Life {
   std::function<void(PodGroupRig& rig)> prepare;
   std::function<void(PodGroupRig& rig)> act;
-  // `undisturbed`: nothing was killed or lost.
+  // `undisturbed`: no process was killed, and no write was lost.
   std::function<void(PodGroupRig& rig, bool undisturbed)> check;
 };
 
-// A decision is told at most once; where nothing was killed or lost, once.
-void ExpectTold(PodGroupRig& rig, const std::string& group, GroupDecision::Kind kind, bool undisturbed) {
-  const size_t told = rig.Told(group, kind);
-  EXPECT_LE(told, 1u);
-  EXPECT_TRUE(told == 1 || !undisturbed);
+// A decision is recorded at most once; exactly once if nothing was killed or lost.
+void ExpectRecorded(PodGroupRig& rig, const std::string& group, GroupDecision::Kind kind, bool undisturbed) {
+  const size_t recorded = rig.CountRecorded(group, kind);
+  EXPECT_LE(recorded, 1u);
+  EXPECT_TRUE(recorded == 1 || !undisturbed);
 }
 
-// `check` may go on with what there is.
+// `check` may change the objects.
 void Check(const Life& life, PodGroupRig& rig, bool undisturbed) {
   runtime::testing::ExpectShownIsRecorded(rig.controller(), rig.store());
   life.check(rig, undisturbed);
   runtime::testing::ExpectShownIsRecorded(rig.controller(), rig.store());
 }
 
-// Kills the process at each point of `act` in turn; the next one starts over its disk, or over an empty one.
+// Kills the process at each point of `act` in turn. The next process starts over its disk, or over an empty one.
 void KillAnywhere(const Life& life) {
   basalt::testing::KillAtEachPointOf<PodGroupRig>(life.prepare, life.act, [&life](PodGroupRig& rig, bool undisturbed) {
     rig.Run(absl::Seconds(5));
@@ -192,7 +193,7 @@ void KillAnywhere(const Life& life) {
   });
 }
 
-// Each write of `act` in turn does not arrive, or its answer does not.
+// Loses each write of `act` in turn, or the answer to it.
 void LoseAnyWrite(const Life& life) {
   basalt::testing::LoseEachWrite<PodGroupRig>(
       life.prepare, life.act, [&life](PodGroupRig& rig, bool undisturbed) { Check(life, rig, undisturbed); });
@@ -207,7 +208,7 @@ TEST(PodGroupRigTest, APlainPodHasOneGroupAndNamesItWhateverHappens) {
                         const std::string group = rig.GroupOf("a");
                         ASSERT_NE(group, "");
                         EXPECT_NE(rig.UidOf(kube::kPodGroups, group), "");
-                        ExpectTold(rig, group, GroupDecision::Kind::kCreated, undisturbed);
+                        ExpectRecorded(rig, group, GroupDecision::Kind::kCreated, undisturbed);
                       }};
   KillAnywhere(life);
   LoseAnyWrite(life);
@@ -230,7 +231,7 @@ TEST(PodGroupRigTest, TheGroupOfAReplicaSetFollowsItsAnnotationsWhateverHappens)
                         EXPECT_EQ(rig.MinMember(group), 2);
                         EXPECT_EQ(rig.GroupOf("a"), group);
                         EXPECT_EQ(rig.GroupOf("b"), group);
-                        ExpectTold(rig, group, GroupDecision::Kind::kUpdated, undisturbed);
+                        ExpectRecorded(rig, group, GroupDecision::Kind::kUpdated, undisturbed);
                       }};
   KillAnywhere(life);
   LoseAnyWrite(life);
@@ -252,7 +253,7 @@ TEST(PodGroupRigTest, TheGroupOfAReplicaSetThatIsScaledToZeroGoesWhateverHappens
                   .check =
                       [](PodGroupRig& rig, bool undisturbed) {
                         EXPECT_EQ(rig.Groups(), 0u);
-                        ExpectTold(rig, rig.GroupOfSet("web"), GroupDecision::Kind::kDeleted, undisturbed);
+                        ExpectRecorded(rig, rig.GroupOfSet("web"), GroupDecision::Kind::kDeleted, undisturbed);
                         // The group comes back with the next pod.
                         rig.Scale("web", 1);
                         rig.MakePod("b", "web");
@@ -316,7 +317,7 @@ TEST(PodGroupRigTest, ARestartWritesNothingForAGroupThatIsAsItsOwnerSays) {
   EXPECT_EQ(rig.server().WritesButEvents(), 0);
 }
 
-// Who has no answer asks again.
+// A job without an answer calls again.
 TEST(PodGroupRigTest, AJobHasTheGroupThatItAskedForWhateverHappens) {
   const Life life{.prepare = [](PodGroupRig& rig) { rig.MakeJob(); },
                   .act = [](PodGroupRig& rig) { rig.Ensure(); },
@@ -325,7 +326,7 @@ TEST(PodGroupRigTest, AJobHasTheGroupThatItAskedForWhateverHappens) {
                         EXPECT_TRUE(rig.Ensure());
                         EXPECT_EQ(rig.Groups(), 1u);
                         EXPECT_NE(rig.UidOf(kube::kPodGroups, kJobGroup), "");
-                        ExpectTold(rig, kJobGroup, GroupDecision::Kind::kCreated, undisturbed);
+                        ExpectRecorded(rig, kJobGroup, GroupDecision::Kind::kCreated, undisturbed);
                       }};
   KillAnywhere(life);
   LoseAnyWrite(life);
@@ -347,7 +348,7 @@ TEST(PodGroupRigTest, TheGroupThatAJobWantsGoneIsGoneAndNoOtherOneIsWhateverHapp
                         EXPECT_TRUE(rig.DeleteGroup(uid));
                         EXPECT_EQ(rig.UidOf(kube::kPodGroups, kJobGroup), "");
                         EXPECT_EQ(rig.Groups(), 1u) << "that of the plain pod";
-                        ExpectTold(rig, kJobGroup, GroupDecision::Kind::kDeleted, undisturbed);
+                        ExpectRecorded(rig, kJobGroup, GroupDecision::Kind::kDeleted, undisturbed);
                         EXPECT_TRUE(rig.Ensure()) << "it may want another one";
                         EXPECT_NE(rig.UidOf(kube::kPodGroups, kJobGroup), uid);
                       }};
@@ -355,7 +356,7 @@ TEST(PodGroupRigTest, TheGroupThatAJobWantsGoneIsGoneAndNoOtherOneIsWhateverHapp
   LoseAnyWrite(life);
 }
 
-// Its pod names it already.
+// The group's pod names it already.
 TEST(PodGroupRigTest, AGroupThatWentWhileNobodyRanIsMadeAgain) {
   PodGroupRig rig;
   rig.Start();
@@ -388,7 +389,7 @@ TEST(PodGroupRigTest, APodWhoseLinkIsRemovedIsBoundAgain) {
   }
 }
 
-// Absence is not deletion (design rule 1). One that a pod names is looked for, another one waited for.
+// Absence is not deletion (design rule 1). A group that a pod names is read; for any other the controller waits.
 TEST(PodGroupRigTest, WhatTheNextSnapshotLeavesOutIsNotToldAsGone) {
   PodGroupRig rig;
   rig.Start();
@@ -401,16 +402,17 @@ TEST(PodGroupRigTest, WhatTheNextSnapshotLeavesOutIsNotToldAsGone) {
   for (const std::string& group : groups) rig.uncertain.insert(rig.UidOf(kube::kPodGroups, group));
   rig.Start();
   rig.Run(absl::Seconds(5));
-  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
   for (const std::string& group : groups) {
     EXPECT_EQ(runtime::testing::RecordsOf(rig.store(), SlotOf(kube::ObjectKey("default", group))).size(), 1u) << group;
     rig.server().Merge(kube::kPodGroups, "default", group,
                        json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
   }
   rig.Run(absl::Seconds(5));
-  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
   EXPECT_EQ(rig.Groups(), 2u);
-  for (const std::string& group : groups) EXPECT_EQ(rig.Told(group, GroupDecision::Kind::kCreated), 1u) << group;
+  for (const std::string& group : groups)
+    EXPECT_EQ(rig.CountRecorded(group, GroupDecision::Kind::kCreated), 1u) << group;
   runtime::testing::ExpectShownIsRecorded(rig.controller(), rig.store());
 }
 

@@ -1,4 +1,4 @@
-// Queues that place nothing: pods are warned, and Explain says why.
+// Queues that place nothing: pods are warned, and Explain states why.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class QueueLife {
                                       {"spec", json::object{{is_kai ? "parentQueue" : "parent", parent}}}});
     rig_.Run(absl::Seconds(1));
   }
-  // KAI's own controller writes whether there are queues below.
+  // KAI's own controller writes whether a queue has queues below it.
   void MakeChild() {
     MakeQueue("child", "team");
     if (profile_ != kube::GroupProfile::kKai) return;
@@ -89,7 +89,7 @@ TEST(QueueWarningsTest, AQueueThatPlacesNothingIsReportedOnceWhereThatLasts) {
   }
 }
 
-// The definition of queues may not be there.
+// The definition of queues may be missing.
 TEST(QueueWarningsTest, NothingIsSaidOfVolcanosQueuesWhereThereAreNone) {
   RichRig rig;
   rig.Start();

@@ -18,7 +18,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Of one CPU.
+// Makes a pod of one CPU.
 void MakePod(NamespaceRig& rig, const std::string& name, const kube::Kind* owner_kind = nullptr,
              const std::string& owner = "", const std::string& metadata = "") {
   rig.Make(kube::kPods,
@@ -185,9 +185,9 @@ TEST(RichTest, ADeletionThatIsRefusedIsTold) {
   rig.server().Delete(kube::kPods, "default", "db-0");
   rig.Run(absl::Minutes(1));
   const std::string key = kube::ShownGroupKey("default", group, kube::GroupProfile::kRich);
-  const auto told = dynamic_cast<PodGroupController&>(rig.any_controller()).records().Read(SlotOf("default/"), key);
-  ASSERT_TRUE(told.ok() && *told);
-  EXPECT_EQ((*told)->entries.back().message(), "may not delete");
+  const auto history = dynamic_cast<PodGroupController&>(rig.any_controller()).records().Read(SlotOf("default/"), key);
+  ASSERT_TRUE(history.ok() && *history);
+  EXPECT_EQ((*history)->entries.back().message(), "may not delete");
   rig.server().refuse = nullptr;
   rig.Run(absl::Minutes(2));
   EXPECT_EQ(rig.Groups(), 0u);
@@ -322,7 +322,7 @@ TEST(RichTest, PodsOfOneOwnerMayBeOfTwoSchedulers) {
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.Groups(), 1u);
   EXPECT_NE(rig.Get(kube::kKaiPodGroups, "pg-db-" + rig.UidOf(kube::kStatefulSets, "db")), nullptr);
-  // The owner is still told to those who are left.
+  // The other pods still receive the owner.
   rig.server().Delete(kube::kPods, "default", "db-1");
   rig.Run(absl::Seconds(5));
   rig.Annotate(kube::kStatefulSets, "db", "volcano.sh/x", "y");
@@ -331,7 +331,7 @@ TEST(RichTest, PodsOfOneOwnerMayBeOfTwoSchedulers) {
             nullptr);
 }
 
-// Volcano before subgroups, and before tiers had names.
+// The fields of Volcano before subgroups, and before tiers had names.
 constexpr std::string_view kFieldsOfOldGroups =
     "{minMember: {}, queue: {}, priorityClassName: {}, minResources: {additionalProperties: {}}, "
     "networkTopology: {properties: {mode: {}, highestTierAllowed: {}}}}";
@@ -341,7 +341,7 @@ TEST(RichTest, AFieldThatTheDefinitionLacksIsNotWrittenAndTold) {
   RichRig rig;
   rig.Start();
   rig.Define(kPyTorchJobs);
-  Tell(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, kFieldsOfOldGroups));
+  DeliverShared(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, kFieldsOfOldGroups));
   rig.Make(kPyTorchJobs,
            "metadata: {name: t}\n"
            "spec: {pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}}");
@@ -354,16 +354,16 @@ TEST(RichTest, AFieldThatTheDefinitionLacksIsNotWrittenAndTold) {
   EXPECT_THAT(rig.Events(), ElementsAre(HasSubstr("the group: subGroupPolicy is not known")));
 
   // Volcano is upgraded.
-  Tell(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, "{}"), /*gone=*/true);
+  DeliverShared(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, "{}"), /*gone=*/true);
   EXPECT_THAT(rig.Spec(group), HasSubstr(R"("subGroupPolicy":[{"name":"master")"));
 }
 
-// One group of all would look like one that an earlier release has left behind.
+// One group for all pods would look like one that an earlier release left behind.
 TEST(RichTest, AJobSetIsFlatWhereTheDefinitionKnowsNoSubgroups) {
   RichRig rig;
   rig.Start();
   rig.Define(kJobSets);
-  Tell(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, kFieldsOfOldGroups));
+  DeliverShared(rig, kube::kWatchPodGroupDefinition, DefinitionOf(kube::kPodGroups, kFieldsOfOldGroups));
   rig.Make(kJobSets, kJobSetOfThree);
   MakePod(rig, "js-0", &kJobSets, "js",
           "labels: {jobset.sigs.k8s.io/replicatedjob-name: worker, jobset.sigs.k8s.io/job-index: '0'}");

@@ -1,5 +1,4 @@
-// What the group of an owner's pods is taken from where there are several to say it: pods of several revisions, and
-// several owners of one pod.
+// The source of a group's fields if there are several: pods of several revisions, or several owners of one pod.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +21,7 @@ std::string AnnotationOf(PlainRig& rig, const std::string& group, std::string_vi
   return annotations == nullptr ? "" : std::string(FindString(*annotations, key));
 }
 
-// A roll-out with a partition: the pod below it is made anew by the old revision.
+// A roll-out with a partition: the old revision makes the pod below the partition anew.
 TEST(SeveralOwnersTest, APodOfTheRevisionThatAStatefulSetRollsOutSpeaksForItsGroup) {
   PlainRig rig;
   for (const char* name : {"old", "new"}) {
@@ -79,7 +78,7 @@ TEST(SeveralOwnersTest, AnnotationsOfAllOwnersAreMergedAndTheFirstOwnerWins) {
     };
     expect_that_all_count();
     EXPECT_EQ(AnnotationOf(rig, group, "volcano.sh/db"), "d");
-    // The group follows the controller, and takes what the other owner says by then.
+    // The group follows the controller, and takes the other owner's texts of that time.
     rig.Annotate(kube::kStatefulSets, "db", "volcano.sh/db", "e");
     rig.Annotate(kube::kReplicaSets, "web", "volcano.sh/more", "m");
     rig.Run(absl::Seconds(5));

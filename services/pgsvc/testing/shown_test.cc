@@ -1,4 +1,4 @@
-// What people are told of groups by the rules of all kinds, of either form: how they are, and what was decided.
+// The published states and the history of groups by the rules of all kinds, in either form.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,19 +28,19 @@ class ShownTest : public ::testing::TestWithParam<kube::GroupProfile> {
   PodGroupController& controller() { return dynamic_cast<PodGroupController&>(rig_.any_controller()); }
   std::string RoutingKey() { return kube::NamespaceKey("default", GetParam()); }
   std::string KeyOf(const std::string& group) { return kube::ShownGroupKey("default", group, GetParam()); }
-  // "1 for Job j", a decision and for whom.
+  // Returns "1 for Job j": a decision and the object that it was for.
   std::vector<std::string> History(const std::string& group) {
     std::vector<std::string> texts;
-    const auto told = controller().records().Read(SlotOf(RoutingKey()), KeyOf(group));
-    if (!told.ok() || !*told) return texts;
-    for (const auto& entry : (*told)->entries) {
+    const auto history = controller().records().Read(SlotOf(RoutingKey()), KeyOf(group));
+    if (!history.ok() || !*history) return texts;
+    for (const auto& entry : (*history)->entries) {
       texts.push_back(fmt::format("{} for {}", static_cast<int>(entry.decision()), entry.asked_by()));
       if (!entry.message().empty()) texts.back() += ": " + entry.message();
       for (const std::string& field : entry.fields()) texts.back() += " " + field;
     }
     return texts;
   }
-  // Names of groups that a watch that begins now is told of, with their revisions.
+  // Returns the names of the groups that a watch gets if it begins now, with their revisions.
   std::map<std::string, int64_t> Watched() {
     std::map<std::string, int64_t> revisions;
     controller().ForEachShown(SlotOf(RoutingKey()), [&](const std::string& key, runtime::Shown& shown, bool is_seen) {
@@ -109,9 +109,9 @@ TEST_P(ShownTest, AWatchIsToldOfEachChangeAndOfTheEnd) {
   rig_.server().Delete(rig_.GroupKind(), "default", group);
   rig_.Run(absl::Minutes(1));
   EXPECT_THAT(Watched(), IsEmpty());
-  const auto told = controller().records().Read(SlotOf(RoutingKey()), KeyOf(group));
-  ASSERT_TRUE(told.ok() && *told);
-  EXPECT_GT((*told)->gone_ms, 0) << "the history has an end";
+  const auto history = controller().records().Read(SlotOf(RoutingKey()), KeyOf(group));
+  ASSERT_TRUE(history.ok() && *history);
+  EXPECT_GT((*history)->gone_ms, 0) << "the history has an end";
 }
 
 TEST_P(ShownTest, AWatchIsToldWhatThePodsDo) {
@@ -133,9 +133,9 @@ TEST_P(ShownTest, AGroupThatGoesWhileNobodyLooksIsToldAsGone) {
   rig_.Start();
   rig_.Run(absl::Seconds(30));
   EXPECT_THAT(Watched(), IsEmpty());
-  const auto told = controller().records().Read(SlotOf(RoutingKey()), KeyOf(group));
-  ASSERT_TRUE(told.ok() && *told);
-  EXPECT_GT((*told)->gone_ms, 0);
+  const auto history = controller().records().Read(SlotOf(RoutingKey()), KeyOf(group));
+  ASSERT_TRUE(history.ok() && *history);
+  EXPECT_GT((*history)->gone_ms, 0);
 }
 
 TEST_P(ShownTest, WhereNothingChangesNothingIsTold) {

@@ -1,5 +1,5 @@
-// Groups that hold room in a queue for nothing: of a workload that wants no pods, and made beside the one that was
-// meant.
+// Groups that take capacity of a queue for nothing: those of a workload that wants no pods, and those made beside the
+// group that was meant.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(UnwantedGroupsTest, ABatchJobThatWantsNoPodsHasNoGroup) {
   }
 }
 
-// The end is seen after the last pod has gone: nothing else tells of it.
+// The end is observed after the last pod has gone: nothing else leads to the deletion.
 TEST(UnwantedGroupsTest, ABatchJobThatHasEndedHasNoGroupOnceItsPodsAreDeleted) {
   PlainRig rig;
   rig.Make(kube::kBatchJobs, NamespaceRig::ForVolcano(NamespaceRig::JobOf("j")));
@@ -115,7 +115,7 @@ TEST(UnwantedGroupsTest, AGroupWhosePodHasMovedToAnotherGoes) {
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.UidOf(kube::kPodGroups, first), "");
   EXPECT_EQ(rig.PlainGroups(), 1u);
-  // The pod comes back all the same.
+  // The pod comes back although its group is gone.
   rig.Annotate(kube::kPods, "driver", std::string(kube::kGroupNameKey), nullptr);
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.PlainGroupOf("driver"), first);
@@ -133,7 +133,7 @@ TEST(UnwantedGroupsTest, AGroupWhosePodsHaveAllMovedGoesThoughTheirOwnerWantsPod
   EXPECT_EQ(rig.PlainGroups(), 1u);
 }
 
-// A quota or a webhook may refuse them.
+// A quota or a webhook may refuse the pods.
 TEST(UnwantedGroupsTest, AGroupWhoseOwnerWantsPodsThatDoNotComeStays) {
   PlainRig rig;
   rig.MakeSet(kube::kReplicaSets, "web", 2);
@@ -163,7 +163,7 @@ TEST(UnwantedGroupsTest, AGroupOfPodsWithoutAWorkloadThatIsShownGoesWithTheLast)
   EXPECT_EQ(rig.PlainGroups(), 0u);
 }
 
-// A job may be called podgroup: its group has the name of one of a plain pod's.
+// A job may be called podgroup: its group is named like one of a plain pod.
 TEST(UnwantedGroupsTest, TheGroupOfAJobWaitsForItsPodsWhateverItsName) {
   PlainRig rig;
   rig.Make(kube::kJobs, "metadata: {name: podgroup}\nspec: {minAvailable: 1}");

@@ -1,5 +1,5 @@
-// What users of upstream ran into (docs/spec/user-cases.md), each by its id: pods of Volcano's scheduler (U1 to U21)
-// and of KAI's (U51 to U73).
+// Cases of upstream's users (docs/spec/user-cases.md), each with its id: pods of Volcano's scheduler (U1 to U21) and of
+// KAI's (U51 to U73).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(UserCasesTest, U1AGroupFollowsFromWhatIsThereAndNotFromTheOrderOfEvents) {
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.PlainGroups(), 1u);
   EXPECT_EQ(rig.PlainGroupOf("web-a"), "podgroup-" + rig.UidOf(kube::kReplicaSets, "web"));
-  // Five images in quick succession: a set for each, the older ones are scaled to zero while pods of theirs remain.
+  // Five images in quick succession: each makes a set, and older sets are scaled to zero while pods of theirs remain.
   for (int i = 0; i < 5; ++i) {
     const std::string set = fmt::format("web-{}", i);
     rig.MakeSet(kube::kReplicaSets, set, 1);
@@ -49,7 +49,7 @@ TEST(UserCasesTest, U3OnlyPodsOfOurSchedulerHaveAGroup) {
   rig.MakeSet(kube::kReplicaSets, "other", 3, "", "default-scheduler");
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.PlainGroups(), 0u);
-  // The template is edited: pods of both are there, and each counts by its own scheduler.
+  // The template is edited: pods of both schedulers exist, and each counts by its own.
   rig.server().Merge(kube::kReplicaSets, "default", "other",
                      *ParseJson(R"({"spec":{"template":{"spec":{"schedulerName":"volcano"}}}})"));
   rig.MakePlainPod("other-new", rig.OwnerOf(kube::kReplicaSets, "other"));
@@ -96,7 +96,7 @@ TEST(UserCasesTest, U9AGroupNamesItsOwnerAsController) {
   EXPECT_EQ(FindString(owner, "kind"), "Pod");
   EXPECT_TRUE(owner.at("controller").as_bool());
   EXPECT_TRUE(owner.at("blockOwnerDeletion").as_bool());
-  // Somebody takes the owner away.
+  // Somebody removes the owner.
   rig.server().Merge(kube::kPodGroups, "default", rig.PlainGroupOf("bare"),
                      *ParseJson(R"({"metadata":{"ownerReferences":null}})"));
   rig.Run(absl::Seconds(5));

@@ -51,7 +51,7 @@ absl::Status NotFound(const std::string& name) {
   return OfQueue(absl::StatusCode::kNotFound, name, fmt::format("queue {} does not exist", name));
 }
 
-// The queue of that name, and of that UID where one is given.
+// Finds the queue of that name and, unless `uid` is empty, of that UID.
 absl::StatusOr<const kube::v1::Queue*> FindQueueOf(QueueController& controller, const std::string& name,
                                                    std::string_view uid) {
   if (const absl::Status status = CheckIsOurs(name); !status.ok()) return status;
@@ -64,7 +64,7 @@ absl::StatusOr<const kube::v1::Queue*> FindQueueOf(QueueController& controller, 
       fmt::format("queue {} with UID {} does not exist; the present one has UID {}", name, uid, queue->meta().uid()));
 }
 
-// Whether a Command can be given to the queue, in whatever state the queue is.
+// Checks whether the queue takes a Command, in whatever state it is.
 absl::Status CheckCommand(const queue::v1::CommandQueueRequest& request, const kube::v1::Queue& queue) {
   const std::string& name = request.name();
   if (queue.meta().deletion_ms() != 0) {
@@ -184,11 +184,12 @@ void QueueApi::Create(queue::v1::CreateQueueRequest request, const std::string& 
       slot, [queue = *std::move(read), request = std::move(request), user_token, shared](QueueController& controller) {
         const std::string& name = queue.meta().name();
         if (!controller.context().IsReady(SlotOf(name))) return (*shared)(NotReady(name));
-        // A queue that exists already is refused by the API server, as such.
+        // The API server itself refuses a queue that exists already.
         const bool exists = controller.queues().Find(name) != nullptr;
         const QueueProblem problem = exists ? QueueProblem() : controller.HoldAgainstOthers(queue);
         if (!problem.field.empty()) return (*shared)(rpc::InvalidField(problem.field, problem.rule));
-        // A dry run is answered without an object: the queue that was read is what would be made, but for defaults.
+        // The answer to a dry run has no object. The queue from the manifest is the one that would be created, but for
+        // defaults.
         queue::v1::Queue answer;
         if (request.dry_run()) *answer.mutable_object() = queue;
         gateway::v1::WriteRequest write = MakeManifestRequest(name, request.manifest_json(), request.dry_run());

@@ -1,8 +1,8 @@
 #pragma once
 
-// What this replica answers of its own slots, without gRPC: handlers that run on the loops of the workers that own the
-// queues. They may be called from any thread; `done` comes on a worker's loop, and is dropped where the worker has
-// stopped. UNAVAILABLE: a slot is not open here.
+// The calls that this replica answers about its own slots, without gRPC. They may be called from any thread and run on
+// the loops of the workers that own the queues. `done` is called on a worker's loop, and is dropped if the worker has
+// stopped. UNAVAILABLE if a slot is not open here.
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,12 +21,12 @@ namespace basalt::queuesvc {
 
 using QueueWorkers = runtime::Workers<QueueController>;
 
-// What a manifest says of the queue that the rules look at, before the API server gets the manifest: name, annotations,
-// parent and resources. INVALID_ARGUMENT names the field: the manifest is none of a queue that has a name, or breaks a
-// rule of CheckQueueSpec.
+// Reads the members of a manifest that the rules check before the API server gets the manifest: name, annotations,
+// parent, weight and resources. INVALID_ARGUMENT names the field if the manifest is not that of a queue with a name, or
+// breaks a rule of CheckQueueSpec.
 absl::StatusOr<kube::v1::Queue> ReadQueueManifest(const queue::v1::CreateQueueRequest& request);
 
-// FAILED_PRECONDITION: the name is that of a queue of KAI's scheduler. queuesvc reads such queues and writes none.
+// FAILED_PRECONDITION if the queue belongs to KAI's scheduler: queuesvc reads such queues and writes none.
 absl::Status CheckIsOurs(const std::string& name);
 
 class QueueApi {
@@ -36,13 +36,13 @@ class QueueApi {
 
   void Get(const queue::v1::GetQueueRequest& request, rpc::Done<queue::v1::Queue> done);
   void History(const queue::v1::GetQueueHistoryRequest& request, rpc::Done<queue::v1::QueueHistory> done);
-  // `user_token`: of the user whom Kubernetes is to take for the writer (WriteRequest.user_token), here and below.
+  // `user_token` belongs to the user whom Kubernetes takes for the writer (WriteRequest.user_token), here and below.
   void Create(queue::v1::CreateQueueRequest request, const std::string& user_token, rpc::Done<queue::v1::Queue> done);
   void Delete(const queue::v1::DeleteQueueRequest& request, const std::string& user_token,
               rpc::Done<queue::v1::DeleteQueueResponse> done);
   void Command(queue::v1::CommandQueueRequest request, const std::string& user_token,
                rpc::Done<queue::v1::CommandQueueResponse> done);
-  // For a user the names of pod groups are left out.
+  // The answer to a user lacks the names of pod groups.
   void Explain(const queue::v1::ExplainQueueRequest& request, const std::string& user_token,
                rpc::Done<queue::v1::QueueExplanation> done);
   void ListPart(const queue::v1::ListPartRequest& request, rpc::Done<queue::v1::ListPartResponse> done);

@@ -34,12 +34,12 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
  protected:
   QueueApiTest() {
     for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_THAT(controller_.OpenSlot(slot), IsOk());
-    Tell("root", "", "Open");
-    Tell("team", "root", "Open");
-    Tell("research", "team", "Open");
+    Observe("root", "", "Open");
+    Observe("team", "root", "Open");
+    Observe("research", "team", "Open");
     context_.writes.clear();
   }
-  void Tell(const std::string& name, const std::string& parent, const std::string& state, int64_t deletion_ms = 0) {
+  void Observe(const std::string& name, const std::string& parent, const std::string& state, int64_t deletion_ms = 0) {
     kube::v1::Object object;
     kube::v1::Queue& queue = *object.mutable_queue();
     queue.mutable_meta()->set_name(name);
@@ -51,7 +51,7 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
     controller_.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
     context_.RunPasses(controller_);
   }
-  void TellGroup(const std::string& queue, const std::string& name) {
+  void ObserveGroup(const std::string& queue, const std::string& name) {
     kube::v1::Object object;
     object.mutable_pod_group()->mutable_meta()->set_uid(name + "-uid");
     object.mutable_pod_group()->mutable_meta()->set_namespace_("ns");
@@ -62,7 +62,7 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
     context_.RunPasses(controller_);
   }
 
-  // Nothing: there is no answer yet.
+  // Nullopt until there is an answer.
   std::optional<absl::StatusOr<queue::v1::CommandQueueResponse>> answer_;
   void Ask(const std::string& name, const std::string& action, const std::string& uid = "",
            const std::string& id = "") {
@@ -94,7 +94,7 @@ class QueueApiTest : public ::testing::Test, private QueueWorkers {
     api_.Get(request, [&](auto got) { queue = std::move(got); });
     return queue;
   }
-  // The names on the page of two behind the token.
+  // Returns the names on the page of two that follows the token.
   std::vector<std::string> List(const std::string& token) {
     queue::v1::ListPartRequest request;
     request.set_slots(SlotSet::All().ToBytes());
@@ -141,7 +141,7 @@ TEST_F(QueueApiTest, QueuesOfKaisAreReadInTheSamePagesAndNothingElse) {
 }
 
 TEST_F(QueueApiTest, AQueueThatGroupsNameAndThatDoesNotExistIsListedUntilNoneDoes) {
-  TellGroup("typo", "a");
+  ObserveGroup("typo", "a");
   EXPECT_THAT(List("team"), ElementsAre("typo"));
   EXPECT_THAT(Get("typo"), StatusIs(absl::StatusCode::kNotFound));
   controller_.OnGone("typo", {.reason = runtime::Gone::Reason::kDeleted, .uid = "a-uid", .ns = "ns", .name = "a"});
@@ -178,20 +178,20 @@ TEST_F(QueueApiTest, WhatCannotBeAskedIsRefusedAndNothingIsWritten) {
   EXPECT_THAT(RefusalOf("missing", "OpenQueue"), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(RefusalOf("research", "OpenQueue", "another"), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(RefusalOf("root", "CloseQueue"), StatusIs(absl::StatusCode::kFailedPrecondition));
-  Tell("research", "team", "Open", /*deletion_ms=*/5);
+  Observe("research", "team", "Open", /*deletion_ms=*/5);
   EXPECT_THAT(RefusalOf("research", "OpenQueue"), StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(Explain("missing"), StatusIs(absl::StatusCode::kNotFound));
 }
 
 TEST_F(QueueApiTest, AQueueBelowClosedOnesIsExplainedWithTheHighestOfThemAndItsPodGroups) {
-  TellGroup("research", "b");
-  TellGroup("research", "a");
+  ObserveGroup("research", "b");
+  ObserveGroup("research", "a");
   ASSERT_THAT(Explain("research"), IsOk());
   EXPECT_EQ(Explain("research")->causes_size(), 0);
   EXPECT_EQ(Explain("research")->pod_groups_size(), 0) << "nothing is kept by them";
-  Tell("root", "", "Closed");
-  Tell("team", "root", "Closed");
-  Tell("research", "team", "Closing");
+  Observe("root", "", "Closed");
+  Observe("team", "root", "Closed");
+  Observe("research", "team", "Closing");
   const auto explanation = Explain("research");
   ASSERT_THAT(explanation, IsOk());
   EXPECT_EQ(explanation->queue().pod_groups().running(), 2);
@@ -205,7 +205,7 @@ TEST_F(QueueApiTest, AQueueBelowClosedOnesIsExplainedWithTheHighestOfThemAndItsP
   EXPECT_EQ(explanation->causes(2).kind(), queue::v1::QueueCause::KIND_POD_GROUPS);
 }
 
-// What neither definition nor policy has refused, as under upstream's definition, is told.
+// A problem that neither definition nor policy has refused, as under upstream's definition, is reported.
 TEST_F(QueueApiTest, AStoredQueueIsHeldAgainstTheRulesForOneToBeMade) {
   kube::v1::Object object;
   kube::v1::Queue& queue = *object.mutable_queue();
@@ -222,11 +222,11 @@ TEST_F(QueueApiTest, AStoredQueueIsHeldAgainstTheRulesForOneToBeMade) {
   controller_.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
   context_.RunPasses(controller_);
   const std::string own = "cpu: 2 is more than the capability, 1; lower it, or raise capability";
-  std::vector<std::string> told;
+  std::vector<std::string> events;
   for (const auto& write : context_.writes) {
-    if (write.request.resource().plural() == "events") told.push_back(write.request.create().body());
+    if (write.request.resource().plural() == "events") events.push_back(write.request.create().body());
   }
-  EXPECT_THAT(told, ElementsAre(HasSubstr("spec.deserved: " + own)));
+  EXPECT_THAT(events, ElementsAre(HasSubstr("spec.deserved: " + own)));
   const auto explanation = Explain("greedy");
   ASSERT_THAT(explanation, IsOk());
   ASSERT_EQ(explanation->causes_size(), 2);

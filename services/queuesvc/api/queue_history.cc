@@ -46,7 +46,7 @@ QueueHistoryEntry ToMessage(const QueueHistoryRecord& record) {
 
 absl::StatusOr<queue::v1::QueueHistory> HistoryOf(QueueRecords& records, const storage::v1::QueueRecord* present,
                                                   const queue::v1::GetQueueHistoryRequest& request) {
-  // The index moves with its slot behind the record, so that it may not be here yet.
+  // The index travels behind the record when its slot moves, and may not have arrived yet.
   const bool is_present = present != nullptr && (request.uid().empty() || request.uid() == present->uid());
   BASALT_ASSIGN_OR_RETURN(const auto queues, records.QueuesOf(request.name()));
   const std::string& wanted = is_present ? present->uid() : request.uid();

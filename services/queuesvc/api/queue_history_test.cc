@@ -82,7 +82,7 @@ TEST_F(QueueHistoryTest, WhatIsDecidedAndNotSeenYetStandsInItsPlaceAndIsNotCommi
   EXPECT_EQ(Ask("u")->entries_size(), 2) << "that is another queue's";
 }
 
-// The index moves with its slot behind the record.
+// The index travels behind the record when the slot moves.
 TEST_F(QueueHistoryTest, WhatIsThereIsToldBeforeItsIndexIs) {
   Begin("old", 1);
   present_.set_uid("u");

@@ -1,6 +1,6 @@
 #pragma once
 
-// Queues as they are listed over workers and replicas (common/rpc/list_part.h).
+// The traits by which queues are listed over workers and replicas (common/rpc/list_part.h).
 #include <string>
 
 #include "basalt/queue/v1/queue_part.pb.h"

@@ -33,12 +33,12 @@ using queue::v1::WatchPartResponse;
 using queue::v1::WatchQueuesRequest;
 using queue::v1::WatchQueuesResponse;
 
-// The API group of a queue of KAI's scheduler; empty: it is one of Volcano's.
+// Returns the API group of a queue of KAI's scheduler; empty for a queue of Volcano's.
 std::string GroupOf(const std::string& name) {
   return kube::IsKaiQueueKey(name) ? std::string(kube::kKaiQueues.group) : "";
 }
 
-// What both services need. Tasks on the loop hold it, so that nothing they use goes away under them.
+// The members that both services share. Tasks on the loop hold a reference, so that their members outlive them.
 struct Core {
   Core(runtime::Replica& own, Loop& api_loop, std::unique_ptr<rpc::Members> known, std::shared_ptr<watch::WatchHub> hub)
       : workers(own),
@@ -147,7 +147,7 @@ class Service final : public QueueService::CallbackService {
   }
 
  private:
-  // What is asked about one queue, at its owner; a question may be asked twice.
+  // Passes a call about one queue to its owner. A question changes nothing, so that it may be asked twice.
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
                                      Method method, Start start, bool question = true) {

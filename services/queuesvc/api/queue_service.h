@@ -1,7 +1,7 @@
 #pragma once
 
-// QueueService over gRPC for clients, and QueuePartService for the other replicas: only the owner of a queue's slot
-// counts its pod groups, so a question about a queue goes to its owner, and a list is gathered from all of them
+// QueueService over gRPC for clients, and QueuePartService for the other replicas. Only the owner of a queue's slot
+// counts its pod groups: a call about a queue goes to its owner, and a list is gathered from all owners
 // (common/rpc/grpc/forward/forward.h).
 #include <memory>
 #include <vector>
@@ -14,8 +14,8 @@
 
 namespace basalt::queuesvc {
 
-// `replica` runs QueueControllers, which publish to `hub`; it and the loop outlive the server that the services are
-// given to, the replica also the loop's last task.
+// `replica` runs QueueControllers, which publish to `hub`. Replica and loop outlive the server that serves the
+// services; the replica outlives the loop's last task, too.
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueueServices(runtime::Replica& replica, Loop& loop,
                                                                  std::unique_ptr<rpc::Members> members,
                                                                  std::shared_ptr<watch::WatchHub> hub);

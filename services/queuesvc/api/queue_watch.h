@@ -1,6 +1,6 @@
 #pragma once
 
-// What a watch of queues is about (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
+// The traits of the watch of queues (common/rpc/watch/merged_watch.h, common/runtime/watch/watch_part.h).
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -22,19 +22,19 @@ struct WatchedQueues {
   using Object = queue::v1::Queue;
   using Controller = QueueController;
 
-  // Queues of KAI's scheduler stand beside Volcano's.
+  // Queues of KAI's scheduler are watched beside Volcano's.
   static constexpr std::string_view kOtherGroup = kube::kKaiQueues.group;
   static bool IsOfOtherGroup(const Response& response) {
     const auto& meta = response.queue().object().meta();
-    // Of one that is gone there is only the key.
+    // A queue that is gone has only its key.
     return response.queue().has_kai() || kube::IsKaiQueueKey(kube::ObjectKey(meta.namespace_(), meta.name()));
   }
 
-  static void MoveObject(PartResponse& told, Response& response) {
-    response.mutable_queue()->Swap(told.mutable_queue());
+  static void MoveObject(PartResponse& part, Response& response) {
+    response.mutable_queue()->Swap(part.mutable_queue());
   }
-  static void CopyObject(const google::protobuf::Message& queue, PartResponse& told) {
-    told.mutable_queue()->CopyFrom(queue);
+  static void CopyObject(const google::protobuf::Message& queue, PartResponse& part) {
+    part.mutable_queue()->CopyFrom(queue);
   }
 
   static watch::WatchHub::Message Make(Controller& controller, const std::string& name);

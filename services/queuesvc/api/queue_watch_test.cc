@@ -1,4 +1,4 @@
-// What a watch of queues tells.
+// The watch of queues.
 #include "services/queuesvc/api/queue_watch.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
   using Watch = rpc::MergedWatch<WatchedQueues>;
 
   QueueWatchTest() { Start(); }
-  // A process on the disk of the one before.
+  // Starts a process on the disk of the one before.
   void Start() {
     controller_ =
         std::make_unique<QueueController>(context_, nullptr, QueueControllerOptions{.create_default_queues = false});
@@ -43,8 +43,8 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
     for (uint32_t slot = 0; slot < kSlotCount; ++slot) controller_->CloseSlot(slot);
     controller_.reset();
   }
-  // The queue as Kubernetes has it.
-  void Tell(const std::string& name, int64_t version, bool gone = false) {
+  // The watch reports the queue as Kubernetes has it.
+  void Observe(const std::string& name, int64_t version, bool gone = false) {
     kube::v1::Object object;
     kube::v1::Queue& queue = *object.mutable_queue();
     queue.mutable_meta()->set_name(name);
@@ -55,11 +55,11 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
     controller_->OnShared(std::string(kube::kWatchQueues), object, gone);
   }
   void Put(const std::string& name, int64_t version, bool gone = false) {
-    Tell(name, version, gone);
+    Observe(name, version, gone);
     context_.RunPasses(*controller_);
   }
-  // That the marks of the watch prove that the queue is gone.
-  void TellAbsent(const std::string& name) {
+  // The marks of the watch prove that the queue is gone.
+  void ObserveAbsence(const std::string& name) {
     controller_->OnGone(name, {.reason = runtime::Gone::Reason::kAbsent,
                                .watch = std::string(kube::kWatchQueues),
                                .uid = name + "-uid",
@@ -86,7 +86,7 @@ class QueueWatchTest : public ::testing::Test, private QueueWorkers {
   std::string Drain(Watch& watch) { return reader_.Drain(watch); }
 
   runtime::testing::ScriptedContext context_;
-  std::vector<runtime::KnownObject> known_;  // That the process which started last remembers.
+  std::vector<runtime::KnownObject> known_;  // Objects that the last started process remembers.
   const std::shared_ptr<watch::WatchHub> hub_ = std::make_shared<watch::WatchHub>();
   std::unique_ptr<QueueController> controller_;
   rpc::testing::OneMember members_{"queuesvc-0"};
@@ -132,12 +132,12 @@ TEST_F(QueueWatchTest, GoesOnByItsTokenOverARestartAndKnowsWhatWentMeanwhile) {
   Drain(*Open());
   Stop();
   Start();
-  Tell("a", 1);
-  Tell("b", 5);
+  Observe("a", 1);
+  Observe("b", 5);
   context_.RunPasses(*controller_);
-  TellAbsent("c");
-  const std::string told = Drain(*Open("", reader_.token));
-  EXPECT_TRUE(told == "STATE b, DELETED c, SYNCED" || told == "DELETED c, STATE b, SYNCED") << told;
+  ObserveAbsence("c");
+  const std::string texts = Drain(*Open("", reader_.token));
+  EXPECT_TRUE(texts == "STATE b, DELETED c, SYNCED" || texts == "DELETED c, STATE b, SYNCED") << texts;
 }
 
 TEST_F(QueueWatchTest, AQueueThatIsNotSeenYetIsNotGone) {
@@ -149,7 +149,7 @@ TEST_F(QueueWatchTest, AQueueThatIsNotSeenYetIsNotGone) {
   EXPECT_EQ(known_[0].watch, kube::kWatchQueues);
   EXPECT_EQ(known_[0].uid, known_[0].name + "-uid");
   EXPECT_EQ(known_[0].resource_version, 1);
-  Tell("b", 1);
+  Observe("b", 1);
   context_.RunPasses(*controller_);
   const auto watch = Open();
   const auto resumed = Open("", reader_.token);
@@ -157,7 +157,7 @@ TEST_F(QueueWatchTest, AQueueThatIsNotSeenYetIsNotGone) {
   EXPECT_EQ(Drain(*resumed), "SYNCED");
   Put("a", 1);
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
-  TellAbsent("a");
+  ObserveAbsence("a");
   EXPECT_EQ(Drain(*watch), "") << "it is there, whatever the marks of before prove";
 }
 
@@ -179,7 +179,7 @@ TEST_F(QueueWatchTest, AnAnswerThatComesAfterTheEndDoesNotBringAQueueBack) {
   EXPECT_EQ(controller_->queues().Find("a"), nullptr);
 }
 
-// The answer to a write of ours is newer than the last state that the watch has told.
+// The answer to a write of ours is newer than the last state that the watch has reported.
 TEST_F(QueueWatchTest, AQueueIsGoneWhateverTheVersionThatItHadLast) {
   Put("a", 5);
   const auto watch = Open();
@@ -188,7 +188,7 @@ TEST_F(QueueWatchTest, AQueueIsGoneWhateverTheVersionThatItHadLast) {
   EXPECT_EQ(Drain(*watch), "DELETED a");
 }
 
-// The client is told to forget what it has: nobody knows any more that "b" was there.
+// The client must drop what it has: no process knows any more that "b" existed.
 TEST_F(QueueWatchTest, BeginsAnewOverALostDisk) {
   for (const char* name : {"a", "b"}) Put(name, 1);
   Drain(*Open());

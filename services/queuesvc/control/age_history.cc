@@ -1,4 +1,4 @@
-// How much of the history of queues that are gone is kept (common/history/retention.h).
+// Limits the history of queues that are gone (common/history/retention.h).
 #include "services/queuesvc/control/queue_controller.h"
 
 namespace basalt::queuesvc {
@@ -9,14 +9,14 @@ void QueueController::AgeHistoryLater() {
     history_timer_ = kNoTimer;
     if (entries_.slots().empty()) return;
     const auto turn = records_.retention().NextTurn(entries_.slots());
-    // A slot that is starting does not know yet which queues there are.
+    // A slot that is starting does not know yet which queues exist.
     if (context_.IsReady(turn->first)) AgeHistory(turn->first, turn->second);
     AgeHistoryLater();
   });
 }
 
 void QueueController::AgeHistory(uint32_t slot, const std::set<std::string>& keys) {
-  std::set<std::string> present;  // UIDs.
+  std::set<std::string> present;  // UIDs of queues that exist.
   for (const std::string& key : keys) {
     const std::string& uid = entries_.Find(key)->record.uid();
     if (!uid.empty()) present.insert(uid);

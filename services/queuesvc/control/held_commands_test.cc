@@ -31,7 +31,7 @@ TEST_F(HeldCommandsTest, TheOldestComesFirstAlsoWithinASecond) {
   See("second", 1000, 9);
   See("first", 1000, 7);
   EXPECT_EQ(Next(), "first");
-  See("first", 1000, 12);  // It has changed: it is as old as it was.
+  See("first", 1000, 12);  // The Command has changed, and is as old as before.
   EXPECT_EQ(Next(), "first");
   commands_.MarkDeleted("first");
   EXPECT_EQ(Next(), "second");

@@ -1,4 +1,4 @@
-// What QueueController hears of queues and their pod groups, and its passes.
+// Observations of queues, pod groups and Commands, and the passes of QueueController.
 #include "services/queuesvc/control/queue_controller.h"
 
 #include <bit>
@@ -17,7 +17,7 @@
 namespace basalt::queuesvc {
 namespace {
 
-// Root has nobody above it, whatever its spec says. Empty: no parent.
+// Returns the name of the parent; empty if there is none. Root has no parent, whatever its spec contains.
 const std::string& ParentNameOf(const kube::v1::Queue& queue) {
   static const std::string kNobody;
   return queue.meta().name() == kube::kRootQueue ? kNobody : queue.parent();
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::OpenSlot(uint
   for (const std::string& name : queues_.KeysOf(slot)) context_.Wake(name);
   const auto load = [this](const std::string& name, storage::v1::QueueRecord record) {
     entries_.FindOrMake(name).record = std::move(record);
-    context_.Wake(name);  // It may be gone.
+    context_.Wake(name);  // The queue may be gone.
   };
   BASALT_RETURN_IF_ERROR(records_.Load(slot, load));
   if (history_timer_ == kNoTimer) AgeHistoryLater();
@@ -72,7 +72,8 @@ void QueueController::OnState(std::string_view routing_key, const std::string&, 
   } else if (object.has_queue()) {
     const QueueEntry* const entry = entries_.Find(routing_key);
     if (entry != nullptr && entry->gone_uid == object.queue().meta().uid()) return;
-    OnShared(std::string(kube::kWatchQueues), object, false);  // The answer to a write of ours.
+    // This is the answer to a write of this replica.
+    OnShared(std::string(kube::kWatchQueues), object, false);
   }
 }
 
@@ -106,7 +107,8 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
       WakeChildren(name);
     }
   } else if (known != nullptr && known->meta().uid() == queue.meta().uid()) {
-    // Whatever its version: an answer to a write of ours may be newer than the last state that watches have told.
+    // The version does not matter: the answer to a write of ours may be newer than the last state that the watch has
+    // reported.
     children_.Move(name, ParentNameOf(*known), "");
     queues_.Erase(name);
     WakeAllBelow(name);
@@ -144,7 +146,7 @@ void QueueController::WakeAllBelow(std::string_view name) {
 
 const kube::v1::Queue* QueueController::ParentOf(const kube::v1::Queue& queue) const {
   const kube::v1::Queue* const parent = queues_.Find(ParentNameOf(queue));
-  // Those above may be below themselves without the queue being among them: `seen` is one of them then, in the end.
+  // A circle above may leave this queue out. `seen` moves at each power of two, and so ends up on such a circle.
   const kube::v1::Queue* seen = nullptr;
   uint64_t height = 0;
   for (const kube::v1::Queue* above = parent; above != nullptr; above = queues_.Find(ParentNameOf(*above))) {
@@ -201,7 +203,7 @@ bool QueueController::IsOutdated(std::string_view name, const QueueEntry& entry)
 }
 
 void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
-  if (kube::IsKaiQueueKey(key)) return;  // Never written.
+  if (kube::IsKaiQueueKey(key)) return;  // Such a queue is never written.
   QueueEntry& entry = entries_.FindOrMake(key);
   entry.command = entry.NextCommand(context_.ApiNow());
   if (entry.command != nullptr) {
@@ -210,7 +212,7 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   }
   entry.step = NextStepOf(key, entry);
   if (entry.step.kind == QueueStep::Kind::kNothing) entry.ForgetFailures();
-  // The state or the mark that was refused is there, or wanted no more: the next Command asks for others.
+  // The refused state or mark is in place, or wanted no more: the next Command needs other writes.
   if (entry.step.kind == QueueStep::Kind::kEndCommand) entry.RetryOf(QueuePart::kState) = Retry();
   entry.held_until = HeldUntil(entry);
   entry.is_sent = !entry.write_in_flight && !entry.held_until && !IsOutdated(key, entry);
@@ -236,12 +238,13 @@ void QueueController::Act(std::string_view key) {
   const bool is_over = !exists && !entry.is_awaited && entry.step.kind == QueueStep::Kind::kNothing &&
                        entry.pod_groups.total() == 0 && entry.commands.empty() && !entry.write_in_flight;
   if (is_over) return entries_.Erase(key);
-  for (const storage::v1::QueueHistoryRecord& told : std::exchange(entry.to_tell, {})) {
+  for (const storage::v1::QueueHistoryRecord& added : std::exchange(entry.new_entries, {})) {
     if (!exists) break;
-    std::optional<kube::Event> event = EventOf(told, queues_.Find(key)->meta());
+    std::optional<kube::Event> event = EventOf(added, queues_.Find(key)->meta());
     if (event) recorder_.Record(name, entry.events, *std::move(event));
   }
-  // A Command that has ended is passed over until its deletion is due, and of two times to wake only the earlier stays.
+  // Next() skips an ended Command until its deletion is due. WakeAt() keeps the earliest time, at which a pass asks for
+  // the others again.
   const Retry& deletion = entry.RetryOf(QueuePart::kCommand);
   const bool deletes_later = deletion.Blocks(context_.ApiNow()) && !entry.commands.empty();
   if (deletes_later) context_.WakeAt(name, deletion.until());
@@ -253,7 +256,7 @@ void QueueController::Act(std::string_view key) {
   if (entry.is_sent) return SendStep(name, entry);
   if (!entry.held_until) return;
   context_.WakeAt(name, *entry.held_until);
-  // The Command has ended, as is recorded, and is not to be deleted yet: nothing else waits for that.
+  // The end of the Command is recorded, and its deletion is not due yet: nothing else waits for the deletion.
   const bool goes_on =
       entry.step.kind == QueueStep::Kind::kEndCommand && QueueAccount::IsEnded(entry.record, *entry.command);
   if (goes_on) context_.Wake(name);

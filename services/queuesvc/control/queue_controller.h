@@ -2,10 +2,10 @@
 
 // The queue controller: one per worker, confined to the worker's loop. The key is the queue's name.
 //
-// What it does follows from what is there: queues are broadcast, pod groups come routed by spec.queue and Commands by
-// their target, and together they give state and counts at every start. The store remembers for people what was
-// decided, and which Commands have ended; a lost disk costs that alone. root and default are made where they are
-// missing (queue spec 2.1).
+// The controller acts on what it observes: queues are broadcast, pod groups are routed by spec.queue and Commands by
+// their target, and together they give state and counts at every start. The store keeps, for people, what was decided,
+// and which Commands have ended; only that is lost with a disk. root and default are created if they are missing
+// (queue spec 2.1).
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,7 +28,7 @@
 namespace basalt::queuesvc {
 
 struct QueueControllerOptions {
-  bool publish_counts = true;  // Counts in status, at most one write a second per queue.
+  bool publish_counts = true;  // In status; at most one write per `publish_interval` and queue.
   absl::Duration publish_interval = absl::Seconds(1);
   bool create_default_queues = true;
   history::Limits history_limits;
@@ -50,54 +50,56 @@ class QueueController : public runtime::Controller {
 
   // ---- for api/; on the loop ----
   runtime::Context& context() { return context_; }
-  // All of the cluster, whoever owns them.
+  // All queues of the cluster, whoever owns them.
   const SlotMap<kube::v1::Queue>& queues() const { return queues_; }
   const QueueChildren& children() const { return children_; }
   const KaiQueues& kai_queues() const { return kai_queues_; }
-  // A queue of a slot that this worker owns, of either scheduler; nullopt: there is none.
+  // Returns a queue, of either scheduler, in a slot that this worker owns; nullopt if there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
-  // Finds a queue as Find does, and one that does not exist and that pod groups name: with name and counts alone.
+  // Finds a queue as Find() does, and also one that pod groups name but that does not exist: with name and counts
+  // alone.
   std::optional<queue::v1::Queue> FindNamed(std::string_view name) const;
-  // The entries of queues of its slots, by the queue's name; a queue that pod groups or history name need not exist.
+  // Entries by the queue's name, in owned slots. A queue that only pod groups or records name need not exist.
   const SlotMap<QueueEntry>& named() const { return entries_; }
-  // Why the queue that Find tells of is where it is.
+  // Explains the state of a queue. Requires: Find() returns it, and it is not one of KAI's.
   absl::StatusOr<queue::v1::QueueExplanation> Explain(std::string_view name);
-  // Those that Find tells of are seen.
+  // Calls `visit` for each queue of Volcano's in the slot; `is_seen` is false for one that was published before the
+  // slot was opened, if neither the queue nor its end was observed since.
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
-  // What is wrong with a queue, which is there or is to be made, among the others.
+  // Returns what is wrong with a new or existing queue among the others.
   QueueProblem HoldAgainstOthers(const kube::v1::Queue& queue) const;
-  // What is recorded of the queue; null: nothing is.
+  // Returns null if nothing is recorded of the queue.
   const storage::v1::QueueRecord* RecordOf(std::string_view name) const;
   QueueRecords& records() { return records_; }
   runtime::Publisher& publisher() { return publisher_; }
-  // How many queues of its slots the worker remembers something of, whether they exist or not.
+  // The number of queues in owned slots of which the worker keeps anything, whether they exist or not.
   size_t kept() const { return entries_.size(); }
 
  private:
-  // The runtime drops keys and states of slots that have closed: no entry is made in one of those.
+  // Whether the queue's slot is open. No entry is made in a closed slot, of which the runtime drops keys and states.
   bool Owns(std::string_view name) const { return entries_.IsOpen(SlotOf(name)); }
-  // Whether root or the default queue, which are made, is meant.
+  // Whether the queue is root or default, and is created if it is missing.
   bool IsMade(std::string_view name) const;
   QueueStep NextStepOf(std::string_view name, const QueueEntry& entry) const;
-  // Null: there is none, or the queue is root or below itself.
+  // Returns null if the parent does not exist, if it is below the queue itself, or if the queue is root.
   const kube::v1::Queue* ParentOf(const kube::v1::Queue& queue) const;
-  // As CircleText has it; empty: the queue is in none.
+  // Returns the text of CircleText; empty if the queue is in no circle.
   std::string CircleOf(const kube::v1::Queue& queue) const;
   // -- queue_explanation.cc --
-  // As of ExplainFacts.
+  // Returns ExplainFacts::to_open.
   std::vector<std::string> ToOpen(const kube::v1::Queue& queue) const;
-  // Null: the queue of that UID is gone.
+  // Returns null if the queue of that UID is gone.
   runtime::ObjectEvents* EventsOf(const std::string& name, const std::string& uid);
-  // Those that are owned: what is above them has changed.
+  // Wakes the owned children of a queue that has changed.
   void WakeChildren(std::string_view name);
-  // The same of all that are further below: a queue that moves, comes or goes may close or open a circle, in which
-  // nobody has a parent.
+  // Wakes all owned queues below. A queue that moves, comes or goes may close or open a circle, in which no queue has a
+  // parent.
   void WakeAllBelow(std::string_view name);
   queue::v1::Queue MessageOf(std::string_view name, const kube::v1::Queue& queue) const;
 
-  // Until when the step of the entry has to wait; nullopt: it need not.
+  // Returns until when the step of the entry must wait; nullopt if it need not.
   std::optional<absl::Time> HeldUntil(const QueueEntry& entry) const;
-  // Whether the step names a version of the queue that another one has taken the place of: the newer one is waited for.
+  // Whether the step names an outdated version of the queue: the step waits until the newer one is observed.
   bool IsOutdated(std::string_view name, const QueueEntry& entry) const;
 
   // -- age_history.cc --
@@ -105,20 +107,20 @@ class QueueController : public runtime::Controller {
   void AgeHistory(uint32_t slot, const std::set<std::string>& keys);
 
   // -- shown_queues.cc --
-  // The queues that were shown and are not seen, which may have gone since.
+  // Returns the queues that were published and are not observed, which may have gone since.
   absl::StatusOr<std::vector<runtime::KnownObject>> LoadShown(uint32_t slot);
   void PublishState(const std::string& name, QueueEntry& entry, kv::WriteBatch& batch);
 
   // -- queue_writes.cc --
   void SendStep(const std::string& name, QueueEntry& entry);
   void Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request);
-  // The Command of that UID was to be deleted.
+  // Handles the answer to the deletion of the Command of that UID.
   void OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
                         const runtime::WriteOutcome& outcome);
-  // `counts`: as they were when the step was sent.
+  // `counts` are those of the moment at which the step was sent.
   void OnWritten(const std::string& name, QueueEntry& entry, const QueueStep& sent,
                  const queue::v1::PodGroupCounts& counts, runtime::WriteOutcome outcome);
-  // The write of the step named that version, and met another one, which is read.
+  // The write of the step named `version`, and the queue has another one: reads the queue.
   void OnOutdated(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, int64_t version);
   void OnRead(const std::string& name, QueueStep::Kind sent, int64_t version,
               const absl::StatusOr<gateway::v1::GetResponse>& answer);
@@ -132,9 +134,9 @@ class QueueController : public runtime::Controller {
   runtime::Publisher publisher_;
   TimerId history_timer_ = kNoTimer;
   SlotMap<kube::v1::Queue> queues_;  // All of the cluster.
-  QueueChildren children_;           // The same.
-  SlotMap<QueueEntry> entries_;      // Of owned slots.
-  KaiQueues kai_queues_;             // The same.
+  QueueChildren children_;           // All of the cluster.
+  SlotMap<QueueEntry> entries_;      // In owned slots.
+  KaiQueues kai_queues_;             // In owned slots.
 };
 
 }  // namespace basalt::queuesvc

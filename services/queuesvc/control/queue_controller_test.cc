@@ -24,7 +24,7 @@ class QueueControllerTest : public ::testing::Test {
  protected:
   void Open(QueueController& controller) { EXPECT_TRUE(controller.OpenSlot(SlotOf(kQueue)).ok()); }
 
-  void TellQueue(QueueController& controller, bool gone = false, int64_t resource_version = 1, int32_t running = 0) {
+  void ObserveQueue(QueueController& controller, bool gone = false, int64_t resource_version = 1, int32_t running = 0) {
     kube::v1::Object object;
     kube::v1::Queue& queue = *object.mutable_queue();
     queue.mutable_meta()->set_name(kQueue);
@@ -37,7 +37,7 @@ class QueueControllerTest : public ::testing::Test {
     context_.RunPasses(controller);
   }
 
-  void TellGroup(QueueController& controller, const std::string& uid, bool gone = false) {
+  void ObserveGroup(QueueController& controller, const std::string& uid, bool gone = false) {
     if (gone) {
       controller.OnGone(kQueue, {.uid = uid});
     } else {
@@ -58,35 +58,35 @@ TEST_F(QueueControllerTest, OnlyTheOwnerOfAQueueRemovesItsSeries) {
   QueueController owner(context_, metrics_.get(), {});
   QueueController other(context_, metrics_.get(), {});
   Open(owner);
-  for (QueueController* controller : {&owner, &other}) TellQueue(*controller);
-  TellGroup(owner, "group-1");
+  for (QueueController* controller : {&owner, &other}) ObserveQueue(*controller);
+  ObserveGroup(owner, "group-1");
   ASSERT_THAT(metrics_->Text(), HasSubstr(kRunning));
-  TellQueue(other, /*gone=*/true, 2);
+  ObserveQueue(other, /*gone=*/true, 2);
   EXPECT_THAT(metrics_->Text(), HasSubstr(kRunning)) << "the owner writes the series still";
-  TellQueue(owner, /*gone=*/true, 2);
+  ObserveQueue(owner, /*gone=*/true, 2);
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr(kRunning)));
 }
 
 TEST_F(QueueControllerTest, NothingIsKeptOfAQueueThatIsGoneOnceItsGroupsAre) {
   QueueController controller(context_, metrics_.get(), {});
   Open(controller);
-  TellQueue(controller);
-  TellGroup(controller, "group-1");
+  ObserveQueue(controller);
+  ObserveGroup(controller, "group-1");
   context_.Answer(Done(), controller);
-  TellQueue(controller, /*gone=*/true, 2);
+  ObserveQueue(controller, /*gone=*/true, 2);
   EXPECT_EQ(controller.kept(), 1U) << "a group names the queue";
-  TellGroup(controller, "group-1", /*gone=*/true);
+  ObserveGroup(controller, "group-1", /*gone=*/true);
   EXPECT_EQ(controller.kept(), 0U);
 }
 
 TEST_F(QueueControllerTest, CountsAreWrittenOnceAnIntervalWithTheNewestNumbers) {
   QueueController controller(context_, nullptr, {.publish_interval = absl::Seconds(1)});
   Open(controller);
-  TellQueue(controller);
-  TellGroup(controller, "group-0");
+  ObserveQueue(controller);
+  ObserveGroup(controller, "group-0");
   ASSERT_EQ(context_.writes.size(), 1U);
   context_.Answer(Done(), controller);
-  for (int i = 1; i <= 5; ++i) TellGroup(controller, "group-" + std::to_string(i));
+  for (int i = 1; i <= 5; ++i) ObserveGroup(controller, "group-" + std::to_string(i));
   EXPECT_TRUE(context_.writes.empty());
   context_.Advance(absl::Seconds(1), controller);
   ASSERT_EQ(context_.writes.size(), 1U);
@@ -96,9 +96,9 @@ TEST_F(QueueControllerTest, CountsAreWrittenOnceAnIntervalWithTheNewestNumbers) 
 TEST_F(QueueControllerTest, AWaitThatIsOverBeforeThePassHasEndedIsNotForgotten) {
   QueueController controller(context_, nullptr, {.publish_interval = absl::Seconds(1)});
   Open(controller);
-  TellQueue(controller);
-  TellGroup(controller, "group-0");
-  TellQueue(controller, /*gone=*/false, /*resource_version=*/2, /*running=*/1);
+  ObserveQueue(controller);
+  ObserveGroup(controller, "group-0");
+  ObserveQueue(controller, /*gone=*/false, /*resource_version=*/2, /*running=*/1);
   context_.Answer(Done(), controller);
   ASSERT_TRUE(context_.writes.empty()) << "the status says it all";
   kube::v1::Object group;
@@ -116,8 +116,8 @@ TEST_F(QueueControllerTest, AWaitThatIsOverBeforeThePassHasEndedIsNotForgotten) 
 TEST_F(QueueControllerTest, AQueueWhoseWritesAreRefusedHoldsUpNoOther) {
   QueueController controller(context_, nullptr, {.publish_interval = absl::ZeroDuration()});
   Open(controller);
-  TellQueue(controller);
-  TellGroup(controller, "group-0");
+  ObserveQueue(controller);
+  ObserveGroup(controller, "group-0");
   for (int i = 0; i < 5; ++i) {
     context_.Answer(Refused(403, "Forbidden", "no"), controller);
     context_.Advance(absl::Seconds(30), controller);
@@ -135,7 +135,7 @@ TEST_F(QueueControllerTest, AQueueWhoseWritesAreRefusedHoldsUpNoOther) {
   EXPECT_EQ(context_.writes.back().request.name(), kOther);
 }
 
-// A definition of before, or a policy, may refuse the parent, or drop it without a word.
+// An older definition, or a policy, may refuse the parent, or drop it silently.
 TEST_F(QueueControllerTest, AParentThatIsNotTakenIsTriedLaterAndHoldsUpNothing) {
   struct Row {
     const char* what;
@@ -190,8 +190,8 @@ TEST_F(QueueControllerTest, AParentThatIsNotTakenIsTriedLaterAndHoldsUpNothing) 
 TEST_F(QueueControllerTest, ClosingASlotForgetsItsQueuesAloneAndOpeningItKnowsThem) {
   QueueController controller(context_, metrics_.get(), {});
   Open(controller);
-  TellQueue(controller);
-  TellGroup(controller, "group-1");
+  ObserveQueue(controller);
+  ObserveGroup(controller, "group-1");
   context_.Answer(Done(), controller);
   ASSERT_TRUE(controller.Find(kQueue).has_value());
   EXPECT_EQ(controller.Find(kQueue)->pod_groups().running(), 1);
@@ -209,8 +209,8 @@ TEST_F(QueueControllerTest, ClosingASlotForgetsItsQueuesAloneAndOpeningItKnowsTh
 TEST_F(QueueControllerTest, AWriteThatFailsIsMadeAgainLaterAndLater) {
   QueueController controller(context_, nullptr, {.publish_interval = absl::ZeroDuration()});
   Open(controller);
-  TellQueue(controller);
-  TellGroup(controller, "group-0");
+  ObserveQueue(controller);
+  ObserveGroup(controller, "group-0");
   int tries = 0;
   for (int second = 0; second < 60; ++second) {
     while (!context_.writes.empty()) {
@@ -224,7 +224,7 @@ TEST_F(QueueControllerTest, AWriteThatFailsIsMadeAgainLaterAndLater) {
   EXPECT_LE(tries, 12);
 }
 
-// What was asked for first has come about by somebody else: what that failed at holds up nothing else.
+// Somebody else has brought about the state that the first Command requested: its failures hold up nothing else.
 TEST_F(QueueControllerTest, ACommandDoesNotWaitForWhatTheOneBeforeHasFailedAt) {
   QueueController controller(context_, nullptr, {});
   Open(controller);
@@ -292,7 +292,7 @@ TEST_F(QueueControllerTest, AQueueThatIsMadeAnewDoesNotWaitForWhatTheOneBeforeHa
   EXPECT_EQ(context_.writes.size(), 1U);
 }
 
-// A read shows the version that the write had named: what answers with a conflict is something else, as a policy may.
+// The read shows the version that the write named: something else answers with a conflict, as a policy may.
 TEST_F(QueueControllerTest, AConflictThatNoOtherVersionExplainsIsARefusal) {
   QueueController controller(context_, nullptr, {});
   Open(controller);
@@ -317,7 +317,7 @@ TEST_F(QueueControllerTest, AConflictThatNoOtherVersionExplainsIsARefusal) {
   EXPECT_GE(tries, 4);
 }
 
-// The API server cannot be asked: the write is made again as soon as the watch shows the newer version, or later.
+// The read fails: the write is sent again as soon as the watch shows the newer version, or later.
 TEST_F(QueueControllerTest, AConflictWhoseReadFailsIsOverOnceTheWatchShowsTheNewerVersion) {
   QueueController controller(context_, nullptr, {});
   Open(controller);

@@ -26,17 +26,18 @@
 
 namespace basalt::queuesvc {
 
-// How the last write of a queue ended, until a pass has recorded it.
+// The outcome of the last write to a queue, until a pass has recorded it.
 struct QueueAnswer {
-  std::string created_uid;  // It was made.
+  std::string created_uid;  // Set if the write created the queue.
   bool accepted = false;
-  std::optional<gateway::v1::KubeError> refused;  // In words that people are to read.
+  std::optional<gateway::v1::KubeError> refused;  // An error whose message is for people.
 };
 
-// What is tried again by itself: a parent or counts that are refused hold back nothing else.
+// The parts of a queue whose writes are tried again independently: a refused parent or refused counts hold up nothing
+// else.
 enum class QueuePart : uint8_t { kState, kParent, kCounts, kCommand };
 
-// kState: of the mark and of a queue that is made, too.
+// kState includes the mark and the creation of a queue.
 inline QueuePart PartOf(QueueStep::Kind kind) {
   switch (kind) {
     case QueueStep::Kind::kEndCommand:
@@ -55,49 +56,51 @@ inline QueuePart PartOf(QueueStep::Kind kind) {
   return QueuePart::kState;
 }
 
-// What a worker knows of one queue of its slots beside the queue itself, which may not be there.
+// The worker's state of one queue in its slots, beside the queue itself, which may not exist.
 struct QueueEntry {
   PodGroupCounter pod_groups;
   HeldCommands commands;
 
-  // ---- what is being done ----
-  QueueStep step;                              // Of the last pass.
-  const kube::v1::Command* command = nullptr;  // That the step is about, until the pass is over.
-  int64_t command_tried_ms = 0;                // When a pass first looked at the command.
-  std::optional<absl::Time> held_until;        // The step.
-  bool is_sent = false;  // In that pass: neither time nor a write that is under way holds it back.
+  // ---- the step ----
+  QueueStep step;                              // The step of the last pass.
+  const kube::v1::Command* command = nullptr;  // The Command of `step`, until the pass is over.
+  int64_t command_tried_ms = 0;                // When a pass first considered `command`.
+  std::optional<absl::Time> held_until;        // When `step` may be sent; nullopt if at once.
+  // This pass sends `step`: it is due, no write is in flight, and the queue is not outdated.
+  bool is_sent = false;
   bool write_in_flight = false;
-  std::string gone_uid;          // Of the last queue that has gone: an answer that comes late does not bring it back.
-  std::array<Retry, 4> retries;  // By part.
-  std::optional<QueuePart> refused;  // Of the refusal that is recorded; nullopt: it is not known.
-  OutdatedVersion outdated;          // Of the queue, which a write of its state or its parent named.
+  std::string gone_uid;          // UID of the last queue that has gone: a late answer must not bring that queue back.
+  std::array<Retry, 4> retries;  // Indexed by QueuePart.
+  std::optional<QueuePart> refused;  // The part of the recorded refusal; nullopt if it is not known.
+  OutdatedVersion outdated;  // The version that a write of the state or the parent named, if the queue has another.
   absl::Time next_publish = absl::InfinitePast();
 
   // ---- what is recorded (store/queue_store.h) ----
-  storage::v1::QueueRecord record;  // Without a UID: nothing is.
+  storage::v1::QueueRecord record;  // The UID is empty if nothing is recorded.
   history::EntryCount history_count;
   QueueAnswer answer;
-  int64_t checked_version = 0;  // Of the queue whose spec was last held against the rules.
-  std::string checked_circle;   // In which its parents were then.
+  int64_t checked_version = 0;  // The version of the queue at the last check of its spec.
+  std::string checked_circle;   // The circle of its parents at that check.
 
-  std::unique_ptr<QueueSeries> series;  // Null: the queue is not there, or nobody measures.
+  std::unique_ptr<QueueSeries> series;  // Null if the queue does not exist or metrics are off.
 
-  // ---- what its Events say ----
-  std::vector<storage::v1::QueueHistoryRecord> to_tell;  // Of this pass.
+  // ---- Events ----
+  std::vector<storage::v1::QueueHistoryRecord> new_entries;  // The history entries of this pass.
   runtime::ObjectEvents events;
 
-  // ---- what clients that watch were told, which is recorded, too ----
+  // ---- the state that watching clients know, which is recorded, too ----
   runtime::Shown shown;
   std::string shown_uid;
-  bool is_awaited = false;  // It was shown before the slot was opened, and was neither seen since nor is it gone.
+  // The queue was published before the slot was opened, and neither the queue nor its end was observed since.
+  bool is_awaited = false;
 
-  // The next Command that a pass looks at; null: there is none.
+  // Returns the next Command for a pass; null if there is none.
   const kube::v1::Command* NextCommand(absl::Time now) const {
     return commands.Next(record, /*deletes=*/!RetryOf(QueuePart::kCommand).Blocks(now));
   }
   Retry& RetryOf(QueuePart part) { return retries[static_cast<size_t>(part)]; }
   const Retry& RetryOf(QueuePart part) const { return retries[static_cast<size_t>(part)]; }
-  // Nothing is to be done, or the queue is gone: what failed before is needed no more.
+  // Nothing is to be done, or the queue is gone: earlier failures do not matter any more.
   void ForgetFailures() {
     for (const QueuePart part : {QueuePart::kState, QueuePart::kParent, QueuePart::kCounts}) RetryOf(part) = Retry();
     refused.reset();

@@ -1,4 +1,4 @@
-// ExplainQueue: the facts from which a queue's state is explained to people.
+// Collects the facts from which ExplainQueue explains a queue's state to people.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -16,11 +16,11 @@
 namespace basalt::queuesvc {
 namespace {
 
-constexpr size_t kMostNames = 100;  // Of pod groups.
+constexpr size_t kMostNames = 100;  // The largest number of pod groups that an explanation names.
 
 bool IsClosed(const kube::v1::Queue& queue) { return queuesvc::IsClosed(ParseQueueState(queue.state())); }
 
-bool TellsOfState(const storage::v1::QueueHistoryRecord& entry, std::string_view state) {
+bool RecordsState(const storage::v1::QueueHistoryRecord& entry, std::string_view state) {
   using Entry = storage::v1::QueueHistoryRecord;
   return (entry.kind() == Entry::KIND_STATE_CHANGED || entry.kind() == Entry::KIND_STATE_OBSERVED) &&
          entry.to_state() == state;
@@ -29,7 +29,7 @@ bool TellsOfState(const storage::v1::QueueHistoryRecord& entry, std::string_view
 }  // namespace
 
 std::vector<std::string> QueueController::ToOpen(const kube::v1::Queue& queue) const {
-  std::vector<std::string> names;  // The lowest first.
+  std::vector<std::string> names;  // The lowest comes first.
   const auto add_unless_opened_by_parent = [&names](const kube::v1::Queue& closed) {
     if (ClosedByParent(closed) != "true") names.push_back(closed.meta().name());
   };
@@ -60,7 +60,7 @@ absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string
   const QueueEntry& known = entry == nullptr ? kNoEntry : *entry;
   BASALT_ASSIGN_OR_RETURN(const auto history, records_.EntriesOf(name, queue.meta().uid()));
   const auto entered_by = std::find_if(history.rbegin(), history.rend(),
-                                       [&](const auto& told) { return TellsOfState(told, queue.state()); });
+                                       [&](const auto& recorded) { return RecordsState(recorded, queue.state()); });
   const kube::v1::Queue* const parent = ParentOf(queue);
   std::vector<QueueProblem> problems = CheckQueueSpec(queue);
   if (parent != nullptr) {

@@ -27,7 +27,7 @@ constexpr char kState[] = "basalt_queue_state";
 constexpr char kInUse[] = "basalt_queue_capability_in_use_ratio";
 constexpr char kKaiPodGroups[] = "basalt_kai_queue_pod_groups";
 
-// In thousandths, unless those do not fit in a number.
+// Exact to thousandths, unless that many do not fit in an int64_t.
 double ToDouble(const kube::Quantity& amount) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 1000;
   if (amount >= kube::Quantity::OfInt(kMost)) return static_cast<double>(amount.Value());

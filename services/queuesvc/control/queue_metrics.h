@@ -1,7 +1,7 @@
 #pragma once
 
 // The series of one queue: upstream's counts of pod groups (queue spec 7.1), its state, and how much of its capability
-// is in use. They are the worker's that owns the queue, and go with the object. Confined to the worker's loop.
+// is in use. The worker that owns the queue has them, and they go with the object. Confined to the worker's loop.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -16,13 +16,13 @@ namespace basalt::queuesvc {
 
 class QueueSeries {
  public:
-  // `metrics` outlives it.
+  // `metrics` outlives the series.
   QueueSeries(obs::Metrics& metrics, std::string queue);
   ~QueueSeries();
   QueueSeries(const QueueSeries&) = delete;
   QueueSeries& operator=(const QueueSeries&) = delete;
 
-  // Costs a comparison where the queue is the one that was shown last.
+  // Updates the series; those of state and use only if the queue has another version than at the last call.
   void Show(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& counts);
 
  private:
@@ -33,13 +33,13 @@ class QueueSeries {
   std::array<obs::Gauge*, 5> phases_;
   std::array<obs::Gauge*, 4> states_;
   std::map<std::string, obs::Gauge*> in_use_;  // By resource.
-  int64_t shown_version_ = -1;                 // Of the queue.
+  int64_t shown_version_ = -1;                 // The version of the queue at the last Show().
 };
 
-// How many pod groups name a queue of KAI's.
+// The number of pod groups that name a queue of KAI's.
 class KaiQueueSeries {
  public:
-  // `metrics` outlives it.
+  // `metrics` outlives the series.
   KaiQueueSeries(obs::Metrics& metrics, std::string queue);
   ~KaiQueueSeries();
   KaiQueueSeries(const KaiQueueSeries&) = delete;

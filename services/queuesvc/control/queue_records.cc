@@ -11,7 +11,7 @@
 namespace basalt::queuesvc {
 namespace {
 
-// From here on the history of the queue is found by its name.
+// Adds the queue to the index, through which its history is found by its name.
 void Index(const kube::v1::ObjectMeta& queue, int64_t now_ms, kv::WriteBatch& batch) {
   QueueHistories::Begin(SlotOf(queue.name()), queue.name(), queue.uid(),
                         queue.creation_ms() != 0 ? queue.creation_ms() : now_ms, batch);
@@ -60,7 +60,7 @@ absl::Status QueueRecords::Update(const std::string& name, const kube::v1::Queue
   account.KeepEndedOf([&entry](const std::string& uid) { return entry.commands.Has(uid); });
   for (const auto& added : account.entries()) BASALT_RETURN_IF_ERROR(PutEntry(*queue, added, entry, batch));
   for (const auto& known : account.replaced()) QueueHistories::Put(slot, record.uid(), known, batch);
-  entry.to_tell = account.entries();
+  entry.new_entries = account.entries();
   if (is_new || account.changed()) PutQueue(slot, name, record, batch);
   return absl::OkStatus();
 }
@@ -69,7 +69,7 @@ absl::Status QueueRecords::PutEntry(const kube::v1::Queue& queue, const storage:
                                     QueueEntry& entry, kv::WriteBatch& batch) {
   const uint32_t slot = SlotOf(queue.meta().name());
   QueueHistories::Put(slot, entry.record.uid(), added, batch);
-  // The index moves with the slot behind the record, and may have been lost on the way.
+  // The index travels behind the record when the slot moves, and may have been lost on the way.
   if (!entry.history_count) Index(queue.meta(), added.time_ms(), batch);
   kv::Damage damage;
   BASALT_RETURN_IF_ERROR(history_.Trim(slot, entry.record.uid(), entry.history_count, batch, damage));
@@ -90,7 +90,7 @@ absl::Status QueueRecords::Age(uint32_t slot, const std::set<std::string>& prese
   kv::WriteBatch batch;
   kv::Damage damage;
   BASALT_RETURN_IF_ERROR(history_.retention().Trim(slot, present, now, batch, damage));
-  runtime::ReportDamage(damage, metrics_);  // Mended in the batch.
+  runtime::ReportDamage(damage, metrics_);  // The batch repairs it.
   return batch.empty() ? absl::OkStatus() : store_.Write(batch);
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// What is remembered of queues: reads it when a slot opens, and puts what a pass has found out into its batch
-// (core/queue_account.h). Nothing is written of a queue of which nothing was decided. Confined to the worker's loop.
+// The records of queues: reads them when a slot opens, and adds the findings of a pass to its batch
+// (core/queue_account.h). A record is written at the first pass of its queue and whenever it changes. Confined to the
+// worker's loop.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,26 +24,28 @@ namespace basalt::queuesvc {
 
 class QueueRecords {
  public:
-  // `store` and `metrics`, which may be null, outlive it.
+  // `store` and `metrics`, which may be null, outlive this object.
   QueueRecords(kv::KvStore& store, obs::Metrics* metrics, const history::Limits& limits)
       : store_(store), metrics_(metrics), history_(store, limits) {}
 
   using Visit = std::function<void(const std::string& name, storage::v1::QueueRecord record)>;
-  // What cannot be read is dropped: such a queue begins anew, as on an empty disk.
+  // Drops records that cannot be read: such a queue starts anew, as on an empty disk.
   absl::Status Load(uint32_t slot, const Visit& visit);
   void Close(uint32_t slot) { history_.retention().Close(slot); }
 
-  // Puts what the pass of one queue has found out into the batch. `queue` is null where there is none of that name;
-  // `circle`: of its parents (core/check_queue_spec.h).
+  // Adds the findings of a pass over one queue to the batch. `queue` is null if there is none of that name. `circle` is
+  // that of its parents (core/check_queue_spec.h).
   absl::Status Update(const std::string& name, const kube::v1::Queue* queue, const std::string& circle, absl::Time now,
                       QueueEntry& entry, kv::WriteBatch& batch);
 
-  // The turn of a slot in which some of the history of what is gone is dropped. `present`: UIDs of queues that are not.
+  // Drops some of the slot's history of queues that are gone, at the slot's turn. `present` are the UIDs of queues that
+  // exist.
   absl::Status Age(uint32_t slot, const std::set<std::string>& present, absl::Time now);
   history::Retention& retention() { return history_.retention(); }
 
-  // The queues that had this name, oldest first, and the entries of one.
+  // Returns the queues that have had this name, oldest first.
   absl::StatusOr<std::vector<storage::v1::HistoryIndexRecord>> QueuesOf(std::string_view name) const;
+  // Returns the history entries of one queue.
   absl::StatusOr<std::vector<storage::v1::QueueHistoryRecord>> EntriesOf(std::string_view name, std::string_view uid);
 
  private:

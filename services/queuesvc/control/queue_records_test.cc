@@ -1,4 +1,4 @@
-// What the queue controller remembers: across the end of its process, the loss of its disk, and of queues that are
+// The records of the queue controller: after the end of its process, after the loss of its disk, and of queues that are
 // gone.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using Entry = storage::v1::QueueHistoryRecord;
 
 constexpr char kQueue[] = "research";
 
-// As "STATE_CHANGED Closing>Closed".
+// Returns a text such as "STATE_CHANGED Closing>Closed".
 std::string TextOf(const Entry& entry) {
   std::string text = Entry::Kind_Name(entry.kind()).substr(5);
   if (entry.from_state() != entry.to_state()) text += fmt::format(" {}>{}", entry.from_state(), entry.to_state());
@@ -41,7 +41,7 @@ class QueueRecordsTest : public ::testing::Test {
  protected:
   QueueRecordsTest() { Start(); }
 
-  // A process on the disk that there is.
+  // Starts a process on the present disk.
   void Start() {
     controller_.reset();
     context_->writes.clear();
@@ -54,7 +54,7 @@ class QueueRecordsTest : public ::testing::Test {
     context_->Advance(absl::Hours(1));
     Start();
   }
-  void Tell(const std::string& state, const std::string& uid = "u", bool gone = false) {
+  void Observe(const std::string& state, const std::string& uid = "u", bool gone = false) {
     kube::v1::Object object;
     kube::v1::Queue& queue = *object.mutable_queue();
     queue.mutable_meta()->set_name(kQueue);
@@ -70,7 +70,7 @@ class QueueRecordsTest : public ::testing::Test {
     controller_->OnShared(std::string(kube::kWatchQueues), object, gone);
     Pass();
   }
-  void TellGroup(const std::string& uid) {
+  void ObserveGroup(const std::string& uid) {
     kube::v1::Object object;
     object.mutable_pod_group()->mutable_meta()->set_uid(uid);
     object.mutable_pod_group()->set_phase("Running");
@@ -78,11 +78,11 @@ class QueueRecordsTest : public ::testing::Test {
     ++running_;
     Pass();
   }
-  void TellCommand(const std::string& uid, const std::string& action, int64_t creation_ms = 1000) {
+  void ObserveCommand(const std::string& uid, const std::string& action, int64_t creation_ms = 1000) {
     HearCommand(uid, action, creation_ms);
     Pass();
   }
-  // Before the next pass.
+  // Delivers the Command before the next pass.
   void HearCommand(const std::string& uid, const std::string& action, int64_t creation_ms = 1000) {
     kube::v1::Object object;
     kube::v1::Command& command = *object.mutable_command();
@@ -117,9 +117,9 @@ class QueueRecordsTest : public ::testing::Test {
   }
   // Opens a new queue.
   void OpenQueue() {
-    Tell("");
+    Observe("");
     Answer(Done());
-    Tell("Open");
+    Observe("Open");
     AcceptAll();
   }
   std::vector<std::string> History(const std::string& uid = "u") {
@@ -144,70 +144,70 @@ class QueueRecordsTest : public ::testing::Test {
 
   QueueControllerOptions options_{.publish_interval = absl::ZeroDuration(), .create_default_queues = false};
   int64_t resource_version_ = 0;
-  int32_t running_ = 0;  // Groups.
+  int32_t running_ = 0;  // The number of groups.
   std::unique_ptr<ScriptedContext> context_ = std::make_unique<ScriptedContext>();
   std::unique_ptr<QueueController> controller_;
 };
 
 TEST_F(QueueRecordsTest, ADecisionIsTheSameOneAfterItsProcessWasKilledBeforeTheAnswer) {
-  Tell("");
+  Observe("");
   ASSERT_NE(controller_->RecordOf(kQueue), nullptr);
   const int64_t decided = controller_->RecordOf(kQueue)->pending().sequence();
   EXPECT_THAT(History(), IsEmpty());
   Start();
-  Tell("Open");
+  Observe("Open");
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open"));
   EXPECT_EQ(controller_->records().EntriesOf(kQueue, "u")->front().sequence(), decided);
   Start();
-  Tell("Open");
+  Observe("Open");
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open")) << "it is told once";
 }
 
 TEST_F(QueueRecordsTest, ALostDiskCostsHistoryAndNothingElse) {
   OpenQueue();
   LoseDisk();
-  Tell("Open");
+  Observe("Open");
   context_->DropEvents();
   EXPECT_TRUE(context_->writes.empty()) << "there is nothing to be done";
   EXPECT_THAT(Uids(), ElementsAre("u"));
   EXPECT_THAT(History(), IsEmpty());
-  Tell("Closed");
+  Observe("Closed");
   EXPECT_THAT(History(), ElementsAre("STATE_OBSERVED Open>Closed"));
 }
 
 TEST_F(QueueRecordsTest, NothingIsWrittenWhereNothingWasDecided) {
   OpenQueue();
   EXPECT_FALSE(RecordsInAPass());
-  TellGroup("g");
+  ObserveGroup("g");
   Answer(Done());
   EXPECT_FALSE(RecordsInAPass()) << "the counts are recorded";
   Start();
   running_ = 0;
-  Tell("Open");
-  TellGroup("g");
+  Observe("Open");
+  ObserveGroup("g");
   Answer(Done());
   EXPECT_FALSE(RecordsInAPass()) << "the same counts again";
 }
 
 TEST_F(QueueRecordsTest, WhatBecameOfAQueueThatIsClosed) {
   OpenQueue();
-  TellGroup("g");
+  ObserveGroup("g");
   Answer(Done());
-  Tell("Closing");
+  Observe("Closing");
   AcceptAll();
   LoseGroup("g");
   Answer(Done());
-  Tell("Closed");
+  Observe("Closed");
   EXPECT_THAT(History(),
               ElementsAre("STATE_CHANGED >Open", "STATE_OBSERVED Open>Closing", "STATE_CHANGED Closing>Closed"));
 }
 
 TEST_F(QueueRecordsTest, ACommandIsCarriedOutRecordedAndThenDeleted) {
   OpenQueue();
-  TellCommand("c", "CloseQueue");
+  ObserveCommand("c", "CloseQueue");
   ASSERT_EQ(context_->writes.size(), 1U);
   EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("state":"Closed")"));
-  Tell("Closed");
+  Observe("Closed");
   Answer(Done());
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_CHANGED Open>Closed", "COMMAND_DONE"));
   context_->DropEvents();
@@ -217,7 +217,7 @@ TEST_F(QueueRecordsTest, ACommandIsCarriedOutRecordedAndThenDeleted) {
   // The process ends before the deletion, and somebody opens the queue: the command is not carried out again.
   Start();
   HearCommand("c", "CloseQueue");
-  Tell("Open");
+  Observe("Open");
   context_->DropEvents();
   ASSERT_EQ(context_->writes.size(), 1U);
   EXPECT_EQ(context_->writes.front().request.delete_().uid(), "c") << "and the queue stays open";
@@ -231,15 +231,15 @@ TEST_F(QueueRecordsTest, ACommandIsCarriedOutRecordedAndThenDeleted) {
 
 TEST_F(QueueRecordsTest, ACommandThatCannotBeDeletedHoldsUpNothing) {
   OpenQueue();
-  TellCommand("c-1", "CloseQueue", 1000);
-  Tell("Closed");
+  ObserveCommand("c-1", "CloseQueue", 1000);
+  Observe("Closed");
   Answer(Done());
   Answer(Refused(403, "Forbidden", "no deletion"));
-  TellCommand("c-2", "OpenQueue", 2000);
+  ObserveCommand("c-2", "OpenQueue", 2000);
   context_->DropEvents();
   ASSERT_EQ(context_->writes.size(), 1U);
   EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("state":"Open")"));
-  Tell("Open");
+  Observe("Open");
   Answer(Done());
   context_->Advance(absl::Minutes(1), *controller_);
   context_->DropEvents();
@@ -247,8 +247,8 @@ TEST_F(QueueRecordsTest, ACommandThatCannotBeDeletedHoldsUpNothing) {
   AcceptAll();
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_CHANGED Open>Closed", "COMMAND_DONE",
                                      "STATE_CHANGED Closed>Open", "COMMAND_DONE"));
-  // What was deleted and is shown once more, as by a watch that lags, is not carried out again.
-  TellCommand("c-1", "CloseQueue", 1000);
+  // A Command that was deleted, and that a lagging watch shows once more, is not carried out again.
+  ObserveCommand("c-1", "CloseQueue", 1000);
   AcceptAll();
   EXPECT_EQ(controller_->RecordOf(kQueue)->state(), "Open");
   controller_->OnGone(kQueue, {.uid = "c-1"});
@@ -257,16 +257,16 @@ TEST_F(QueueRecordsTest, ACommandThatCannotBeDeletedHoldsUpNothing) {
   EXPECT_THAT(controller_->RecordOf(kQueue)->ended_commands(), IsEmpty());
 }
 
-// The second Command has ended as well, and what else there is to be done goes on at once.
+// The second Command ends as well, and all other work goes on at once.
 TEST_F(QueueRecordsTest, CommandsThatAreNotDeletedYetHoldUpNoCounts) {
   OpenQueue();
-  TellCommand("c-1", "SyncQueue", 1000);
+  ObserveCommand("c-1", "SyncQueue", 1000);
   Answer(Refused(403, "Forbidden", "no deletion"));
-  TellGroup("g");
-  Tell("Open");
+  ObserveGroup("g");
+  Observe("Open");
   Answer(Done());
   HearCommand("c-2", "SyncQueue", 2000);
-  TellGroup("h");
+  ObserveGroup("h");
   context_->DropEvents();
   ASSERT_EQ(context_->writes.size(), 1U);
   EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("running":2)"));
@@ -275,7 +275,7 @@ TEST_F(QueueRecordsTest, CommandsThatAreNotDeletedYetHoldUpNoCounts) {
 
 TEST_F(QueueRecordsTest, AStateThatIsRefusedIsToldInThePlaceOfCountsThatAre) {
   OpenQueue();
-  TellGroup("g");
+  ObserveGroup("g");
   for (int i = 0; i < 24; ++i) {
     if (i == 8) HearCommand("c", "CloseQueue");
     context_->DropEvents();
@@ -294,9 +294,9 @@ TEST_F(QueueRecordsTest, TwoCommandsAreCarriedOutInTheirOrder) {
   Pass();
   ASSERT_EQ(context_->writes.size(), 1U);
   EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("state":"Closed")"));
-  Tell("Closed");
+  Observe("Closed");
   Answer(Done());
-  Answer(Done());  // The deletion.
+  Answer(Done());  // The answer to the deletion.
   context_->DropEvents();
   ASSERT_EQ(context_->writes.size(), 1U);
   EXPECT_THAT(context_->writes.front().request.patch().body(), HasSubstr(R"("state":"Open")"));
@@ -304,8 +304,8 @@ TEST_F(QueueRecordsTest, TwoCommandsAreCarriedOutInTheirOrder) {
 
 TEST_F(QueueRecordsTest, AChangeOfOursIsToldByAnEventOnceItIsSeen) {
   OpenQueue();
-  TellCommand("c", "CloseQueue");
-  Tell("Closed");
+  ObserveCommand("c", "CloseQueue");
+  Observe("Closed");
   std::vector<std::string> events;
   for (const auto& write : context_->writes) {
     if (write.request.resource().plural() == "events") events.push_back(write.request.create().body());
@@ -318,7 +318,7 @@ TEST_F(QueueRecordsTest, AChangeOfOursIsToldByAnEventOnceItIsSeen) {
 TEST_F(QueueRecordsTest, CountsAreKeptAsTheyWereLastWritten) {
   OpenQueue();
   for (int i = 0; i < 5; ++i) {
-    TellGroup(std::to_string(i));
+    ObserveGroup(std::to_string(i));
     Answer(Done());
   }
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open"));
@@ -327,24 +327,24 @@ TEST_F(QueueRecordsTest, CountsAreKeptAsTheyWereLastWritten) {
 }
 
 TEST_F(QueueRecordsTest, ARefusalIsOneEntryHoweverOftenItIsTriedAndAcrossARestart) {
-  Tell("");
+  Observe("");
   for (int i = 0; i < 4; ++i) {
     Answer(Refused(403, "Forbidden", "not you"));
     context_->Advance(absl::Minutes(1), *controller_);
   }
   EXPECT_THAT(History(), ElementsAre("REFUSED >Open not you"));
   Start();
-  Tell("");
+  Observe("");
   Answer(Refused(403, "Forbidden", "not you"));
   EXPECT_THAT(History(), ElementsAre("REFUSED >Open not you"));
   context_->Advance(absl::Minutes(1), *controller_);
   Answer(Done());
-  Tell("Open");
+  Observe("Open");
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "REFUSED >Open not you over"));
 }
 
 TEST_F(QueueRecordsTest, AConflictAndALostAnswerAreNoRefusals) {
-  Tell("");
+  Observe("");
   Answer(Refused(409, "Conflict", "changed meanwhile"));
   context_->Answer(absl::UnavailableError("nobody can be asked"), *controller_);
   context_->Advance(absl::Minutes(1), *controller_);
@@ -354,13 +354,13 @@ TEST_F(QueueRecordsTest, AConflictAndALostAnswerAreNoRefusals) {
 
 TEST_F(QueueRecordsTest, AQueueThatIsGoneIsRememberedBesideTheNextOfItsName) {
   OpenQueue();
-  Tell("Open", "u", /*gone=*/true);
+  Observe("Open", "u", /*gone=*/true);
   EXPECT_THAT(Uids(), ElementsAre("u gone"));
   EXPECT_EQ(controller_->RecordOf(kQueue), nullptr);
   EXPECT_EQ(controller_->kept(), 0U);
-  Tell("", "v");
+  Observe("", "v");
   Answer(Done());
-  Tell("Open", "v");
+  Observe("Open", "v");
   EXPECT_THAT(Uids(), ElementsAre("u gone", "v"));
   EXPECT_THAT(History("u"), ElementsAre("STATE_CHANGED >Open"));
   EXPECT_THAT(History("v"), ElementsAre("STATE_CHANGED >Open"));
@@ -388,7 +388,7 @@ TEST_F(QueueRecordsTest, AQueueThatWeMadeSaysSo) {
   made.mutable_queue()->mutable_meta()->set_name(std::string(kube::kDefaultQueue));
   made.mutable_queue()->mutable_meta()->set_uid("d");
   controller_->OnState(kube::kDefaultQueue, std::string(kube::kWatchQueues), kube::v1::Object(made));
-  context_->RunPasses(*controller_);  // Before the answer is known.
+  context_->RunPasses(*controller_);  // The answer is not known yet.
   Answer(Done(made));
   const auto entries = controller_->records().EntriesOf(kube::kDefaultQueue, "d");
   ASSERT_THAT(entries, IsOk());
@@ -407,14 +407,14 @@ TEST_F(QueueRecordsTest, ARecordThatCannotBeReadIsDroppedAndTheQueueBeginsAnew) 
   Start();
   EXPECT_EQ(controller_->RecordOf(kQueue), nullptr);
   context_->Advance(absl::Seconds(1));
-  Tell("Closed");
+  Observe("Closed");
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open")) << "what was told stays";
-  Tell("Open");
+  Observe("Open");
   EXPECT_THAT(History(), ElementsAre("STATE_CHANGED >Open", "STATE_OBSERVED Closed>Open"));
   EXPECT_THAT(Uids(), ElementsAre("u"));
 }
 
-// The index moves with its slot behind the record, and is lost where the owner before ends meanwhile.
+// The index travels behind the record when the slot moves, and is lost if the previous owner ends in between.
 TEST_F(QueueRecordsTest, AQueueWhoseIndexWasLostIsFoundAgainOnceThereIsSomethingToTell) {
   OpenQueue();
   kv::WriteBatch batch;
@@ -425,9 +425,9 @@ TEST_F(QueueRecordsTest, AQueueWhoseIndexWasLostIsFoundAgainOnceThereIsSomething
   ASSERT_THAT(context_->store().Scan(kv::Family::kHistoryIndex, "", "", drop), IsOk());
   ASSERT_THAT(context_->store().Write(batch), IsOk());
   Start();
-  Tell("Open");
+  Observe("Open");
   EXPECT_THAT(Uids(), IsEmpty());
-  Tell("Closed");
+  Observe("Closed");
   EXPECT_THAT(Uids(), ElementsAre("u"));
 }
 
@@ -437,7 +437,7 @@ TEST_F(QueueRecordsTest, OfTooManyEntriesTheOldestGo) {
   OpenQueue();
   for (int i = 0; i < 4; ++i) {
     context_->Advance(absl::Milliseconds(1));
-    Tell(i % 2 == 0 ? "Closed" : "Open");
+    Observe(i % 2 == 0 ? "Closed" : "Open");
   }
   EXPECT_THAT(History(),
               ElementsAre("STATE_OBSERVED Closed>Open", "STATE_OBSERVED Open>Closed", "STATE_OBSERVED Closed>Open"));
@@ -447,7 +447,7 @@ TEST_F(QueueRecordsTest, TheHistoryOfWhatIsGoneIsDroppedInTime) {
   OpenQueue();
   context_->Advance(absl::Hours(24 * 30), *controller_);
   EXPECT_THAT(Uids(), ElementsAre("u")) << "it is there";
-  Tell("Open", "u", /*gone=*/true);
+  Observe("Open", "u", /*gone=*/true);
   context_->Advance(absl::Hours(24 * 6), *controller_);
   EXPECT_THAT(Uids(), ElementsAre("u gone"));
   context_->Advance(absl::Hours(24 * 2), *controller_);

@@ -1,4 +1,4 @@
-// How QueueController carries a step out, and what becomes of its write.
+// Sends the steps of QueueController, and handles the outcomes of their writes.
 #include <fmt/format.h>
 
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace basalt::queuesvc {
 
-// Requires: nothing has been heard since the pass decided.
+// Requires: nothing was observed since the pass decided.
 void QueueController::SendStep(const std::string& name, QueueEntry& entry) {
   const kube::v1::Queue* const queue = queues_.Find(name);
   switch (entry.step.kind) {
@@ -109,19 +109,19 @@ void QueueController::OnWritten(const std::string& name, QueueEntry& entry, cons
         fmt::format("{}: taken, and not kept: the definition of queues does not know the field, or a policy drops it",
                     WrittenBy(sent)));
   }
-  // Everything here is derived from state again: after a lost answer it is simply looked at once more.
+  // Everything here is derived from the observed state: after a lost answer the next pass simply looks at it once more.
   if (IsOfStatus(sent.kind)) entry.next_publish = absl::InfinitePast();
   TryAgain(name, retry);
-  if (runtime::IsNameTaken(outcome)) return;  // The watch will show the queue; it is no error.
+  if (runtime::IsNameTaken(outcome)) return;  // The watch will report the queue; this is no error.
   obs::LogWarning("write of a queue failed", {{"queue", name},
                                               {"reason", outcome.error.reason()},
                                               {"error", outcome.error.message()},
                                               {"status", outcome.status.ToString()}});
   if (!runtime::ShouldReportToUser(outcome)) return;
-  // One refusal is told at a time, as of two that last each would end the other for ever: that of a state or a mark, or
-  // else the first.
-  const bool is_told = entry.refused && entry.refused != part && entry.RetryOf(*entry.refused).since();
-  if (is_told && part != QueuePart::kState) return;
+  // Report one refusal at a time. Two that both last would otherwise replace each other for ever and fill the history.
+  // A refused state or mark wins; else the first one stays.
+  const bool other_is_reported = entry.refused && entry.refused != part && entry.RetryOf(*entry.refused).since();
+  if (other_is_reported && part != QueuePart::kState) return;
   entry.refused = part;
   entry.answer.refused = std::move(outcome.error);
 }

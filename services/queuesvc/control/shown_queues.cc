@@ -1,4 +1,4 @@
-// What clients that watch are told of queues, which is recorded with the slot.
+// The states of queues that are published to watching clients, and that are recorded with the slot.
 #include <utility>
 
 #include "common/base/slots.h"
@@ -11,7 +11,7 @@
 namespace basalt::queuesvc {
 namespace {
 
-// Of all that a queue's message says.
+// Covers everything that a queue's message contains.
 uint64_t ShownStateOf(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& counts) {
   watch::StateHash state;
   state.Add(queue.meta().uid()).Add(static_cast<uint64_t>(queue.meta().resource_version()));
@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::LoadShown(uin
     QueueEntry& entry = entries_.FindOrMake(name);
     entry.shown = runtime::ShownOf(record);
     entry.shown_uid = record.uid();
-    context_.Wake(name);  // It may be another by now.
+    context_.Wake(name);  // Another queue may have the name by now.
     if (queues_.Find(name) != nullptr) return;
     entry.is_awaited = true;
     known.push_back({std::string(kube::kWatchQueues), name, record.uid(), "", name, record.resource_version()});

@@ -20,7 +20,7 @@ using Amounts = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
 
 constexpr std::string_view kHierarchyWeights = "volcano.sh/hierarchy-weights";
 
-// Whether there is no half of it, as Kubernetes has it for quotas.
+// Whether Kubernetes' quotas accept only whole numbers of the resource.
 bool IsCounted(std::string_view resource) {
   constexpr std::array<std::string_view, 9> kCounted = {"pods",
                                                         "services",

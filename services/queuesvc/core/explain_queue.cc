@@ -20,7 +20,7 @@ class Explaining {
       : facts_(facts), name_(facts.queue.meta().name()), state_(ParseQueueState(facts.queue.state())) {}
 
   queue::v1::QueueExplanation Explain() {
-    told_.set_summary(fmt::format("queue {} is {}", name_, SummaryOfState()));
+    explanation_.set_summary(fmt::format("queue {} is {}", name_, SummaryOfState()));
     AddDeletion();
     AddEntered();
     AddParent();
@@ -28,7 +28,7 @@ class Explaining {
     AddSpec();
     AddPodGroups();
     AddRefusal();
-    return std::move(told_);
+    return std::move(explanation_);
   }
 
  private:
@@ -52,7 +52,7 @@ class Explaining {
   }
 
   QueueCause& Add(QueueCause::Kind kind, std::string subject, std::string message, std::string advice = {}) {
-    QueueCause& cause = *told_.add_causes();
+    QueueCause& cause = *explanation_.add_causes();
     cause.set_kind(kind);
     cause.set_subject(std::move(subject));
     cause.set_message(std::move(message));
@@ -136,7 +136,7 @@ class Explaining {
   const ExplainFacts& facts_;
   const std::string_view name_;
   const QueueState state_;
-  queue::v1::QueueExplanation told_;
+  queue::v1::QueueExplanation explanation_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a queue is in its state, for people: who brought it there, what it waits for, and what can be done. Pure.
+// Explains to people why a queue is in its state: who brought it there, what it waits for, and what can be done. Pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,25 +13,25 @@
 
 namespace basalt::queuesvc {
 
-// Views of what the caller has.
+// Views of data that the caller keeps.
 struct ExplainFacts {
   const kube::v1::Queue& queue;
-  const kube::v1::Queue* parent = nullptr;  // As of QueueFacts.
+  const kube::v1::Queue* parent = nullptr;  // See QueueFacts::parent.
   bool is_below_itself = false;
-  std::string circle = {};  // Of is_below_itself: as CircleText has it.
-  // What somebody has to open, in this order, so that the queue is open: the highest of the closed queues above it, and
-  // of those below that one, down to the queue itself, each that is not opened with its parent. Empty: the parent is
-  // not closed.
+  std::string circle = {};  // The text of CircleText; set if is_below_itself.
+  // The queues that somebody has to open, in this order, before this queue is open. They are the highest of the closed
+  // queues above it and, from there down to the queue itself, each that is not opened with its parent. Empty if the
+  // parent is not closed.
   std::vector<std::string> to_open;
-  const QueueStep& step;                       // Of the last pass.
-  const kube::v1::Command* command = nullptr;  // The oldest.
-  std::vector<QueueProblem> problems;          // Of its spec.
+  const QueueStep& step;                       // The step of the last pass.
+  const kube::v1::Command* command = nullptr;  // The oldest; null if there is none.
+  std::vector<QueueProblem> problems;          // Problems of its spec.
   int64_t pod_groups = 0;
-  const storage::v1::QueueRecord* record = nullptr;             // Null: nothing is recorded.
-  const storage::v1::QueueHistoryRecord* entered_by = nullptr;  // The entry that tells of its state; null: it is lost.
+  const storage::v1::QueueRecord* record = nullptr;             // Null if nothing is recorded.
+  const storage::v1::QueueHistoryRecord* entered_by = nullptr;  // The entry of the present state; null if it is lost.
 };
 
-// Summary and causes; the other members are the caller's.
+// Fills summary and causes; the caller fills the other members.
 queue::v1::QueueExplanation ExplainQueue(const ExplainFacts& facts);
 
 }  // namespace basalt::queuesvc

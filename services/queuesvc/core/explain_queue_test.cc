@@ -26,7 +26,7 @@ class ExplainQueueTest : public ::testing::Test {
     root_.set_state("Open");
     facts_.parent = &root_;
   }
-  // "PARENT queue p: message -> advice".
+  // Returns "PARENT queue p: message -> advice" for each cause.
   std::vector<std::string> Causes() {
     std::vector<std::string> texts;
     const queue::v1::QueueExplanation explanation = ExplainQueue(facts_);

@@ -21,7 +21,7 @@ bool Differ(const kube::v1::Queue& queue, const queue::v1::PodGroupCounts& count
          queue.completed() != counts.completed();
 }
 
-// The command has waited long enough. Requires: there is one.
+// Whether the command has waited long enough. Requires: there is a command.
 bool IsInVain(const QueueFacts& facts) {
   return facts.now_ms >= CommandWaitsUntilMs(facts.command->meta().creation_ms(), facts.command_tried_ms);
 }
@@ -30,24 +30,24 @@ QueueStep EndCommand(std::string cause, bool is_refused) {
   return {.kind = Kind::kEndCommand, .cause = std::move(cause), .is_refused = is_refused};
 }
 
-// Requires: there is a Command.
+// Requires: there is a command.
 std::string NameOfCommand(const QueueFacts& facts) {
   return fmt::format("command {}/{}", facts.command->meta().namespace_(), facts.command->meta().name());
 }
 
-// Why nothing is done with the queue; empty: something may be.
+// Returns why nothing may be done with the queue; empty if something may.
 std::string WhyNothing(const kube::v1::Queue& queue, QueueState state) {
   if (queue.meta().deletion_ms() != 0) return "the queue is being deleted";
   if (state != QueueState::kInvalid) return {};
   return fmt::format("'{}' in status.state is no state of a queue, and has to be mended first", queue.state());
 }
 
-// Whether Volcano's webhook, which may be left on, takes a write of the spec in that state (weakness Q9).
+// Whether Volcano's webhook, which may be left on, accepts a write of the spec in that state (weakness Q9).
 bool TakesWrites(QueueState state) {
   return state == QueueState::kEmpty || state == QueueState::kOpen || state == QueueState::kClosed;
 }
 
-// The queue is there and is not being deleted, and its state is one that there is.
+// Requires: the queue exists, is not being deleted, and has a valid state.
 class Stepping {
  public:
   Stepping(const QueueFacts& facts, QueueState state, bool needs_parent)
@@ -80,10 +80,10 @@ class Stepping {
   }
   std::string Named() const { return NameOfCommand(facts_); }
 
-  // The command does not wait for a mark that is refused for long, and those behind the command neither.
+  // A mark that is refused holds up neither this command nor those behind it for long.
   bool IsMarkRefused() const { return facts_.is_refused && IsInVain(facts_); }
 
-  // kNothing: the command waits.
+  // Returns kNothing if the command waits.
   QueueStep OfCommand() const {
     const kube::v1::Command& command = *facts_.command;
     if (facts_.is_recorded) return EndCommand({}, false);
@@ -112,7 +112,7 @@ class Stepping {
     if (parent_is_closed_) {
       std::string waits = fmt::format("{}: parent {} is {}, and has to be opened first", Named(),
                                       facts_.parent->meta().name(), facts_.parent->state());
-      // The parent may be about to open. What is asked later does not wait for one that may stay closed.
+      // The parent may be about to open. But it may also stay closed, and a newer command must not wait for that.
       if (facts_.is_superseded || IsInVain(facts_)) return EndCommand(std::move(waits), true);
       return {.cause = std::move(waits)};
     }
@@ -122,7 +122,8 @@ class Stepping {
   QueueStep Close() const {
     if (facts_.name == kube::kRootQueue) return EndCommand(fmt::format("{}: root cannot be closed", Named()), true);
     if (!IsClosed(state_)) return Become(QueueAction::kClose, Named());
-    // With that mark its parent would open it again, now or later: whoever closes the queue itself has the last word.
+    // The parent would open a queue with that mark again, now or later. Whoever closes the queue itself has the last
+    // word.
     if (mark_ == kTrue && !IsMarkRefused()) return Mark(false);
     return EndCommand(fmt::format("{}: the queue is {}", Named(), facts_.queue->state()), false);
   }
@@ -142,7 +143,7 @@ class Stepping {
   }
 
   QueueStep OfItself() const {
-    // A parent that is refused holds up nothing else.
+    // A refused write of the parent holds up nothing else.
     if (needs_parent_ && !facts_.parent_waits) return {.kind = Kind::kSetParent};
     const QueueState next = NextState(state_, QueueAction::kSync, facts_.pod_groups).next;
     if (next != state_) {

@@ -54,7 +54,7 @@ TEST(NextStepTest, AQueueThatIsThere) {
   }
 }
 
-// As "apply Closed", "mark true", "done: …", "refused: …", "waits: …", or nothing.
+// Returns "apply Closed", "mark true", "done: …", "refused: …", "waits: …", or nothing.
 std::string TextOf(const QueueStep& step) {
   switch (step.kind) {
     case Kind::kNothing:
@@ -95,12 +95,12 @@ TEST(NextStepTest, WhatFollowsFromTheParent) {
       {"Closed", "Open", "true", 0, "apply Closed"},
       {"Closed", "Open", "true", 2, "apply Closing"},
       {"Closing", "Open", "true", 0, "apply Closed"},
-      {"Closed", "", "", 0, "mark true"},  // It is not opened first.
+      {"Closed", "", "", 0, "mark true"},  // The queue is not opened first.
       {"Closed", "", "true", 0, "apply Closed"},
       {"Closed", "Unknown", "true", 0, "apply Closed"},
       {"Closed", "Unknown", "", 0, "mark true"},
       {"Closed", "Closing", "true", 0, "apply Closed"},
-      {"Closed", "Closed", "", 0, ""},  // Somebody had closed it before.
+      {"Closed", "Closed", "", 0, ""},  // Somebody had closed the queue before.
       {"Open", "Closed", "", 0, ""},
       {"Open", "Closed", "false", 0, ""},
       {"Open", "Closed", "true", 0, "apply Open"},
@@ -156,13 +156,13 @@ TEST(NextStepTest, WhatACommandAsksFor) {
       // Below a queue that is closed.
       {"OpenQueue", "Closed", "true", "Closed", 0,
        "waits: command ns/c: parent p is Closed, and has to be opened first"},
-      {"OpenQueue", "Closing", "true", "Closing", 0, "apply Closed"},  // It waits, and the rest goes on.
+      {"OpenQueue", "Closing", "true", "Closing", 0, "apply Closed"},  // The command waits, and the rest goes on.
       {"OpenQueue", "Closed", "", "Unknown", 0, "apply Open"},
       {"CloseQueue", "Closed", "true", "Closed", 0, "mark false"},
       {"CloseQueue", "Closing", "true", "Closing", 1, "mark false"},
-      {"CloseQueue", "Open", "true", "Closed", 0, "apply Closed"},  // Its mark goes then.
+      {"CloseQueue", "Open", "true", "Closed", 0, "apply Closed"},  // The next step removes the mark.
       {"CloseQueue", "Closed", "false", "Closed", 0, "done: command ns/c: the queue is Closed"},
-      // Actions that there are not.
+      // Unknown actions.
       {"DrainQueue", "Open", "", "Open", 0,
        "refused: command ns/c: action 'DrainQueue' is none of a queue: OpenQueue, CloseQueue, SyncQueue"},
       {"", "Open", "", "Open", 0,
@@ -239,7 +239,7 @@ TEST(NextStepTest, ACommandWaitsForTheParentAWhileUnlessThereIsANewerOne) {
   EXPECT_EQ(TextOf(NextStep(facts)), "apply Open") << "commands that can be carried out are, in their order";
 }
 
-// As after an outage: the parent may be about to open by a Command that nobody could look at either.
+// After an outage, the parent may be about to open by a Command that no pass could consider either.
 TEST(NextStepTest, ACommandWaitsFromWhenSomebodyCouldLookAtIt) {
   kube::v1::Queue parent;
   parent.mutable_meta()->set_name("p");
@@ -257,7 +257,7 @@ TEST(NextStepTest, ACommandWaitsFromWhenSomebodyCouldLookAtIt) {
   EXPECT_THAT(TextOf(NextStep(facts)), ::testing::StartsWith("refused: "));
 }
 
-// As one is by a definition whose rule the queue breaks already.
+// A definition refuses the parent if the queue already breaks one of its rules.
 TEST(NextStepTest, AParentThatIsRefusedHoldsUpNothing) {
   queue::v1::PodGroupCounts counts;
   counts.set_running(1);
@@ -303,7 +303,7 @@ TEST(NextStepTest, WhatADefinitionOrAPolicyDropsIsNotKept) {
   }
 }
 
-// A mark that cannot be written, as a policy may refuse it, does not hold up the Commands behind for ever.
+// A mark whose write is refused, for example by a policy, does not hold up the Commands behind for ever.
 TEST(NextStepTest, ACommandIsDoneAfterAWhileThoughItsMarkIsRefused) {
   kube::v1::Queue parent;
   parent.set_state("Open");

@@ -7,13 +7,13 @@
 namespace basalt::queuesvc {
 namespace {
 
-// The value of a lower-case hexadecimal digit; negative: it is none.
+// Returns the value of a lower-case hexadecimal digit, or -1.
 int DigitOf(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// In the one form that Kubernetes writes: two texts that differ never have the same bits.
+// Accepts only the form that Kubernetes writes: two different texts never have the same bits.
 std::optional<std::pair<uint64_t, uint64_t>> ParseUuid(std::string_view text) {
   constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
   if (text.size() != kForm.size()) return std::nullopt;
@@ -59,7 +59,8 @@ void PodGroupCounter::Count(Phase phase, int delta) {
     case Phase::kCompleted:
       counts_.set_completed(counts_.completed() + delta);
       return;
-    case Phase::kOther:  // Indexed, so that it keeps a queue from closing, but not counted (queue spec 6.1-3).
+    // The group is indexed, so that it keeps the queue from closing, but not counted (queue spec 6.1-3).
+    case Phase::kOther:
       return;
   }
 }

@@ -12,15 +12,16 @@
 
 namespace basalt::queuesvc {
 
-// The pod groups of one queue, counted as they come and go: O(1) per change, never a recount. Kept small and side by
-// side, so that a change in a large queue does not wait for memory more often than one in a small queue. Pure.
+// The pod groups of one queue, counted as they come and go: O(1) per change, without a recount. Entries are small and
+// contiguous, so that a change in a large queue does not wait for memory more often than one in a small queue. Pure.
 class PodGroupCounter {
  public:
-  // The newest phase of a group, which has that name: "<namespace>/<name>". True when a count changed.
+  // Sets the newest phase of a group; `name` is "<namespace>/<name>". Returns whether the group is new or its phase
+  // differs.
   bool Set(std::string_view uid, std::string_view name, std::string_view phase);
   bool Erase(std::string_view uid);
   int64_t total() const { return static_cast<int64_t>(groups_.size() + others_.size()); }
-  // The first `most` in the order of names. O(n): not for what runs per event.
+  // Returns the first `most` names in their order. O(n): not for code that runs per event.
   std::vector<std::string> Names(size_t most) const;
   const queue::v1::PodGroupCounts& counts() const { return counts_; }
 
@@ -40,8 +41,8 @@ class PodGroupCounter {
   template <typename Groups, typename Uid>
   bool EraseIn(Groups& groups, const Uid& uid);
 
-  absl::flat_hash_map<Uuid, Group> groups_;         // By the UID's 128 bits: a UID of Kubernetes is a UUID.
-  absl::flat_hash_map<std::string, Group> others_;  // By a UID that is none.
+  absl::flat_hash_map<Uuid, Group> groups_;         // Keyed by the 128 bits of the UID: Kubernetes' UIDs are UUIDs.
+  absl::flat_hash_map<std::string, Group> others_;  // Keyed by UIDs that are not UUIDs.
   queue::v1::PodGroupCounts counts_;
 };
 

@@ -20,7 +20,7 @@ TEST(PodGroupCounterTest, CountsEqualARecountAfterAnyHistory) {
   std::map<std::string, std::string_view> model;
   for (int step = 0; step < 5000; ++step) {
     const uint64_t number = random.Uniform(40);
-    // Of an API server's form, of the same digits in another form, and of no form.
+    // A UID in the API server's form, one with the same digits in another form, or one in no form.
     const std::string uid = number % 4 == 0   ? fmt::format("{}", number)
                             : number % 4 == 1 ? fmt::format("0000000A-0000-4000-8000-{:012x}", number)
                                               : fmt::format("0000000a-0000-4000-8{:x}00-{:012x}", number, number % 7);

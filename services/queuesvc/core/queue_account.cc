@@ -13,7 +13,7 @@ namespace {
 
 using Entry = QueueAccount::Entry;
 
-// What the step means for people; nothing of a step that changes counts alone.
+// How the step is recorded for people. A step that changes counts alone has no meaning.
 struct Meaning {
   Entry::Kind kind;
   std::string to_state;
@@ -47,7 +47,7 @@ bool AreSame(const queue::v1::PodGroupCounts& a, const queue::v1::PodGroupCounts
 
 }  // namespace
 
-// A number is never given twice, also where the record is lost and older entries are found again.
+// No number is used twice, even if the record is lost and older entries are found again.
 Entry QueueAccount::MakeEntry(Entry::Kind kind, std::string_view cause) {
   record_.set_sequence(std::max(record_.sequence() + 1, now_ms_));
   changed_ = true;
@@ -89,9 +89,9 @@ void QueueAccount::EndRefusal() {
 void QueueAccount::NoteCreated() { Add(MakeEntry(Entry::KIND_CREATED, "there was none of that name")); }
 
 void QueueAccount::NoteRefused(const gateway::v1::KubeError& error) {
-  const Entry::Refusal& told = record_.refused().refusal();
-  const bool is_recorded = record_.has_refused() && told.code() == error.code() && told.reason() == error.reason() &&
-                           told.message() == error.message();
+  const Entry::Refusal& recorded = record_.refused().refusal();
+  const bool is_recorded = record_.has_refused() && recorded.code() == error.code() &&
+                           recorded.reason() == error.reason() && recorded.message() == error.message();
   if (is_recorded) return;
   EndRefusal();
   Entry entry = MakeEntry(Entry::KIND_REFUSED, record_.pending().cause());
@@ -154,7 +154,7 @@ void QueueAccount::Decide(const QueueStep& step, bool is_sent) {
   const bool is_idle = step.kind == QueueStep::Kind::kNothing || step.kind == QueueStep::Kind::kInvalid;
   if (is_idle) EndRefusal();
   if (const std::optional<Meaning> meaning = MeaningOf(step, record_.state()); !meaning) {
-    // Counts are written beside a parent that waits for its next try.
+    // While the parent waits for its next try, counts are written: the parent's decision still stands.
     const bool waits = step.kind == QueueStep::Kind::kApplyCounts && record_.pending().kind() == Entry::KIND_PARENT_SET;
     if (!waits) DropPending();
   } else if (record_.pending().kind() != meaning->kind || record_.pending().to_state() != meaning->to_state) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// What of a queue is worth a record: for people alone, nothing is decided by it. A decision is recorded when it is
-// made, and its history entry is written once the queue is seen to be as it was meant to be; whoever comes next tells
-// the same. Counts are kept as they were last written, in no entry of their own; a refusal is one entry, however often
-// it is repeated. Pure.
+// Decides which facts about a queue are recorded. The records are for people; only ended Commands and a lasting refusal
+// enter later decisions (core/next_step.h). A decision is recorded when it is made, and its history entry is written
+// once the queue is observed in the decided state; a later owner writes the same entry. Counts are recorded as they
+// were last written, without entries of their own. A refusal is one entry, however often it is repeated. Pure.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,38 +18,39 @@
 
 namespace basalt::queuesvc {
 
-// One look at one queue. The calls come in the order in which they stand here.
+// The records of one pass over one queue. The methods are called in the order of their declarations.
 class QueueAccount {
  public:
   using Entry = storage::v1::QueueHistoryRecord;
 
-  // `record` outlives it, and is of the queue that is there now. `counts`: of its pod groups.
+  // `record` outlives the account and belongs to the queue that exists now. `counts` are those of its pod groups.
   QueueAccount(storage::v1::QueueRecord& record, const queue::v1::PodGroupCounts& counts, int64_t now_ms)
       : record_(record), counts_(counts), now_ms_(now_ms) {}
 
-  // It was made by us.
+  // This service has created the queue.
   void NoteCreated();
-  // A write of ours was refused with these words, or accepted.
+  // The API server has refused a write to the queue with this error, or accepted one.
   void NoteRefused(const gateway::v1::KubeError& error);
   void NoteAccepted() { EndRefusal(); }
-  // What its spec breaks the rules by, as a text for people; empty: nothing. A text is told once.
+  // `warning` is a text for people about the rules that the spec breaks; empty if it breaks none. A warning is recorded
+  // once.
   void NoteSpec(std::string_view warning);
-  // As it is now.
+  // `queue` is the queue as it is now.
   void See(const kube::v1::Queue& queue);
-  // What is to be done next; not while a write is under way, which may still take effect. `is_sent`: now, so that the
-  // counts that it says are the last.
+  // `step` is the next step. Not called while a write is in flight, which may still take effect. `is_sent`: the step is
+  // sent now, so that its counts are the last that were written.
   void Decide(const QueueStep& step, bool is_sent);
 
-  // The Command is done, or refused, which is told once. It is to be deleted after that: a Command that was seen to
-  // end is not carried out again.
+  // Records, once, that the Command is done or refused. The Command is deleted after that: a Command that is recorded
+  // as ended is not carried out again.
   void EndCommand(const QueueStep& step, const kube::v1::Command& command);
   static bool IsEnded(const storage::v1::QueueRecord& record, const kube::v1::Command& command);
-  // What is remembered of Commands that are not there any more goes. `is_there` is asked about UIDs.
+  // Forgets ended Commands that do not exist any more. `is_there` is called with UIDs.
   void KeepEndedOf(const std::function<bool(const std::string& uid)>& is_there);
 
   // Whether the record has changed.
   bool changed() const { return changed_; }
-  // Entries to be written that are new, and one that replaces that of the same number.
+  // Entries to write: the new ones, and those that replace the entry of the same number.
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Entry>& replaced() const { return replaced_; }
 

@@ -50,7 +50,7 @@ class QueueAccountTest : public ::testing::Test {
     record_.set_uid("u");
     queue_.set_parent("root");
   }
-  // One look at the queue in `state`, in which that step follows.
+  // Makes one pass over the queue in `state`, in which `step` follows.
   QueueAccount Look(const std::string& state, const QueueStep& step, bool is_sent = true) {
     QueueAccount account(record_, counts_, ++now_ms_);
     queue_.set_state(state);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which queues name which one as their parent. A value.
+// The queues that name each queue as their parent. A value.
 #include <map>
 #include <set>
 #include <string>
@@ -10,7 +10,7 @@ namespace basalt::queuesvc {
 
 class QueueChildren {
  public:
-  // The queue names another parent, or none: empty.
+  // The parent of `queue` changes from `from` to `to`; either is empty if the queue has no parent.
   void Move(const std::string& queue, const std::string& from, const std::string& to) {
     if (from == to) return;
     if (const auto known = children_.find(from); known != children_.end()) {

@@ -18,7 +18,7 @@ constexpr std::string_view kComponent = "basalt-queuesvc";
 constexpr std::string_view kCommandRefused = "CommandRefused";
 constexpr std::string_view kSpecWarning = "SpecWarning";
 
-// The action that leads to the state.
+// Returns the action that leads to the state.
 std::string_view ReasonOf(std::string_view to_state) {
   switch (ParseQueueState(to_state)) {
     case QueueState::kOpen:
@@ -39,7 +39,7 @@ std::string ChangeOf(const Entry& entry) {
   return fmt::format("state {} -> {}: {}", from, entry.to_state(), entry.cause());
 }
 
-// A group whose pods are done keeps the queue, too (weakness Q13).
+// A group whose pods are done keeps the queue from being Closed, too (weakness Q13).
 std::string KeptBy(const queue::v1::PodGroupCounts& counts) {
   const int64_t others = int64_t{counts.pending()} + counts.inqueue() + counts.running() + counts.unknown();
   return fmt::format("; it is Closed once its pod groups are deleted: {} Completed, {} others", counts.completed(),

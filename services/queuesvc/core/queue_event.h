@@ -1,7 +1,7 @@
 #pragma once
 
-// What the Events of a queue tell: each change of its state that is ours, and what cannot be done (queue spec 7.2,
-// weakness Q11). Pure.
+// Makes the Events about a queue: for each change of its state by this service, and for whatever cannot be done
+// (queue spec 7.2, weakness Q11). Pure.
 #include <optional>
 
 #include "basalt/kube/v1/kube.pb.h"
@@ -10,7 +10,8 @@
 
 namespace basalt::queuesvc {
 
-// Of an entry that history newly has; nullopt: the entry is not worth an Event, as that a new queue is opened.
+// Returns the Event for a new history entry; nullopt if the entry is not worth an Event, such as the opening of a new
+// queue.
 std::optional<kube::Event> EventOf(const storage::v1::QueueHistoryRecord& entry, const kube::v1::ObjectMeta& queue);
 
 }  // namespace basalt::queuesvc

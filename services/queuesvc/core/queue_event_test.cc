@@ -21,7 +21,7 @@ Entry EntryOf(Entry::Kind kind, const std::string& from, const std::string& to, 
   return entry;
 }
 
-// "Warning CloseQueue: …"; empty: none.
+// Returns "Warning CloseQueue: …"; empty if there is no Event.
 std::string TextOf(const Entry& entry) {
   kube::v1::ObjectMeta meta;
   meta.set_name("q");

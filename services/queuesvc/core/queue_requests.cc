@@ -20,7 +20,7 @@ json::object BodyOf(std::string_view name) {
   return body;
 }
 
-// `status`: all members that the manager has.
+// `status` has all fields that the manager owns: a server-side apply removes the others.
 gateway::v1::WriteRequest MakeApply(std::string_view queue, std::string_view manager, json::object status) {
   json::object body = BodyOf(queue);
   body["status"] = std::move(status);
@@ -68,7 +68,7 @@ gateway::v1::WriteRequest MakeParentRequest(const kube::v1::ObjectMeta& queue) {
 
 gateway::v1::WriteRequest MakeClosedByParentRequest(const kube::v1::ObjectMeta& queue, bool closed_by_parent) {
   gateway::v1::WriteRequest request = kube::WriteOf(kube::kQueues, "", queue.name());
-  // A merge patch leaves annotations alone that others add meanwhile (weakness Q10).
+  // A merge patch leaves alone the annotations that others add in the meantime (weakness Q10).
   const json::object annotations{{kube::kClosedByParentKey, closed_by_parent ? "true" : "false"}};
   kube::SetMergePatch(ToText(json::object{{"metadata", json::object{{"annotations", annotations}}}}), queue.uid(),
                       request);
@@ -80,7 +80,7 @@ gateway::v1::WriteRequest MakeCommandCreation(const kube::v1::ObjectMeta& queue,
   constexpr std::string_view kNamespace = "default";
   const std::string name =
       kube::CommandName(queue.name(), action, fmt::format("{}/{}/{}", queue.uid(), action, request_id));
-  // A queue that is deleted does not wait for its Commands.
+  // The deletion of a queue does not wait for its Commands.
   json::object target = kube::ControllerReference(kube::kSchedulingApiVersion, kube::kQueues.name, queue.name(),
                                                   queue.uid(), /*blocks_deletion=*/false);
   gateway::v1::WriteRequest request = kube::WriteOf(kube::kCommands, kNamespace, name);

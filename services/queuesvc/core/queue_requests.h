@@ -1,6 +1,6 @@
 #pragma once
 
-// What queuesvc writes of queues, as requests to the gateway. Pure.
+// Makes the requests by which queuesvc writes queues and Commands through the gateway. Pure.
 #include <string>
 #include <string_view>
 
@@ -11,10 +11,10 @@
 
 namespace basalt::queuesvc {
 
-// Makes root or the default queue as upstream's scheduler does (queue spec 2.1).
+// Creates root or the default queue as upstream's scheduler does (queue spec 2.1).
 gateway::v1::WriteRequest MakeCreateRequest(std::string_view name);
 
-// Makes the queue of that manifest, which is a Queue as JSON.
+// Creates the queue of the manifest, a Queue in JSON.
 gateway::v1::WriteRequest MakeManifestRequest(std::string_view name, std::string manifest_json, bool dry_run);
 
 gateway::v1::WriteRequest MakeQueueDeletion(const kube::v1::ObjectMeta& queue);
@@ -22,23 +22,23 @@ gateway::v1::WriteRequest MakeQueueDeletion(const kube::v1::ObjectMeta& queue);
 // Makes root the parent (queue spec 6.1-1).
 gateway::v1::WriteRequest MakeParentRequest(const kube::v1::ObjectMeta& queue);
 
-// The annotation volcano.sh/closed-by-parent (queue spec 6.5).
+// Sets the annotation volcano.sh/closed-by-parent (queue spec 6.5).
 gateway::v1::WriteRequest MakeClosedByParentRequest(const kube::v1::ObjectMeta& queue, bool closed_by_parent);
 
-// Makes a Command about the queue, as vcctl does; `request_id`: two of the same queue, action and id have the same
-// name.
+// Creates a Command about the queue, as vcctl does. Equal queues, actions and `request_id`s give equal names of
+// Commands.
 gateway::v1::WriteRequest MakeCommandCreation(const kube::v1::ObjectMeta& queue, std::string_view action,
                                               std::string_view request_id);
 
-// Deletes the Command of that UID.
+// Deletes the Command, by its UID.
 gateway::v1::WriteRequest MakeCommandDeletion(const kube::v1::ObjectMeta& command);
 
-// The server-side apply that publishes the state (queue spec 6.1-6), for this version of the queue alone: the API
-// server looks at no UID in the status of a custom resource, and the next queue of that name is another one.
+// The server-side apply that publishes the state (queue spec 6.1-6). It names the version of the queue: the API server
+// does not check UIDs in the status of a custom resource, and a new queue may have the name by then.
 gateway::v1::WriteRequest MakeStateRequest(const kube::v1::Queue& queue, QueueState state);
 
-// The server-side apply that publishes the counts (decision 2 of the spec README), for whatever version there is: the
-// state is in the hands of another field manager, and stays as somebody may have edited it meanwhile.
+// The server-side apply that publishes the counts (decision 2 of the spec README). It names no version: another field
+// manager owns the state, which stays even if somebody edits it in the meantime.
 gateway::v1::WriteRequest MakeCountsRequest(std::string_view queue, const queue::v1::PodGroupCounts& counts);
 
 }  // namespace basalt::queuesvc

@@ -89,7 +89,7 @@ TEST(QueueRequestsTest, TheStateIsAppliedByForceAndNothingElseIs) {
             R"("status":{"state":"Open"}})");
 }
 
-// The scheduler, which writes the same status, is no conflict, nor does a state go that somebody has edited meanwhile.
+// The scheduler writes the same status: its writes are no conflict, and a state that somebody has edited stays.
 TEST(QueueRequestsTest, CountsAloneSayNothingOfTheStateAndAreForAnyVersion) {
   queue::v1::PodGroupCounts counts;
   counts.set_running(2);

@@ -15,12 +15,12 @@ namespace {
 using Amounts = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
 
 bool HoldsPods(const kube::v1::Queue& queue) {
-  // As somebody has written them: each may be anything.
+  // Anybody can write these counts: each may have any value.
   return queue.pending() > 0 || queue.inqueue() > 0 || queue.running() > 0 || queue.unknown() > 0 ||
          !AmountOf(queue.allocated(), "pods").IsZero();
 }
 
-// Of the nearest queue from `name` upwards that limits the resource; null: none does.
+// Returns the nearest queue from `name` upwards that limits the resource; null if none does.
 const kube::v1::Queue* LimitAbove(std::string_view name, std::string_view resource, const FindQueue& find) {
   int level = 0;
   while (!name.empty() && name != kube::kRootQueue && level++ < kMostLevels) {
@@ -32,8 +32,8 @@ const kube::v1::Queue* LimitAbove(std::string_view name, std::string_view resour
   return nullptr;
 }
 
-// Of the queues below that one, those that may take most of the resource; one that limits it hides those further below.
-// Null: none limits it.
+// Returns, of the queues below `name` that limit the resource, the one with the largest limit; null if none limits it.
+// A queue that limits the resource hides the queues below it.
 const kube::v1::Queue* LargestBelow(std::string_view name, std::string_view resource, const FindQueue& find,
                                     const QueueChildren& children, int level = 1) {
   const kube::v1::Queue* largest = nullptr;
@@ -53,8 +53,8 @@ const kube::v1::Queue* LargestBelow(std::string_view name, std::string_view reso
 
 using AmountsOf = const Amounts& (kube::v1::Queue::*)() const;
 
-// Whether the amounts of the queues below `above` fit in its own, `one` of them as is given here; empty: they do. Null:
-// all as they are. What `one` does not name is not looked at.
+// Returns why the amounts of the queues below `above` do not fit in its own; empty if they fit. If `one` is not null,
+// it takes the place of the queue of its name, and only the resources that it names are checked.
 std::string CheckSum(const kube::v1::Queue& above, const kube::v1::Queue* one, const FindQueue& find,
                      const QueueChildren& children, AmountsOf amounts) {
   std::map<std::string, kube::Quantity> sums;
@@ -80,7 +80,7 @@ std::string CheckSum(const kube::v1::Queue& above, const kube::v1::Queue* one, c
   return {};
 }
 
-// The same of guarantee and deserved.
+// Checks the sums of guarantee and of deserved.
 QueueProblem CheckSums(const kube::v1::Queue& above, const kube::v1::Queue* one, const FindQueue& find,
                        const QueueChildren& children) {
   std::string problem = CheckSum(above, one, find, children, &kube::v1::Queue::guarantee);
@@ -90,7 +90,7 @@ QueueProblem CheckSums(const kube::v1::Queue& above, const kube::v1::Queue* one,
   return {};
 }
 
-// The queue beside those above it.
+// Checks the queue against those above it.
 QueueProblem CheckUpwards(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
   const std::string& parent = queue.parent();
   const kube::v1::Queue* const above = parent.empty() || parent == kube::kRootQueue ? nullptr : find(parent);
@@ -106,7 +106,7 @@ QueueProblem CheckUpwards(const kube::v1::Queue& queue, const FindQueue& find, c
   return CheckSums(*above, &queue, find, children);
 }
 
-// The queue beside those below it, which may have been there before it.
+// Checks the queue against those below it, which may be older than the queue.
 QueueProblem CheckDownwards(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children) {
   const std::string& name = queue.meta().name();
   if (children.Of(name).empty()) return {};
@@ -121,7 +121,7 @@ QueueProblem CheckDownwards(const kube::v1::Queue& queue, const FindQueue& find,
   return CheckSums(queue, nullptr, find, children);
 }
 
-// Without root, which may be put in front of it. Empty: there is none.
+// Returns the path without "root/", which may stand in front of it; empty if the queue has none.
 std::string_view HierarchyOf(const kube::v1::Queue& queue) {
   for (const kube::v1::KeyValue& annotation : queue.meta().annotations()) {
     if (annotation.key() != kHierarchyKey) continue;
@@ -132,7 +132,7 @@ std::string_view HierarchyOf(const kube::v1::Queue& queue) {
   return {};
 }
 
-// Only the lowest queues have a path.
+// Checks that only the lowest queues have a path.
 QueueProblem CheckHierarchy(const kube::v1::Queue& queue, const EachQueue& each) {
   const std::string_view path = HierarchyOf(queue);
   if (path.empty()) return {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rules about a queue among the others, which neither the definition nor a policy of the API server can have (queue
-// spec 10.2). Pure.
+// Rules about a queue among the others, which neither the definition nor a policy of the API server can check
+// (queue spec 10.2). Pure.
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,34 +15,34 @@ namespace basalt::queuesvc {
 
 inline constexpr std::string_view kHierarchyKey = "volcano.sh/hierarchy";  // An annotation.
 
-// 0 where the resource is not named, or is no quantity.
+// Returns 0 if the resource is not named or its amount is not a quantity.
 kube::Quantity AmountOf(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& amounts,
                         std::string_view resource);
 
-// Null: there is none of that name.
+// Returns null if there is no queue of that name.
 using FindQueue = std::function<const kube::v1::Queue*(std::string_view name)>;
 using EachQueue = std::function<void(const std::function<void(const kube::v1::Queue& queue)>& visit)>;
 
-inline constexpr int kMostLevels = 5;  // Below root, as upstream's --max-queue-depth has it by default.
+inline constexpr int kMostLevels = 5;  // Below root; the default of upstream's --max-queue-depth.
 
-// What is wrong with the parent of a queue, which is there or is to be made; empty: nothing. A queue that holds pod
-// groups of its own, as its status tells, and has nobody below it takes nobody.
+// Returns what is wrong with the parent of a new or existing queue; empty if nothing is. A queue that by its status
+// holds pod groups of its own, and that has no queue below it yet, cannot be a parent.
 std::string CheckParent(std::string_view parent, const FindQueue& find, const QueueChildren& children);
 
 struct QueueProblem {
-  std::string field;  // "spec.capability"; empty: there is none.
+  std::string field;  // "spec.capability"; empty if there is no problem.
   std::string rule;
 };
-// Whether the resources of the queue, which is there or is to be made, fit the queues above, with those beside the
-// queue their parent, and those below the queue, which may be there before it. Looks at each queue beside it, and at
-// all that are below it. Requires: CheckParent has nothing to say.
+// Checks the resources of a new or existing queue: they must fit those of the queues above, the sums of the queues
+// beside it must fit the parent, and those below, which may be older than the queue, must fit it. Reads each queue
+// beside it and all queues below it. Requires: CheckParent finds no problem.
 QueueProblem CheckResources(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children);
-// The parent of the queue, if nothing is wrong with the parent the resources, then whether its annotation
-// volcano.sh/hierarchy is above that of another queue, for which all queues are looked at.
+// Checks the parent, then the resources, and then that the queue's annotation volcano.sh/hierarchy is not above that of
+// another queue; returns the first problem. The last check reads all queues.
 QueueProblem CheckAmongOthers(const kube::v1::Queue& queue, const FindQueue& find, const QueueChildren& children,
                               const EachQueue& each);
 
-// Why the queue may not be deleted; empty: it may.
+// Returns why the queue may not be deleted; empty if it may.
 std::string CheckDeletion(std::string_view name, const QueueChildren& children);
 
 }  // namespace basalt::queuesvc

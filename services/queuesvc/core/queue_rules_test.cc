@@ -25,7 +25,7 @@ TEST(QueueParentTest, AParentIsThereAndNotTooFarBelowRoot) {
   put("l3", "l2");
   put("l4", "l3");
   put("l5", "l4");
-  put("new", "");  // It has no parent yet: root will be.
+  put("new", "");  // A new queue, whose parent will be root.
   put("orphan", "gone");
   put("a", "b");
   put("b", "a");
@@ -68,7 +68,8 @@ class QueueRulesTest : public ::testing::Test {
       return found == queues_.end() ? nullptr : &found->second;
     };
   }
-  // What is said of a queue of that name and parent with one amount; `amounts` is empty, or as "capability cpu 8".
+  // Returns the problem of a queue of that name and parent with one amount; `amounts` is empty, or as "capability cpu
+  // 8".
   std::string Check(const std::string& name, const std::string& parent, const std::string& amounts) const {
     kube::v1::Queue queue;
     queue.mutable_meta()->set_name(name);
@@ -90,7 +91,7 @@ class QueueRulesTest : public ::testing::Test {
 
 // U27 of the users' cases.
 TEST_F(QueueRulesTest, AQueueHasJobsOrQueuesBelowIt) {
-  Put("p", "root").set_running(1);  // Counted, though it is of a child: there is one.
+  Put("p", "root").set_running(1);  // Ignored, since the queue has a child.
   Put("c1", "p");
   Put("p2", "root").set_running(1);
   Put("p3", "root").set_completed(2);

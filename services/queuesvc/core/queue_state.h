@@ -16,10 +16,10 @@ enum class QueueOperation { kSync, kOpen, kClose };
 QueueState ParseQueueState(std::string_view text);
 std::string_view FormatQueueState(QueueState state);
 
-// Closed or on the way there: no job is admitted.
+// Whether the state is Closed or Closing: no job is admitted.
 bool IsClosed(QueueState state);
 
-// Every text but those of the others is kSync (queue spec 1.5).
+// Returns kSync for every text but those of the other actions (queue spec 1.5).
 QueueAction ParseQueueAction(std::string_view text);
 
 struct QueueTransition {
@@ -27,7 +27,7 @@ struct QueueTransition {
   QueueState next;
 };
 
-// The cell of queue spec 5 for a queue in `state` that holds `pod_groups`. Requires: state is not kInvalid.
+// Returns the cell of queue spec 5 for a queue in `state` that holds `pod_groups`. Requires: state is not kInvalid.
 QueueTransition NextState(QueueState state, QueueAction action, int64_t pod_groups);
 
 }  // namespace basalt::queuesvc

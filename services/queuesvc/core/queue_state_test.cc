@@ -12,7 +12,7 @@ namespace {
 constexpr QueueState kStates[] = {QueueState::kEmpty, QueueState::kOpen, QueueState::kClosed, QueueState::kClosing,
                                   QueueState::kUnknown};
 
-// By kStates, what becomes of a queue that holds no pod groups, and of one that does.
+// The transitions by an action, for each of kStates: of a queue that holds no pod groups, and of one that does.
 struct Action {
   const char* what;
   QueueAction action;
@@ -23,9 +23,9 @@ struct Action {
   } of[std::size(kStates)];
 };
 
-// Of the table of predicates, those cells whose handler is the one that the state has chosen: the function has no
-// handler, so that the others (the handler of closed queues asked about one that is Closing) cannot be asked for.
-// kInvalid is refused before.
+// Checks the cells of the table of predicates whose handler is the one that the state has chosen. NextState has no
+// handler, so that it cannot be called for the other cells (such as the handler of closed queues for one that is
+// Closing). kInvalid is refused earlier.
 TEST(QueueStateTest, EveryReachableCellOfTheSpecsTable) {
   using S = QueueState;
   using O = QueueOperation;

@@ -8,7 +8,7 @@
 
 namespace basalt::queuesvc {
 
-// What makes a process the queue service. `metrics` outlives the process' replica.
+// Returns the parts that make a process the queue service. `metrics` outlives the process' replica.
 shell::ServiceParts MakeParts(obs::Metrics& metrics, obs::Health& health);
 shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const QueueControllerOptions& options, size_t max_watches);
 

@@ -1,4 +1,4 @@
-// Commands about queues that go, and about their successors.
+// Commands about queues that are deleted, and about their successors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 
 using basalt::testing::Fate;
 
-// A finalizer keeps the queue while it is being deleted: nothing more is done with the queue, and nothing is tried on
-// and on.
+// A finalizer keeps the queue during its deletion: nothing more is done with the queue, and nothing is tried over and
+// over.
 TEST(QueueCommandsTest, ACommandForAQueueThatIsBeingDeletedIsRefused) {
   QueueRig rig;
   rig.Start();
@@ -27,7 +27,8 @@ TEST(QueueCommandsTest, ACommandForAQueueThatIsBeingDeletedIsRefused) {
   rig.ExpectNothingIsWrittenAgain();
 }
 
-// Times of Kubernetes are whole seconds; two Commands of one second are carried out as they came, whatever their names.
+// Kubernetes' times are whole seconds: Commands of one second are carried out as they were created, whatever their
+// names.
 TEST(QueueCommandsTest, CommandsOfOneSecondAreCarriedOutAsTheyCame) {
   QueueRig rig;
   rig.Start();
@@ -42,7 +43,7 @@ TEST(QueueCommandsTest, CommandsOfOneSecondAreCarriedOutAsTheyCame) {
   EXPECT_FALSE(rig.HasCommand("a") || rig.HasCommand("z"));
 }
 
-// A status is applied by name, and the server looks at no UID there.
+// A status is applied by name, and the API server checks no UID there.
 TEST(QueueCommandsTest, WhatWasDecidedOfAQueueIsNotWrittenToItsSuccessor) {
   QueueRig rig;
   rig.Start();
@@ -62,7 +63,7 @@ TEST(QueueCommandsTest, WhatWasDecidedOfAQueueIsNotWrittenToItsSuccessor) {
   EXPECT_EQ(rig.StateOf("q"), "Open") << "nobody has closed the new one";
 }
 
-// The scheduler writes into the same status; one of its writes in between costs another try.
+// The scheduler writes the same status: each of its writes in between costs one more try.
 TEST(QueueCommandsTest, AQueueIsClosedBesideASchedulerThatWritesItsStatus) {
   QueueRig rig;
   rig.Start();

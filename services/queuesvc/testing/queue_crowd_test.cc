@@ -18,7 +18,7 @@ constexpr absl::Duration kPublishInterval = QueueControllerOptions().publish_int
 
 int64_t Running(QueueRig& rig, std::string_view queue) { return FindInt(rig.MemberOf(queue, "status"), "running"); }
 
-// Answers take a second: what is far below is closed long after the Command.
+// Answers take a second: queues far below are closed long after the Command.
 TEST(QueueCrowdTest, TwoThousandQueuesAreClosedByOneWriteEachWhileOthersCountOn) {
   constexpr int kMiddle = 40;
   constexpr int kBelowEach = 49;
@@ -37,9 +37,9 @@ TEST(QueueCrowdTest, TwoThousandQueuesAreClosedByOneWriteEachWhileOthersCountOn)
   };
   rig.Command("close", "p", kCloseQueue);
 
-  // How many pod groups the other queue holds from when on; each has to be published once the interval is over.
+  // The number of pod groups in the other queue, with the time of each; it must be published once the interval is over.
   std::deque<std::pair<absl::Time, int>> made;
-  const absl::Duration most = kPublishInterval + absl::Milliseconds(5);  // And the ways.
+  const absl::Duration most = kPublishInterval + absl::Milliseconds(5);  // With the time that messages take.
   for (int i = 1; i <= 50; ++i) {
     rig.MakeGroup(fmt::format("g-{}", i), "other", "Running");
     made.emplace_back(rig.server().Now(), i);
@@ -70,13 +70,13 @@ TEST(QueueCrowdTest, TwoThousandQueuesAreClosedByOneWriteEachWhileOthersCountOn)
   rig.ExpectNothingIsWrittenAgain();
 }
 
-// As the scheduler does: with a PUT of the whole status as it was read, which is refused where another write was
+// Writes as the scheduler does: by a PUT of the whole status as it was read, which is refused if another write came in
 // between.
 class Scheduler {
  public:
   explicit Scheduler(QueueRig& rig) : rig_(rig) {}
 
-  // The queue as it is stored now is what Put writes.
+  // Reads the queue that Put writes.
   void Read() { read_ = *rig_.server().server().Get(RigKube::ResourceOf(kube::kQueues), "", "q"); }
   void Put(int cpus) {
     json::object& queue = read_.as_object();
@@ -91,7 +91,7 @@ class Scheduler {
     if (answer.status == 200) accepted_ = std::to_string(cpus);
     (answer.status == 200 ? written_ : refused_) += 1;
   }
-  // The status says what the last write that was accepted has said.
+  // The status has the value of the last write that was accepted.
   void ExpectKept() {
     const json::value status = rig_.MemberOf("q", "status");
     const json::value* const allocated = Find(status, "allocated");
@@ -110,7 +110,7 @@ class Scheduler {
   int refused_ = 0;
 };
 
-// From the moment at which the queue is made, ten times a second, and each time three milliseconds after it has read.
+// The scheduler writes from the creation of the queue on, ten times a second, and three milliseconds after each read.
 TEST(QueueCrowdTest, WhatIsAllocatedIsKeptWhileAHundredGroupsChangeTheirPhase) {
   constexpr int kGroups = 100;
   QueueRig rig;

@@ -1,5 +1,5 @@
-// Random trees of queues, and what people, the scheduler and pgsvc do to them, several at a time, beside a model of a
-// few lines; replicas are killed in between, and slots go to others and come back.
+// Random trees of queues under the acts of people, the scheduler and pgsvc, several at a time, compared with a model of
+// a few lines. Replicas are killed in between, and slots go to others and come back.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,13 +18,13 @@
 namespace basalt::queuesvc::testing {
 namespace {
 
-// That of "" is in none of the counts.
+// No count has the groups of phase "".
 constexpr const char* kPhases[] = {"Pending", "Inqueue", "Running", "Unknown", "Completed", ""};
 constexpr const char* kCounts[] = {"pending", "inqueue", "running", "unknown", "completed"};
 constexpr char kNonsense[] = "Ajar";
 
-// States, marks and pod groups of the queues once everything has settled. A queue that is closed is Closing here until
-// Settle says what becomes of it.
+// States, marks and pod groups of the queues once nothing changes any more. A closed queue is Closing here until
+// Reconcile has decided.
 class Model {
  public:
   struct Queue {
@@ -38,7 +38,7 @@ class Model {
   };
   std::map<std::string, Queue> queues;
   std::map<std::string, Group> groups;
-  // Queues that have held a pod group all the time since everything had settled.
+  // Queues that have held a pod group at all times since the last Reconcile.
   std::set<std::string> held;
 
   int64_t GroupsOf(const std::string& queue) const {
@@ -71,9 +71,9 @@ class Model {
     const auto parent = queues.find(queue.parent);
     return parent != queues.end() && parent->second.state == "Open";
   }
-  // Once it is closed, whoever closes it.
+  // Whether the parent opens the queue again once it is closed, whoever closes it.
   bool IsReopened(const Queue& queue) const { return queue.mark == "true" && IsBelowOpen(queue); }
-  // A queue is in that state, whoever has brought it about.
+  // The queue enters that state, whoever has set it.
   void Enter(Queue& queue, std::string_view state) const {
     queue.state = state;
     if (state == kNonsense || IsClosed(queue) || !IsBelowClosed(queue)) return;
@@ -81,7 +81,7 @@ class Model {
     Close(queue);
   }
 
-  void Settle() {
+  void Reconcile() {
     for (bool changed = true; changed;) {
       changed = false;
       for (auto& [name, queue] : queues) {
@@ -96,8 +96,8 @@ class Model {
       }
     }
   }
-  // One that is closed while it holds nothing, and is given a pod group at that time, is Closed or Closing: whichever
-  // queuesvc has heard of first.
+  // Whether the queue may be Closed as well as Closing: it was closed while it held nothing and was given a pod group
+  // at the same time, so that its state depends on which of the two queuesvc observed first.
   bool MayBeClosed(const std::string& name) const { return queues.at(name).state == "Closing" && !held.contains(name); }
 };
 
@@ -114,11 +114,11 @@ class Hierarchy {
   }
 
   void Run(int rounds) {
-    Settle();
+    Reconcile();
     Compare();
     for (int round = 0; round < rounds && !::testing::Test::HasFailure(); ++round) {
       SCOPED_TRACE(fmt::format("round {}: {}", round, Acts()));
-      Settle();
+      Reconcile();
       Compare();
     }
     rig_.ExpectNothingIsWrittenAgain();
@@ -131,7 +131,7 @@ class Hierarchy {
     return queue->first;
   }
 
-  // Whether the queue is that one or below it, also where that one is not there.
+  // Whether the queue is `above` or below it, even if `above` does not exist.
   bool IsBelow(std::string name, const std::string& above) const {
     while (name != above) {
       const auto queue = model_.queues.find(name);
@@ -144,13 +144,13 @@ class Hierarchy {
     return std::none_of(model_.queues.begin(), model_.queues.end(),
                         [&name](const auto& queue) { return queue.second.parent == name; });
   }
-  // What becomes of a queue depends on those above it: no two acts at a time are about queues of which one is above the
-  // other, since which of them comes first would decide what both lead to.
+  // Whether no earlier act is about the queue, one above it or one below it. The fate of a queue depends on those above
+  // it: the result of two acts at the same time would depend on their order.
   bool IsFree(const std::string& name) const {
     return std::none_of(busy_.begin(), busy_.end(),
                         [&](const std::string& other) { return IsBelow(name, other) || IsBelow(other, name); });
   }
-  // Root is above nearly all: what is put below root does not wait for them, but for acts about root.
+  // Root is above nearly all queues: an act below root may run beside acts about any of them but root.
   bool IsFreeParent(const std::string& name) const { return name == "root" ? !busy_.contains(name) : IsFree(name); }
   bool Take(const std::string& name) {
     if (!IsFree(name)) return false;
@@ -176,7 +176,8 @@ class Hierarchy {
     rig_.MakeQueue(name, parent);
   }
 
-  // Several, a few milliseconds apart or at once: the controller is on its way with one when it hears of the next.
+  // Acts several times, a few milliseconds apart or at once: the controller is busy with one act when it learns of the
+  // next.
   std::string Acts() {
     busy_.clear();
     model_.held.clear();
@@ -203,7 +204,7 @@ class Hierarchy {
     }
     constexpr const char* kStates[] = {"Open", "Closed", "Closing", "Unknown", kNonsense, ""};
     const std::string state = kStates[random_.Uniform(std::size(kStates))];
-    // Of a state that lasts for a moment those below may hear or not.
+    // The queues below may or may not observe a state that lasts for a moment.
     const bool is_brief =
         state == "Open" ? model_.IsBelowClosed(queue) : state.starts_with("Clos") && model_.IsReopened(queue);
     if ((is_brief && !IsLeaf(name)) || !Take(name)) return "nothing";
@@ -249,7 +250,7 @@ class Hierarchy {
 
   std::string AnyPhase() { return kPhases[random_.Uniform(std::size(kPhases))]; }
 
-  // Requires: there is one.
+  // Requires: there is a group.
   std::string ChangeGroup() {
     auto group = model_.groups.begin();
     std::advance(group, random_.Uniform(model_.groups.size()));
@@ -275,7 +276,7 @@ class Hierarchy {
     return fmt::format("group {} of {} is deleted", name, before);
   }
 
-  // Another replica has it until everything settles, and does nothing.
+  // Another replica has the slot until the next Reconcile, and does nothing.
   std::string MoveSlot() {
     const uint32_t slot = SlotOf(AnyQueue());
     if (!rig_.alive() || !away_.insert(slot).second) return "nothing";
@@ -283,7 +284,7 @@ class Hierarchy {
     return fmt::format("slot {} is closed", slot);
   }
 
-  // Of a queue that is above none, several in a row: they are carried out in their order.
+  // Sends several Commands in a row to a queue without children: they are carried out in their order.
   std::string Command(std::string_view action) {
     const std::string name = AnyQueue();
     Model::Queue& queue = model_.queues[name];
@@ -306,8 +307,8 @@ class Hierarchy {
     rig_.Start();
   }
 
-  void Settle() {
-    model_.Settle();
+  void Reconcile() {
+    model_.Reconcile();
     if (rig_.alive()) {
       for (const uint32_t slot : away_) rig_.OpenSlot(slot);
       away_.clear();
@@ -324,7 +325,7 @@ class Hierarchy {
       if (model_.MayBeClosed(name) && state == "Closed") queue.state = state;
       EXPECT_EQ(state, queue.state) << name << ": " << rig_.HistoryOf(name);
       EXPECT_EQ(rig_.MarkOf(name), queue.mark) << name;
-      if (queue.state == kNonsense) continue;  // Nothing is written of it.
+      if (queue.state == kNonsense) continue;  // Nothing is written to such a queue.
       const json::value status = rig_.MemberOf(name, "status");
       for (size_t i = 0; i < std::size(kCounts); ++i) {
         EXPECT_EQ(FindInt(status, kCounts[i]), model_.GroupsOf(name, kPhases[i])) << name << ", " << kCounts[i];
@@ -337,8 +338,8 @@ class Hierarchy {
   QueueRig rig_;
   Model model_;
   std::vector<std::string> deleted_;
-  std::set<std::string> busy_;  // Queues that acts are about, since everything had settled.
-  std::set<uint32_t> away_;     // Slots.
+  std::set<std::string> busy_;  // Queues that acts were about since the last Reconcile.
+  std::set<uint32_t> away_;     // Slots that another replica has.
   int next_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Queues that people delete, and that are there again: those that are always there, by queuesvc itself.
+// Queues that people delete and make again; queuesvc itself makes those again that always exist.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,7 +17,7 @@ std::string UidOf(QueueRig& rig, std::string_view queue) {
   return std::string(FindString(rig.MemberOf(queue, "metadata"), "uid"));
 }
 
-// Also where they had been closed, and whatever is below them.
+// Holds also if the queues had been closed, and whatever is below them.
 TEST(QueueRemadeTest, WhereverTheProcessIsKilledRootAndDefaultAreMadeAnewAndOpen) {
   KillAtEachPoint(8, [](KillPoint& kill) {
     QueueRig rig;

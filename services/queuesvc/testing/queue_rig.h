@@ -1,6 +1,6 @@
 #pragma once
 
-// The queue controller in the rig of common/testing/controller_rig, and what users and pgsvc do beside it.
+// The queue controller in the rig of common/testing/controller_rig, with the acts of users and of pgsvc.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class QueueRig : public basalt::testing::ControllerRig {
       : ControllerRig({.service = gateway::v1::SERVICE_KIND_QUEUE, .controller = [this](runtime::Context& context) {
                          auto made = std::make_unique<QueueController>(context, nullptr, QueueControllerOptions());
                          made->publisher().SetListener([this](const runtime::ShownChange& change) {
-                           if (change.kind == runtime::ShownChange::Kind::kGone) told_gone.push_back(change.key);
+                           if (change.kind == runtime::ShownChange::Kind::kGone) published_gone.push_back(change.key);
                          });
                          return made;
                        }}) {}
@@ -35,9 +35,10 @@ class QueueRig : public basalt::testing::ControllerRig {
 
   QueueController& controller() { return static_cast<QueueController&>(any_controller()); }
 
-  std::vector<std::string> told_gone;  // Of all processes: the names of what clients that watch were told to be gone.
+  // The names of queues that were published as gone to watching clients, by all processes.
+  std::vector<std::string> published_gone;
 
-  // A member of the queue as it is stored: an object; empty where there is none.
+  // Returns a member of the stored queue, which is an object; empty if there is none.
   json::value MemberOf(std::string_view queue, std::string_view member) {
     const auto stored = server().server().Get(RigKube::ResourceOf(kube::kQueues), "", queue);
     const json::value* found = stored == nullptr ? nullptr : Find(*stored, member);
@@ -47,7 +48,7 @@ class QueueRig : public basalt::testing::ControllerRig {
     const auto stored = server().server().Get(RigKube::ResourceOf(kube::kPodGroups), "default", group);
     return std::string(FindString(stored->at("metadata"), "uid"));
   }
-  // "Open>Closed command default/c; …": what is remembered of the queue.
+  // Returns the history of the queue: "Open>Closed command default/c; …".
   std::string HistoryOf(const std::string& queue) {
     const auto entries =
         controller().records().EntriesOf(queue, std::string(FindString(MemberOf(queue, "metadata"), "uid")));
@@ -69,7 +70,7 @@ class QueueRig : public basalt::testing::ControllerRig {
     }
     return messages;
   }
-  // How often the history of the queue tells that it was made.
+  // Returns how many entries of the queue's history record its creation.
   int TimesMade(const std::string& queue) {
     const auto entries =
         controller().records().EntriesOf(queue, std::string(FindString(MemberOf(queue, "metadata"), "uid")));
@@ -82,7 +83,7 @@ class QueueRig : public basalt::testing::ControllerRig {
     return count;
   }
 
-  // Objects that users and pgsvc make.
+  // Makes the objects of users and of pgsvc.
   void MakeObjects() {
     server().Create(kube::kQueues, json::object{{"metadata", json::object{{"name", "q"}}}, {"spec", json::object()}});
     MakeGroup("a", "q", "Running");
@@ -111,7 +112,7 @@ class QueueRig : public basalt::testing::ControllerRig {
   void MoveKaiGroup(std::string_view name, std::string_view queue) {
     server().Merge(kube::kKaiPodGroups, "default", name, json::object{{"spec", json::object{{"queue", queue}}}});
   }
-  // "below all, 2 pod groups"; "missing, …": pod groups alone name it; "": nobody does.
+  // Returns "below all, 2 pod groups"; "missing, …" if only pod groups name the queue; "" if nothing does.
   std::string KaiQueue(std::string_view name) {
     const std::optional<queue::v1::Queue> found = controller().Find(kube::KaiQueueKey(name));
     if (!found) return "";
@@ -119,7 +120,7 @@ class QueueRig : public basalt::testing::ControllerRig {
     return fmt::format("{}, {} pod groups", object.meta().uid().empty() ? "missing" : "below " + object.parent(),
                        found->kai().pod_groups());
   }
-  // As vcctl does.
+  // Creates a Command as vcctl does.
   void Command(std::string_view name, std::string_view queue, std::string_view action) {
     server().Create(kube::kCommands,
                     json::object{{"metadata", json::object{{"namespace", "default"}, {"name", name}}},
@@ -133,7 +134,7 @@ class QueueRig : public basalt::testing::ControllerRig {
     return server().server().Get(RigKube::ResourceOf(kube::kCommands), "default", name) != nullptr;
   }
   std::string StateOf(std::string_view queue) { return std::string(FindString(MemberOf(queue, "status"), "state")); }
-  // "": it has none.
+  // Returns "" if the queue has no mark.
   std::string MarkOf(std::string_view queue) {
     const json::value metadata = MemberOf(queue, "metadata");
     const json::value* annotations = Find(metadata, "annotations");

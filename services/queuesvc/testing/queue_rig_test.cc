@@ -1,5 +1,5 @@
-// Queues and their counts, and what clients that watch are shown of them, by a controller that is killed anywhere, or
-// whose writes are lost, over an API server in memory.
+// Queues, their counts, and their states as published to watching clients, with a controller that is killed anywhere,
+// or whose writes are lost, over an API server in memory.
 #include "services/queuesvc/testing/queue_rig.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ TEST(QueueRigTest, WhereverTheProcessIsKilledQueuesAreThereAndTheirCountsAreRigh
   });
 }
 
-// A tree that is closed and opened by two commands.
+// A tree of queues that two commands close and open.
 class Cascade {
  public:
   explicit Cascade(QueueRig& rig) : rig_(rig) {}
@@ -82,17 +82,17 @@ TEST(QueueRigTest, WhereverTheProcessIsKilledATreeIsClosedAndOpened) {
     rig.Start();
     cascade.Make();
     kill.Arm(rig);
-    const auto settle = [&] {
+    const auto run_on = [&] {
       rig.Run(absl::Minutes(1));
       if (kill.Restart(rig)) rig.Run(absl::Minutes(1));
     };
     rig.Command("close-b", "b", kCloseQueue);
-    settle();
+    run_on();
     rig.Command("close", "p", kCloseQueue);
-    settle();
+    run_on();
     cascade.ExpectClosed();
     rig.Command("open", "p", kOpenQueue);
-    settle();
+    run_on();
     cascade.ExpectOpen();
     cascade.ExpectNoCommands();
     rig.ExpectNothingIsWrittenAgain();
@@ -129,7 +129,7 @@ TEST(QueueRigTest, WhicheverWriteIsLostATreeIsClosedAndOpened) {
   }
 }
 
-// The last explicit word about a queue counts, whatever became of its parent before.
+// The last explicit request about a queue counts, whatever happened to its parent before.
 TEST(QueueRigTest, AQueueThatIsClosedByHandBelowAClosedParentStaysClosed) {
   for (const bool at_once : {false, true}) {
     SCOPED_TRACE(at_once ? "the parent is closed in the same moment" : "the parent is closed before");
@@ -155,7 +155,7 @@ TEST(QueueRigTest, AQueueThatIsClosedByHandBelowAClosedParentStaysClosed) {
   }
 }
 
-// As a scheduler does that writes what it has allocated of a busy queue.
+// A scheduler causes this when it writes the allocation of a busy queue.
 TEST(QueueRigTest, AStateThatMeetsANewerVersionIsWrittenAgainAtOnce) {
   for (const bool watch_is_late : {false, true}) {
     SCOPED_TRACE(watch_is_late ? "the watch is late" : "the watch is in time");
@@ -262,7 +262,7 @@ TEST(QueueRigTest, ACircleOfParentsIsNamedTheSameFromEveryQueueInItByAnEvent) {
   }
 }
 
-// In a circle nobody has a parent; all in it have one as soon as it is broken anywhere.
+// No queue in a circle has a parent; all in it have one as soon as the circle is broken anywhere.
 TEST(QueueRigTest, ACircleThatIsBrokenIsATree) {
   QueueRig rig;
   rig.Start();
@@ -312,7 +312,7 @@ TEST(QueueRigTest, AQueueThatIsMadeAnewHoldsTheGroupsThatNameIt) {
   EXPECT_EQ(rig.StateOf("again"), "Closing");
 }
 
-// A state that is edited by hand counts as one that a command has brought about.
+// A state that somebody edits counts as one that a command has caused.
 TEST(QueueRigTest, AQueueThatIsClosedByHandClosesThoseBelow) {
   QueueRig rig;
   rig.Start();
@@ -336,7 +336,7 @@ TEST(QueueRigTest, AQueueThatIsClosedByHandClosesThoseBelow) {
   cascade.ExpectClosed();
 }
 
-// Counts are written once a second: what they say of the state is nothing (U25 of the users' cases).
+// Counts are written once a second, and contain no state (U25 of the users' cases).
 TEST(QueueRigTest, AStateThatIsEditedWhileCountsAreOnTheirWayStays) {
   QueueRig rig;
   rig.Start();
@@ -380,7 +380,7 @@ TEST(QueueRigTest, RootHasNobodyAboveItWhateverItsSpecSays) {
   rig.ExpectNothingIsWrittenAgain();
 }
 
-// As after an outage: both Commands are older than what a Command waits.
+// After an outage both Commands are older than the longest wait of a Command.
 TEST(QueueRigTest, AChildWhoseParentIsOpenedAfterAnOutageIsOpenedToo) {
   for (const char* first : {"p", "c"}) {
     QueueRig rig;
@@ -426,7 +426,7 @@ TEST(QueueRigTest, WhicheverWriteIsLostQueuesAreThereAndTheirCountsAreRight) {
   }
 }
 
-// What is counted is what is there when the slot comes back.
+// The counts cover the groups that exist when the slot comes back.
 TEST(QueueRigTest, GroupsThatWentWhileNobodyRanAreNotCounted) {
   QueueRig rig;
   rig.Start();
@@ -450,7 +450,7 @@ TEST(QueueRigTest, AQueueThatWentWhileNobodyRanIsToldAsGone) {
   rig.server().Delete(kube::kQueues, "", "q");
   rig.Start();
   rig.Run(absl::Seconds(10));
-  EXPECT_EQ(rig.told_gone, std::vector<std::string>{"q"});
+  EXPECT_EQ(rig.published_gone, std::vector<std::string>{"q"});
   rig.ExpectShownIsRecorded();
 }
 
@@ -464,17 +464,17 @@ TEST(QueueRigTest, AGroupThatTheNextSnapshotLeavesOutIsCountedOnceItIsSeen) {
   rig.uncertain.insert(rig.UidOfGroup("a"));
   rig.Start();
   rig.Run(absl::Seconds(10));
-  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
   rig.server().Merge(kube::kPodGroups, "default", "a",
                      json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
   rig.Run(absl::Seconds(10));
-  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
   rig.ExpectAllThere();
   rig.ExpectNothingIsWrittenAgain();
   rig.ExpectShownIsRecorded();
 }
 
-// The same.
+// Absence is not deletion (design rule 1).
 TEST(QueueRigTest, AQueueThatTheNextSnapshotLeavesOutIsNotToldAsGone) {
   QueueRig rig;
   rig.Start();
@@ -484,11 +484,11 @@ TEST(QueueRigTest, AQueueThatTheNextSnapshotLeavesOutIsNotToldAsGone) {
   rig.uncertain.insert(std::string(FindString(rig.MemberOf("q", "metadata"), "uid")));
   rig.Start();
   rig.Run(absl::Seconds(10));
-  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
   rig.server().Merge(kube::kQueues, "", "q",
                      json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
   rig.Run(absl::Seconds(10));
-  EXPECT_THAT(rig.told_gone, ::testing::IsEmpty());
+  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
   rig.ExpectAllThere();
   rig.ExpectShownIsRecorded();
 }
@@ -514,7 +514,7 @@ TEST(QueueRigTest, GroupsOfKaisAreCountedWhereTheyAreWhateverHappens) {
 
     rig.Kill();
     if (loses_disk) rig.LoseDisk();
-    rig.MoveKaiGroup("a", "other");  // Nobody sees it move.
+    rig.MoveKaiGroup("a", "other");  // No process observes the move.
     rig.Start();
     rig.Run(absl::Seconds(10));
     EXPECT_EQ(rig.KaiQueue("team"), "below all, 1 pod groups");

@@ -1,4 +1,4 @@
-// Which calls of a user a handler sees, and what the audit log says of them, under simulated time.
+// Which calls of a user reach a handler, and the audit log's lines about them, under simulated time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 
 class AdmitTest : public UserAccessFixture {
  protected:
-  // A deletion of the job team-a/x.
+  // Deletes the job team-a/x.
   void Delete(const Client& client) {
     Admit<DeleteJobRequest, DeleteJobResponse>(
         loop, members, {.deadline = absl::InfiniteFuture(), .forwarded_by = "", .client = client},
@@ -36,7 +36,7 @@ class AdmitTest : public UserAccessFixture {
   Done<DeleteJobResponse> taken = nullptr;  // The handler's end of the call.
 };
 
-// One line, however the call ends: also where whoever had the call let go of it, as a process that shuts down does.
+// One line, however the call ends, also if its holder drops the call, as a process that shuts down does.
 TEST_F(AdmitTest, EachChangeIsOneLineOfTheAuditLogWithItsOutcome) {
   const Client operator_client{.uri = "spiffe://basalt.local/cluster/blue/role/operator/eve"};
   const struct {
@@ -102,7 +102,7 @@ TEST_F(AdmitTest, TheHandlerSeesNothingBeforeTheReviewHasAllowedIt) {
   holds_reviews = true;
   allowed = {"delete team-a/x"};
   Delete(User("ann"));
-  AnswerReviews();  // About all jobs of the namespace: the user may not delete these.
+  AnswerReviews();  // The review about all jobs of the namespace: the user may not delete these.
   EXPECT_EQ(taken, nullptr);
   AnswerReviews();
   EXPECT_NE(taken, nullptr);

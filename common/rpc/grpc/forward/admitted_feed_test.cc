@@ -1,4 +1,4 @@
-// When a watch of a user begins and when it ends, under simulated time.
+// When a watch of a user begins and ends, under simulated time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,8 +40,8 @@ struct WatchedGroups {
   static bool IsOfOtherGroup(const Response& response) {
     return response.pod_group().profile() == podgroup::v1::PROFILE_KAI;
   }
-  static void MoveObject(PartResponse& told, Response& response) {
-    response.mutable_pod_group()->Swap(told.mutable_pod_group());
+  static void MoveObject(PartResponse& message, Response& response) {
+    response.mutable_pod_group()->Swap(message.mutable_pod_group());
   }
 };
 
@@ -65,7 +65,7 @@ class AdmittedFeedTest : public UserAccessFixture {
  protected:
   using Watch = AdmittedFeed<WatchedGroups>;
 
-  static WatchPodGroupsResponse Told(const std::string& name, podgroup::v1::Profile profile) {
+  static WatchPodGroupsResponse MakeState(const std::string& name, podgroup::v1::Profile profile) {
     WatchPodGroupsResponse response;
     response.mutable_pod_group()->mutable_object()->mutable_meta()->set_name(name);
     response.mutable_pod_group()->set_profile(profile);
@@ -74,7 +74,7 @@ class AdmittedFeedTest : public UserAccessFixture {
   Watch MakeWatch(const Client& client, Watch::Open open) {
     return Watch(loop, *access, client, {.ns = "team-a", .name = ""}, std::move(open), [this] { ++notices; });
   }
-  // A watch of what `messages` has.
+  // Makes a watch that publishes `messages`.
   Watch MakeWatch(const Client& client) {
     return MakeWatch(client, [this](const std::function<void()>&) {
       ++begun;
@@ -88,8 +88,8 @@ class AdmittedFeedTest : public UserAccessFixture {
     return names;
   }
 
-  std::deque<WatchPodGroupsResponse> messages{Told("x", podgroup::v1::PROFILE_UNSPECIFIED),
-                                              Told("k", podgroup::v1::PROFILE_KAI)};
+  std::deque<WatchPodGroupsResponse> messages{MakeState("x", podgroup::v1::PROFILE_UNSPECIFIED),
+                                              MakeState("k", podgroup::v1::PROFILE_KAI)};
   int begun = 0;
   int notices = 0;
 };
@@ -189,7 +189,7 @@ TEST_F(AdmittedFeedTest, AWatchEndsWithItsTokenAndTheNextOneGoesOnFromThere) {
     return OpenWatchOfAll<WatchedGroups>(loop, members, forwarder, request, local,
                                          [](auto& stub, auto... arguments) { stub.async()->WatchPart(arguments...); });
   };
-  const auto tell = [&](int64_t revision) {
+  const auto publish = [&](int64_t revision) {
     WatchPartResponse& part = parts.emplace_back();
     part.set_type(WatchPartResponse::TYPE_STATE);
     part.mutable_position()->set_slot(SlotOf(kube::ObjectKey("team-a", "x")));
@@ -201,7 +201,7 @@ TEST_F(AdmittedFeedTest, AWatchEndsWithItsTokenAndTheNextOneGoesOnFromThere) {
     Watch watch = MakeWatch(User("ann", absl::Minutes(5)), open(""));
     time.RunDueTasks();
     EXPECT_THAT(asked_part.since(), IsEmpty());
-    tell(3);
+    publish(3);
     WatchPodGroupsResponse response;
     ASSERT_TRUE(watch.Take(&response));
     token = response.token();
@@ -212,7 +212,7 @@ TEST_F(AdmittedFeedTest, AWatchEndsWithItsTokenAndTheNextOneGoesOnFromThere) {
     notices = 0;
     watch.Tick();
     EXPECT_GT(notices, 0);
-    tell(4);
+    publish(4);
     response.Clear();
     EXPECT_FALSE(watch.Take(&response)) << "nothing is told after the end of the token";
     EXPECT_THAT(watch.End().value_or(absl::OkStatus()),

@@ -1,6 +1,6 @@
 #pragma once
 
-// How many of what a server has a bounded number of each of its connections has taken. Any thread.
+// Counts the watches of each connection, of which a server has a bounded number. Any thread.
 #include <cstddef>
 #include <map>
 #include <string>
@@ -11,11 +11,12 @@ namespace basalt::rpc {
 
 class ConnectionShares {
  public:
-  // A tenth of the watches that a replica has, unless it is said.
+  // The default is a tenth of the watches that a replica may have.
   explicit ConnectionShares(size_t most = 100) : most_(most) {}
 
   size_t most() const { return most_; }
-  // `connection`: as grpc::ServerContextBase::peer() names it. False: it has as many as one may have.
+  // `connection` is named as by grpc::ServerContextBase::peer(). Returns false if the connection has as many watches as
+  // one may have.
   bool Take(const std::string& connection) BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     size_t& taken = taken_[connection];
@@ -23,6 +24,7 @@ class ConnectionShares {
     ++taken;
     return true;
   }
+  // Undoes one Take of the connection.
   void GiveBack(const std::string& connection) BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     const auto it = taken_.find(connection);

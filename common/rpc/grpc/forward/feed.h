@@ -1,6 +1,6 @@
 #pragma once
 
-// Feeds over gRPC: served as a stream, and read from one.
+// Feeds over gRPC: served as a stream, and read from a stream.
 //
 // Heavy (gRPC): only in .cc files of api/ and common/rpc.
 #include <grpcpp/grpcpp.h>
@@ -23,7 +23,7 @@
 
 namespace basalt::rpc {
 
-// A stream whose request is refused.
+// Ends a stream whose request is refused.
 template <typename Message>
 class RefusedFeed final : public grpc::ServerWriteReactor<Message> {
  public:
@@ -31,7 +31,7 @@ class RefusedFeed final : public grpc::ServerWriteReactor<Message> {
   void OnDone() override { delete this; }
 };
 
-// One stream that sends what a feed has, one message at a time. Lives on the loop: gRPC's reactions and the feed's
+// One stream that sends the messages of a feed, one at a time. Lives on the loop: gRPC's reactions and the feed's
 // notices are posted there.
 template <typename Message>
 class FeedReactor final : public grpc::ServerWriteReactor<Message> {
@@ -108,14 +108,14 @@ class FeedReactor final : public grpc::ServerWriteReactor<Message> {
   void End(const grpc::Status& status) {
     if (finished_) return;
     finished_ = true;
-    // Now, not in OnDone: a server that has drained its calls may end, and what feeds this with it, before OnDone's
-    // task runs.
+    // Destroyed now, not in OnDone: a server that has drained its calls may end, and the source of this feed with it,
+    // before OnDone's task runs.
     feed_.reset();
     this->Finish(status);
   }
 
   Loop& loop_;
-  const std::shared_ptr<FeedReactor*> self_;  // Null once it is destroyed; only touched on the loop.
+  const std::shared_ptr<FeedReactor*> self_;  // Null once the reactor is destroyed. Only touched on the loop.
   std::unique_ptr<Feed<Message>> feed_;
   Message message_;
   bool writing_ = false;
@@ -124,7 +124,7 @@ class FeedReactor final : public grpc::ServerWriteReactor<Message> {
   ConstructionFence constructed_;
 };
 
-// One stream that is read, one message ahead of who takes. gRPC's callbacks only post; destroying it ends the stream.
+// One stream that is read one message ahead of Take. gRPC's callbacks only post. Destroying the feed ends the stream.
 template <typename Request, typename Message>
 class StreamFeed final : public Feed<Message> {
  public:
@@ -173,7 +173,7 @@ class StreamFeed final : public Feed<Message> {
     void Drop() {
       dropped_ = true;
       context_.TryCancel();
-      // A read that nobody waits for any more ends the hold.
+      // Another read, whose result is dropped, lets the stream end and release the hold.
       if (std::exchange(has_message_, false)) this->StartRead(&incoming_);
     }
 
@@ -210,7 +210,7 @@ class StreamFeed final : public Feed<Message> {
     grpc::ClientContext context_;
     Request request_;
     const std::function<void()> notify_;
-    Message incoming_;  // gRPC's while a read is under way.
+    Message incoming_;  // Belongs to gRPC while a read is under way.
     Message message_;
     bool has_message_ = false;
     bool dropped_ = false;

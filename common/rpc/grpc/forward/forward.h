@@ -1,12 +1,12 @@
 #pragma once
 
-// Any replica answers for any key: it forwards a call to the owner of the key's slot, and gathers from all members what
-// lies with all of them.
+// Any replica answers for any key: it forwards a call to the owner of the key's slot, or gathers the parts of all
+// members.
 //
-// One hop: a forwarded call carries the metadata "basalt-forwarded: <replica>" and is never forwarded again; a replica
-// that does not own the slot answers UNAVAILABLE and names whom it takes for the owner. The forwarder then looks at its
-// newest assignment and asks again, for as long as a move may take and the caller waits: a question whatever became of
-// it, anything else only where it surely was not handled.
+// A call is forwarded once: a forwarded call carries the metadata "basalt-forwarded: <replica>" and is never forwarded
+// again. A replica that does not own the slot answers UNAVAILABLE and names the owner by its own assignment. The
+// forwarder then looks at its newest assignment and calls again, for as long as a move may take and the caller waits.
+// It repeats a call that does no harm twice after any such failure, any other call only if it was surely not handled.
 //
 // Heavy (gRPC): only in .cc files of api/ and common/rpc.
 #include <fmt/format.h>
@@ -38,16 +38,16 @@ namespace basalt::rpc {
 
 inline constexpr char kForwardedKey[] = "basalt-forwarded";
 
-// What a handler knows of the call that it answers.
+// The caller of a call, as the handler knows it.
 struct Caller {
   absl::Time deadline = absl::InfiniteFuture();
-  std::string forwarded_by;  // Empty: it comes from a client.
+  std::string forwarded_by;  // Empty if the call comes from a client.
   Client client;
 };
 Caller CallerOf(const grpc::CallbackServerContext& context, const Members& members);
 
-// Calls to the other replicas of one service; `Service` is the generated one, with its Stub. Held by shared_ptr: what
-// is under way keeps it. Everything but Stop runs on the loop.
+// Calls to the other replicas of one service; `Service` is the generated one, with its Stub. Held by shared_ptr: calls
+// under way keep it. All methods but Stop run on the loop.
 template <typename Service>
 class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
  public:
@@ -55,12 +55,12 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
   static constexpr absl::Duration kPatience = absl::Seconds(5);  // More than a move takes.
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
   static constexpr absl::Duration kLongestPause = absl::Milliseconds(500);
-  static constexpr absl::Duration kCallLimit = absl::Seconds(30);  // Of a caller without a deadline.
+  static constexpr absl::Duration kCallLimit = absl::Seconds(30);  // For a caller without a deadline.
 
   // Loop and members outlive the loop's last task.
   Forwarder(Loop& loop, const Members& members) : loop_(loop), members_(members) {}
 
-  // Ends what is under way and waits for it; nothing is sent after it. Any thread but gRPC's.
+  // Ends the calls under way and waits for them; no call is sent after that. Any thread but gRPC's. May be repeated.
   void Stop() {
     {
       MutexLock lock(mutex_);
@@ -69,8 +69,9 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     calls_.EndAll();
   }
 
-  // Answers a call about a key of the slot. `what` names it. `local(request, done)` answers here, its `done` on any
-  // thread; `remote(stub, context, request, response, callback)` starts the call.
+  // Answers a call about a key of the slot. `what` names the key. `question`: the call may be repeated without harm.
+  // `local(request, done)` answers here, its `done` on any thread; `remote(stub, context, request, response, callback)`
+  // starts the call.
   template <typename Request, typename Response, typename Local, typename Remote>
   void Route(Caller caller, uint32_t slot, std::string what, bool question, Request request, Done<Response> done,
              Local local, Remote remote) {
@@ -80,14 +81,14 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     Try(std::move(call));
   }
 
-  // This replica owns the slot, by the newest assignment: Route would answer here.
+  // Returns whether this replica owns the slot by the newest assignment, so that Route would answer here.
   bool IsHere(uint32_t slot) const {
     const std::vector<gateway::v1::Member> members = members_.all();
     return !members.empty() && IsSame(members[OwnerOf(members, slot)], members_.self());
   }
 
-  // Asks every member for the part in the slots that it owns: all answer, under one assignment, or it fails, naming who
-  // did not. `make(slots)` makes the request.
+  // Calls every member for the part in the slots that it owns. All have to answer under one assignment, or the call
+  // fails and names a member that did not. `make(slots)` makes the request.
   template <typename Request, typename Response, typename Make, typename Local, typename Remote>
   void Gather(Caller caller, Make make, Done<std::vector<Response>> done, Local local, Remote remote) {
     using Call = Gathered<Request, Response, Make, Local, Remote>;
@@ -103,7 +104,7 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     TryAll(std::move(call));
   }
 
-  // Starts a call that is not unary: `start(stub, calls)`, unless everything is stopped.
+  // Starts a call that is not unary by `start(stub, calls)`. Returns false if Stop was called before.
   template <typename Start>
   bool Begin(const gateway::v1::Member& member, Start start) {
     const std::shared_ptr<Stub> stub = StubOf(member);
@@ -151,7 +152,8 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
   static std::string NameOf(const gateway::v1::Member& member) {
     return fmt::format("{} at {}", member.replica(), member.address());
   }
-  // Nobody knows whether it was handled: a connection that broke, a handler that was dropped.
+  // Returns whether the call may be repeated. UNKNOWN: it may have been handled (a broken connection, a dropped
+  // handler).
   static bool MayBeAskedAgain(const absl::Status& status, bool question) {
     return absl::IsUnavailable(status) || (question && absl::IsUnknown(status));
   }
@@ -216,7 +218,7 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
       call->parts.push_back(*std::move(answer));
     } else {
       const absl::Status status = Annotate(answer.status(), NameOf(member));
-      // What asking again does not cure counts more.
+      // A failure that another try does not cure takes precedence.
       if (call->failure.ok() || !MayBeAskedAgain(status, true)) call->failure = status;
     }
     if (--call->left > 0) return;
@@ -226,7 +228,7 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     call->done(MakeStatus(absl::StatusCode::kUnavailable, ToStd(call->failure.message())));
   }
 
-  // False: there is no time left to do it again.
+  // Returns false if there is no time left for another try.
   template <typename Call, typename Again>
   bool Pause(Call& call, Again again) {
     const absl::Time end = std::min(call.attempts.began + kPatience, call.caller.deadline);
@@ -257,7 +259,7 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
   }
 
   std::shared_ptr<Stub> StubOf(const gateway::v1::Member& member) {
-    // Those that nobody was asked by for long are of members that are gone.
+    // Most stubs that were not used for long are those of members that are gone.
     if (stubs_.size() > kMaxStubs) stubs_.clear();
     std::shared_ptr<Stub>& stub = stubs_[member.address()];
     if (stub == nullptr)
@@ -276,7 +278,7 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
   bool stopped_ BASALT_GUARDED_BY(mutex_) = false;
 };
 
-// `start(stub, context, request, response, callback)`.
+// Has `start(stub, context, request, response, callback)`, which starts a call to another replica.
 template <typename Answer, typename Start>
 struct RemoteMethod {
   using Response = Answer;

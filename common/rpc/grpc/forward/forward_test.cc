@@ -51,7 +51,7 @@ class Assignment final : public Members {
   std::vector<gateway::v1::Member> members_ BASALT_GUARDED_BY(mutex_);
 };
 
-// Each request is about kSlot; of the cluster "all" it is gathered from everybody.
+// Each request is about kSlot; for the cluster "all" it is gathered from all members.
 class Node final : public ReplicaService::CallbackService {
  public:
   using Local = std::function<void(ExportRecordsRequest, Done<ExportRecordsResponse>)>;
@@ -83,7 +83,7 @@ class Node final : public ReplicaService::CallbackService {
   }
 
   std::atomic<int> calls = 0;
-  // On the loop.
+  // Used on the loop: the members up to `local`.
   Caller last_caller;
   std::function<void()> on_call;
   Local local;
@@ -143,7 +143,7 @@ class ForwardTest : public ::testing::Test {
     servers_.clear();
   }
 
-  // To `a`. With a cursor it is no question.
+  // Calls `a`. A call with a cursor counts as one that must not be repeated.
   absl::StatusOr<std::string> Ask(const std::string& name = "", const std::string& cursor = "",
                                   absl::Duration limit = absl::Seconds(20)) {
     grpc::ClientContext context;
@@ -156,7 +156,7 @@ class ForwardTest : public ::testing::Test {
     if (!status.ok()) return FromGrpc(status);
     return response.next_cursor();
   }
-  // What the node takes for the assignment: that these own everything.
+  // Sets the node's view of the assignment: these members own everything.
   void Assign(size_t node, std::vector<gateway::v1::Member> members) {
     nodes_[node]->assignment.Set(std::move(members));
   }
@@ -266,7 +266,7 @@ TEST_F(ForwardTest, OtherAnswersOfTheOwnerAreTheAnswer) {
 
 TEST_F(ForwardTest, AllMembersArePartsOfAllAndOneThatIsMissingIsNamed) {
   for (size_t node = 0; node < 3; ++node) Assign(node, members_);
-  // Each answers for its part, whoever has kSlot.
+  // Each node answers for its part, whichever node owns kSlot.
   for (size_t node = 1; node < 3; ++node) Assign(node, {members_[node]});
   EXPECT_EQ(*Ask("all"), "3");
   servers_[2]->Drain(absl::ZeroDuration());

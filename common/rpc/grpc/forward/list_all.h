@@ -1,6 +1,7 @@
 #pragma once
 
-// A page of what all replicas of a service have: each is asked for its part in the slots that it owns.
+// Lists a page of the objects of all replicas of a service: each replica is called for its part in the slots that it
+// owns.
 //
 // Heavy (gRPC), as forward.h.
 #include <memory>
@@ -16,7 +17,8 @@
 namespace basalt::rpc {
 
 // `List`: see common/rpc/list_part.h; its PartRequest has `request` and `slots`. `local(part_request, done)` answers
-// here; `start(stub, context, part_request, part, callback)` calls another. INVALID_ARGUMENT: page_size is negative.
+// here; `start(stub, context, part_request, part, callback)` calls another replica. Runs on the loop of `parts`.
+// INVALID_ARGUMENT: page_size is negative.
 template <typename List, typename PartService, typename Request, typename Local, typename Start>
 void ListAll(Forwarder<PartService>& parts, Caller caller, const Request& request, Done<typename List::Page> done,
              Local local, Start start) {

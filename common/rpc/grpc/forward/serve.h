@@ -1,11 +1,11 @@
 #pragma once
 
-// How the gRPC services of a replica answer, where keys have owners: a call about a key at its owner, a list from all
-// members, a watch of all of them, and what concerns this replica alone here.
+// How the gRPC services of a replica answer if keys have owners: a call about a key at its owner, a list from all
+// members, a watch of all of them, and a call about this replica alone here.
 //
-// `Core` is what the services of a replica share, and what each call holds until it is over. It has `Loop& loop`, on
-// which calls are handled, `ConnectionShares watches` where it serves any, and `api`, whose methods take a request and
-// a Done that they call on any thread; its WatchPart makes the feed of a part.
+// `Core` is shared by the services of a replica, and held by each call until it is over. It has `Loop& loop`, on which
+// calls are handled, `ConnectionShares watches` if the services have watches, and `api`, whose methods take a request
+// and a Done that they call on any thread; its WatchPart makes the feed of a part.
 //
 // Heavy (gRPC), as forward.h.
 #include <fmt/format.h>
@@ -34,7 +34,8 @@
 
 namespace basalt::rpc {
 
-// That method of the API, as a handler. One that writes for the client gets the token of the client's user, too.
+// Returns that method of the API as a handler. A method that writes for the client gets the token of the client's user,
+// too.
 template <typename Request, typename Response, typename Core, typename Method>
 auto HandlerOf(std::shared_ptr<Core> core, Method method, std::string user_token = "") {
   return [core = std::move(core), method, user_token = std::move(user_token)](Request asked, Done<Response> done) {
@@ -52,7 +53,7 @@ grpc::ServerUnaryReactor* ServeHere(const std::shared_ptr<Core>& core, grpc::Cal
   return ServeUnary(core->loop, context, request, response, HandlerOf<Request, Response>(core, method));
 }
 
-// What the request is about.
+// Returns the object that the request names.
 template <typename Request>
 Target TargetOf(const Request& request) {
   Target target;
@@ -61,7 +62,7 @@ Target TargetOf(const Request& request) {
   if constexpr (requires { request.dry_run(); }) target.dry_run = request.dry_run();
   return target;
 }
-// The same of a request about one object, which is in the namespace "default" where the request names none.
+// Returns TargetOf for a request about one object, whose namespace is "default" if the request names none.
 template <typename Request>
 Target TargetOfOne(const Request& request) {
   Target target = TargetOf(request);
@@ -71,15 +72,15 @@ Target TargetOfOne(const Request& request) {
   return target;
 }
 
-// The row of the calls that have such requests. Requires: there is one.
+// Returns the row of the calls that have such requests. Requires: there is one.
 template <typename Request>
 const identity::Right& RightOf() {
   static const identity::Right* const right = identity::FindRightOfRequest(ToStd(Request::descriptor()->full_name()));
   return *right;
 }
 
-// A call that the audit log has a line of, with the outcome that the client is told. Where nobody answers the call, as
-// when the process shuts down, nobody knows whether something was changed: UNKNOWN.
+// A call for which the audit log gets a line with the outcome that the client gets. If the call is dropped unanswered,
+// as when the process shuts down, it is unknown whether something was changed, and the outcome is UNKNOWN.
 template <typename Response>
 class AuditedCall {
  public:
@@ -96,7 +97,7 @@ class AuditedCall {
     if (done_ != nullptr) users_->Audit(client_, right_, target_, absl::UnknownError("nobody answered the call"));
   }
 
-  // The first answer counts.
+  // Only the first answer counts.
   void Answer(absl::StatusOr<Response> answer) {
     if (done_ == nullptr) return;
     users_->Audit(client_, right_, target_, answer.status());
@@ -112,9 +113,9 @@ class AuditedCall {
 };
 
 // Every unary call of a client about objects of the cluster passes here once, or in VisibleList, before any object is
-// looked at: `serve(done)` runs on `loop` if the client may do that to `target`, and the audit log gets a line for a
-// call that changes something, whatever becomes of the call. A call that another replica forwards has passed there. On
-// `loop`, which outlives the answer.
+// read. `serve(done)` runs on `loop` if the client may do that to `target`. The audit log gets a line for a call that
+// changes something, whatever the outcome. A call that another replica forwards has passed there. Runs on `loop`, which
+// outlives the answer.
 template <typename Request, typename Response, typename Serve>
 void Admit(Loop& loop, const Members& members, const Caller& caller, Target target, Done<Response> done, Serve serve) {
   const std::shared_ptr<UserAccess> users = members.users();
@@ -137,11 +138,11 @@ void Admit(Loop& loop, const Members& members, const Caller& caller, Target targ
 struct Subject {
   std::string kind;
   std::string key;
-  std::string group = {};  // The API group, where it is not that of the call's row.
+  std::string group = {};  // The API group, if it is not that of the call's row.
 };
 
-// By that method of the owner's API; `start(stub, context, request, response, callback)` asks another replica.
-// `question`: it does no harm when it is asked twice. INVALID_ARGUMENT: the request has no name.
+// Serves a call by that method of the owner's API; `start(stub, context, request, response, callback)` calls another
+// replica. `question`: the call may be repeated without harm. INVALID_ARGUMENT: the request has no name.
 template <typename Core, typename Service, typename Request, typename Response, typename Method, typename Start>
 grpc::ServerUnaryReactor* ServeAtOwner(const std::shared_ptr<Core>& core,
                                        const std::shared_ptr<Forwarder<Service>>& owners,
@@ -164,9 +165,9 @@ grpc::ServerUnaryReactor* ServeAtOwner(const std::shared_ptr<Core>& core,
                     });
 }
 
-// Makes a page of the items that a user may list. Items that the user may not list are as if they were not there: pages
-// are filled up with those that follow, and no page token names a hidden item. `List`: see common/rpc/list_part.h;
-// where its items are of several API groups, its GroupOf(item) names the group that is not the row's. On the loop of
+// Makes a page of the items that a user may list. An item that the user may not list is treated as if it did not exist:
+// the items that follow fill the page, and no page token names a hidden item. `List`: see common/rpc/list_part.h; if
+// its items are of several API groups, its GroupOf(item) names the group that is not the row's. Runs on the loop of
 // `core`.
 template <typename List, typename Core, typename PartService, typename Request>
 class VisibleList : public std::enable_shared_from_this<VisibleList<List, Core, PartService, Request>> {
@@ -183,7 +184,8 @@ class VisibleList : public std::enable_shared_from_this<VisibleList<List, Core, 
         size_(PageSizeOf(asked_.page_size())),
         done_(std::move(done)) {}
 
-  // `target`: what the request names. Where `may_refuse` is false, a user who may not list all of it is shown a part.
+  // `target` is the object that the request names. If `may_refuse` is false, a user who may not list all of it gets a
+  // part. Called once.
   void Check(const Target& target, bool may_refuse) {
     parts_->members().users()->Check(
         caller_.client, RightOf<Request>(), target,
@@ -213,8 +215,8 @@ class VisibleList : public std::enable_shared_from_this<VisibleList<List, Core, 
       return done_(MakeStatus(absl::StatusCode::kResourceExhausted,
                               "there are too many objects that the user may not list: name a namespace"));
     }
-    const auto local = [core = core_](typename List::PartRequest part, Done<typename List::Part> told) {
-      core->api.ListPart(std::move(part), std::move(told));
+    const auto local = [core = core_](typename List::PartRequest part, Done<typename List::Part> answered) {
+      core->api.ListPart(std::move(part), std::move(answered));
     };
     ListAll<List>(*parts_, caller_, asked_, Done<Page>([self = this->shared_from_this()](absl::StatusOr<Page> page) {
       self->core_->loop.Post([self, page = std::move(page)]() mutable { self->Take(std::move(page)); });
@@ -262,17 +264,17 @@ class VisibleList : public std::enable_shared_from_this<VisibleList<List, Core, 
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<Forwarder<PartService>> parts_;
   const Caller caller_;
-  Request asked_;  // With the place from which the search goes on.
+  Request asked_;  // Its page token is the place from which the search goes on.
   const size_t size_;
   Done<Page> done_;
-  bool may_all_ = false;                                         // Each item that has the row's API group.
+  bool may_all_ = false;  // The user may list each item that has the row's API group.
   std::map<std::pair<std::string, std::string>, bool> answers_;  // By namespace and group.
   Page visible_;
   int rounds_ = 0;
 };
 
-// A page of what ListPart of all members' APIs has. A user who may not list all namespaces is shown those that the user
-// may list. Errors: as ListAll, and of `check`, before anybody is asked.
+// Serves a page of the items that ListPart of all members' APIs has. A user who may not list all namespaces gets those
+// that the user may list. Errors: as for ListAll, and those of `check`, before any member is called.
 template <typename List, typename Core, typename PartService, typename Request>
 grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
                                     const std::shared_ptr<Forwarder<PartService>>& parts,
@@ -286,8 +288,8 @@ grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
           if (const absl::Status refused = check(asked); !refused.ok()) return done(refused);
         }
         if (!caller.client.is_user) {
-          const auto local = [core](typename List::PartRequest part, Done<typename List::Part> told) {
-            core->api.ListPart(std::move(part), std::move(told));
+          const auto local = [core](typename List::PartRequest part, Done<typename List::Part> answered) {
+            core->api.ListPart(std::move(part), std::move(answered));
           };
           return ListAll<List>(*parts, caller, asked, std::move(done), local,
                                [](auto& stub, auto... arguments) { stub.async()->ListPart(arguments...); });
@@ -302,10 +304,10 @@ grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
       });
 }
 
-// A watch of a user: it begins once the user may watch that, and ends with the user's token, so that rights are
-// reviewed again. Whoever watches resumes with a new token. Where objects are of several API groups,
-// `Watched::kOtherGroup` is the one that is not the row's, and `Watched::IsOfOtherGroup(message)` says which objects
-// have it: users who may watch the objects of that group are told of them.
+// A watch of a user. It begins once the user may watch the target, and ends with the user's token, so that rights are
+// reviewed again; the client resumes with a new token. If objects are of several API groups, `Watched::kOtherGroup` is
+// the one that is not the row's, and `Watched::IsOfOtherGroup(message)` decides which objects have it: they are
+// published only to users who may watch the objects of that group. Runs on `loop`.
 template <typename Watched>
 class AdmittedFeed final : public Feed<typename Watched::Response> {
  public:
@@ -346,7 +348,7 @@ class AdmittedFeed final : public Feed<typename Watched::Response> {
   }
 
  private:
-  using Self = std::shared_ptr<AdmittedFeed*>;  // Null once the feed is gone; only touched on the loop.
+  using Self = std::shared_ptr<AdmittedFeed*>;  // Null once the feed is destroyed. Only touched on the loop.
 
   static void Begin(Loop& loop, const Self& self, const absl::Status& may, bool shows_others) {
     loop.Post([self, may, shows_others] {
@@ -397,7 +399,7 @@ grpc::ServerWriteReactor<typename Watched::Response>* ServeWatch(const std::shar
                    fmt::format("this connection has {} watches open, which is its share: end some of them",
                                core->watches.most())));
   }
-  // Given back when the last who may begin a part of it has gone.
+  // Given back when the last object that can begin a part of the watch has gone.
   const std::shared_ptr<void> share(nullptr, [core, connection](void*) { core->watches.GiveBack(connection); });
   const auto local = [core, share](const typename Watched::PartRequest& part, std::function<void()> notify) {
     return core->api.WatchPart(part, std::move(notify));

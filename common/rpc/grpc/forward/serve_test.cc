@@ -1,4 +1,4 @@
-// Two replicas with real servers, each asked for what either has.
+// Two replicas with real servers; each is called for objects of either.
 #include "common/rpc/grpc/forward/serve.h"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ class FixedMembers final : public Members {
   std::shared_ptr<UserAccess> users_ BASALT_GUARDED_BY(mutex_);
 };
 
-// Has one queue, of the replica's name, and answers to any other name with that. Holds deletions.
+// Has one queue, with the replica's name, and answers calls about any name with it. Holds deletions.
 struct Api {
   void Get(const GetQueueRequest&, Done<Queue> done) const { done(Own()); }
   void ListPart(const ListPartRequest&, Done<ListPartResponse> done) const {
@@ -89,7 +89,7 @@ struct Api {
   }
   void Delete(const DeleteQueueRequest&, Done<DeleteQueueResponse> done) { held.push_back(std::move(done)); }
   std::string replica;
-  std::vector<Done<DeleteQueueResponse>> held = {};  // On the loop.
+  std::vector<Done<DeleteQueueResponse>> held = {};  // Used on the loop.
 };
 
 struct Core {
@@ -169,7 +169,7 @@ class ServeTest : public ::testing::Test {
     for (auto& server : servers_) server->Drain(absl::ZeroDuration());
     servers_.clear();
   }
-  // The name of the replica that answered, or the error.
+  // Returns the name of the replica that answered, or the error.
   std::string Get(size_t replica, const std::string& name) {
     grpc::ClientContext context;
     GetQueueRequest request;
@@ -222,7 +222,7 @@ TEST_F(ServeTest, AListThatTheCheckRefusesIsRefused) {
   EXPECT_THAT(FromGrpc(status).ToString(), HasSubstr("INVALID_ARGUMENT: page_token: is none"));
 }
 
-// A change may still be made, or be dropped, when its caller has gone: the audit log has one line that says which.
+// A change may still be made, or be dropped, after its caller has gone: the audit log has one line with the outcome.
 TEST_F(ServeTest, AChangeWhoseCallerHasGoneIsOneLineOfTheAuditLog) {
   const auto guard = std::make_shared<CallGuard>(identity::IdentityRules("basalt.local", "blue"),
                                                  std::make_shared<identity::DeniedList>(), [](const RefusedCall&) {});

@@ -49,7 +49,7 @@ struct ListedGroups {
   }
 };
 
-// Has groups by key, and tells of a few at a time.
+// Has groups by key, and returns a few at a time.
 struct GroupsApi {
   void ListPart(const podgroup::v1::ListPartRequest& part, Done<podgroup::v1::ListPartResponse> done) {
     ++asked;
@@ -57,10 +57,10 @@ struct GroupsApi {
     const ListPodGroupsRequest& request = part.request();
     const size_t size = std::min(PageSizeOf(request.page_size()), part_size);
     done(MakePart<ListedGroups>(groups, request.page_token(), size,
-                                [&](const std::string&, const PodGroup& group, podgroup::v1::ListPartResponse& told) {
+                                [&](const std::string&, const PodGroup& group, podgroup::v1::ListPartResponse& out) {
                                   const std::string& ns = group.object().meta().namespace_();
                                   if (!request.namespace_().empty() && request.namespace_() != ns) return;
-                                  *told.add_pod_groups() = group;
+                                  *out.add_pod_groups() = group;
                                 }));
   }
   void Add(const std::string& ns, const std::string& name, podgroup::v1::Profile profile) {
@@ -94,7 +94,7 @@ class VisibleListTest : public UserAccessFixture {
     time.RunDueTasks();
     return page.value_or(absl::InternalError("no answer"));
   }
-  // The keys of all pages. All but the last are full, and each names its own last object as the place to go on from.
+  // Returns the keys of all pages. All pages but the last are full, and the token of each names its own last object.
   std::vector<std::string> AllPages(const std::string& user, int size) {
     std::vector<std::string> keys;
     ListPodGroupsRequest request;
@@ -117,7 +117,7 @@ class VisibleListTest : public UserAccessFixture {
       std::make_shared<Forwarder<PodGroupPartService>>(loop, members);
 };
 
-// Whatever a user may list, and however large the pages are: each of those objects once, in order, and no other.
+// For all rights and page sizes, the pages have each object that the user may list once, in order, and no other.
 TEST_F(VisibleListTest, PagesHaveWhatTheUserMayListOnceAndNothingElse) {
   const std::string namespaces[] = {"a", "b", "c"};
   for (const std::string& ns : namespaces) {
@@ -151,7 +151,7 @@ TEST_F(VisibleListTest, PagesHaveWhatTheUserMayListOnceAndNothingElse) {
 }
 
 TEST_F(VisibleListTest, OnePageAsksOnceAboutEachNamespaceHoweverManyObjectsItHas) {
-  valid = absl::ZeroDuration();  // What is known of one page serves no other.
+  valid = absl::ZeroDuration();  // A page cannot use the reviews of another page.
   for (int i = 0; i < 50; ++i) {
     core->api.Add("a", fmt::to_string(i), podgroup::v1::PROFILE_UNSPECIFIED);
     core->api.Add("b", fmt::to_string(i), podgroup::v1::PROFILE_UNSPECIFIED);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A client's watch of what all replicas of a service have: each is asked for its part in the slots that it owns.
+// A client's watch of the objects of all replicas of a service: each replica publishes the slots that it owns.
 //
 // Heavy (gRPC), as forward.h.
 #include <functional>
@@ -16,8 +16,8 @@
 namespace basalt::rpc {
 
 // Opens the watch on `loop`, for a FeedReactor. `Watched`: see common/rpc/watch/merged_watch.h. `local(part_request,
-// notify)` makes the part that this replica tells, and holds what loop, members and parts need; `start(stub, context,
-// part_request, reactor)` begins the call to another.
+// notify)` makes the part of this replica, and keeps everything alive that loop, members and parts need; `start(stub,
+// context, part_request, reactor)` begins the call to another replica.
 template <typename Watched, typename PartService, typename Local, typename Start>
 typename FeedReactor<typename Watched::Response>::Open OpenWatchOfAll(Loop& loop, const Members& members,
                                                                       std::shared_ptr<Forwarder<PartService>> parts,

@@ -69,7 +69,7 @@ TEST_F(GrpcTest, AttachGoesStraightToTheLeaderThatAStandbyNames) {
   ExpectBatches();
 }
 
-// Answers when the test lets it.
+// Answers when the test requests it.
 struct HeldResolver final : discovery::Resolver {
   explicit HeldResolver(std::promise<Done>& to) : asked(to) {}
   void Resolve(HostPort, Done done) override { asked.set_value(std::move(done)); }

@@ -28,7 +28,8 @@ std::string LeaderIn(const grpc::ClientContext& context) {
   return found == metadata.end() ? std::string() : std::string(found->second.data(), found->second.size());
 }
 
-// One stream. gRPC's callbacks only post; the observer is on the loop. Keeps itself until gRPC is done with it.
+// One stream. gRPC's callbacks only post; the observer is used on the loop. Keeps itself alive until gRPC is done with
+// it.
 class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, AttachBatch>,
                                   public std::enable_shared_from_this<AttachClientReactor> {
  public:
@@ -52,7 +53,7 @@ class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, 
     if (!over_ && !requests_.empty()) StartWrite(&requests_.front());
   }
 
-  // Instead of Begin, where there is nobody to ask.
+  // Called instead of Begin if no gateway can be called.
   void Refuse(const absl::Status& status) {
     AttachObserver* observer = std::exchange(observer_, nullptr);
     if (observer != nullptr) observer->OnClosed(status);
@@ -71,7 +72,7 @@ class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, 
   }
 
   bool had_batch() const { return had_batch_; }
-  // Who leads, as whoever refused the stream knows it.
+  // The leader, as the gateway that refused the stream knows it.
   const std::string& leader() const { return leader_; }
 
   // ---- gRPC's threads ----
@@ -117,9 +118,9 @@ class AttachClientReactor final : public grpc::ClientBidiReactor<AttachRequest, 
   Loop& loop_;
   std::shared_ptr<AttachClientReactor> self_;
   grpc::ClientContext context_;
-  AttachObserver* observer_;  // On the loop; null once it hears nothing more.
-  bool had_batch_ = false;    // On the loop, as is the next.
-  std::string leader_;
+  AttachObserver* observer_;  // Used on the loop. Null once the observer gets no more calls.
+  bool had_batch_ = false;    // Used on the loop.
+  std::string leader_;        // Used on the loop.
   AttachBatch batch_;
   ConstructionFence constructed_;
   Mutex mutex_;
@@ -200,7 +201,7 @@ class Peer final : public GatewayPeer {
     const std::shared_ptr<AttachClientReactor> reactor_;
   };
 
-  // Requires: ring_->Current(). Another address is another stub; of those before, what is under way holds the channel.
+  // Requires: ring_->Current(). Another address means another stub; calls under way on the old stub hold its channel.
   GatewayService::Stub& Current() {
     if (const std::string address = *ring_->Current(); stub_ == nullptr || address != address_) {
       CloseWrites();
@@ -212,7 +213,7 @@ class Peer final : public GatewayPeer {
     return *stub_;
   }
 
-  // The stream of writes to where the last Attach went.
+  // The stream of writes to the gateway of the last Attach.
   WriteStream& Writes() {
     GatewayService::Stub& stub = Current();
     if (writes_ != nullptr && writes_->ending()) CloseWrites();
@@ -240,7 +241,7 @@ class Peer final : public GatewayPeer {
   std::unique_ptr<discovery::GatewayRing> ring_;
   std::unique_ptr<GatewayService::Stub> stub_;
   std::unique_ptr<gateway::v1::UserService::Stub> users_stub_;
-  std::string address_;  // Of the stubs.
+  std::string address_;  // The address of the stubs.
   std::shared_ptr<WriteStream> writes_;
   std::shared_ptr<AttachClientReactor> last_;
 };

@@ -20,7 +20,7 @@ namespace {
 
 using gateway::v1::AttachRequest;
 
-// The bytes themselves, which live until gRPC has sent them: no copy.
+// Wraps the bytes without a copy. They live until gRPC has sent them.
 grpc::ByteBuffer ToBuffer(std::string bytes) {
   auto kept = std::make_unique<std::string>(std::move(bytes));
   const auto drop = [](void* text) { delete static_cast<std::string*>(text); };
@@ -32,8 +32,8 @@ grpc::ByteBuffer ToBuffer(std::string bytes) {
 
 constexpr std::string_view kWritePath = "/basalt.gateway.v1.GatewayService/Write";
 
-// A replica that writes for a user shows that the user has called. PERMISSION_DENIED, since UNAUTHENTICATED makes the
-// replica send the write again with the token of its next session.
+// A replica that writes for a user has to prove that the user has called. PERMISSION_DENIED, since UNAUTHENTICATED
+// makes the replica send the write again with the token of its next session.
 absl::Status CheckUserToken(const CallGuard* guard, const std::string& token) {
   if (token.empty()) return absl::OkStatus();
   if (guard == nullptr || guard->users() == nullptr) {
@@ -45,7 +45,7 @@ absl::Status CheckUserToken(const CallGuard* guard, const std::string& token) {
                            "identity");
 }
 
-// Users learn where to call, and nothing else of the suite.
+// Users get the addresses to call, and nothing else about the suite.
 gateway::v1::Topology ForUsers(const gateway::v1::Topology& topology) {
   gateway::v1::Topology reduced;
   reduced.set_gateway(topology.gateway());
@@ -64,7 +64,7 @@ gateway::v1::Topology ForUsers(const gateway::v1::Topology& topology) {
 }
 
 // One stream. gRPC's callbacks come on its own threads and only post; the session lives on the loop. The reactor keeps
-// itself until gRPC is done with it.
+// itself alive until gRPC is done with it.
 class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                                   public AttachSink,
                                   public std::enable_shared_from_this<AttachServerReactor> {
@@ -139,7 +139,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
     loop_.Post([it = shared_from_this(), task = std::move(task)]() mutable { task(*it); });
   }
 
-  // After Finish gRPC may be done at any moment: nothing is written after `finished_` is set.
+  // After Finish gRPC may be done at any moment, so nothing is written after `finished_` is set.
   void End(const absl::Status& status) {
     const std::shared_ptr<AttachServerReactor> keep = shared_from_this();
     {
@@ -156,7 +156,7 @@ class AttachServerReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffe
   GatewayHandler& handler_;
   const MemberCheck check_member_;
   std::shared_ptr<AttachServerReactor> self_;
-  std::unique_ptr<AttachSession> session_;  // On the loop.
+  std::unique_ptr<AttachSession> session_;  // Used on the loop.
   grpc::ByteBuffer request_;
   grpc::ByteBuffer batch_;
   ConstructionFence constructed_;

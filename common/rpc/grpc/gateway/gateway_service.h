@@ -1,6 +1,6 @@
 #pragma once
 
-// The gateway's gRPC face: brings calls and streams to a rpc::GatewayHandler on its loop.
+// The gateway's gRPC adapter: brings calls and streams to an rpc::GatewayHandler on its loop.
 #include <memory>
 
 #include "common/exec/loop.h"
@@ -11,11 +11,11 @@ namespace basalt::rpc {
 
 class CallGuard;
 
-// What the server of a gateway has to take as one message: members' writes that travel together.
+// The largest message that the server of a gateway has to take: members' writes that travel together.
 inline constexpr int kMostWriteBatchBytes = 64 << 20;
 
-// Loop and handler outlive the server that the service is given to. `guard` is that of the server: with TLS a
-// replica attaches by the name in its certificate alone. Null: without TLS.
+// Loop and handler outlive the server that the service is given to. `guard` is that of the server: with TLS a replica
+// attaches only by the name in its certificate. Null without TLS.
 std::unique_ptr<GrpcService> MakeGatewayService(Loop& loop, GatewayHandler& handler,
                                                 std::shared_ptr<const CallGuard> guard = nullptr);
 

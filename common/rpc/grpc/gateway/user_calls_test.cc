@@ -1,4 +1,4 @@
-// A gateway answers users who call, and carries out the writes of replicas in the name of users.
+// A gateway answers users' calls, and carries out replicas' writes in the name of users.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -51,7 +51,7 @@ class UserCallsTest : public ::testing::Test {
   std::vector<std::string> Written() {
     return On(*loop_, [this] { return gateway_.written; });
   }
-  // Each call by the same connection.
+  // Makes each call over the same connection.
   grpc::Status Topology(const std::string& token, gateway::v1::Topology* topology) {
     user_->SetToken(token);
     return AskTopology(user_channel_, topology);
@@ -86,7 +86,7 @@ TEST_F(UserCallsTest, AWriteForAUserWhoseTokenDoesNotCountIsRefusedAndTheOthersG
   const struct {
     const char* name;
     std::string token;
-    const char* why;  // Empty: the write is taken.
+    const char* why;  // Empty if the write is accepted.
   } cases[] = {
       {"of-nobody", "", ""},
       {"expired", TokenOf("ann", suite_, Role::kGateway, "blue", -absl::Seconds(1)),
@@ -100,19 +100,19 @@ TEST_F(UserCallsTest, AWriteForAUserWhoseTokenDoesNotCountIsRefusedAndTheOthersG
   };
   std::vector<WriteRequest> requests;
   for (const auto& test : cases) requests.push_back(WriteFor(test.name, test.token));
-  const std::vector<grpc::Status> told = WriteStream(replica_).Write(requests);
-  for (size_t i = 0; i < told.size(); ++i) {
+  const std::vector<grpc::Status> statuses = WriteStream(replica_).Write(requests);
+  for (size_t i = 0; i < statuses.size(); ++i) {
     const bool is_taken = cases[i].why[0] == '\0';
-    EXPECT_EQ(told[i].error_code(), is_taken ? grpc::StatusCode::OK : grpc::StatusCode::PERMISSION_DENIED)
+    EXPECT_EQ(statuses[i].error_code(), is_taken ? grpc::StatusCode::OK : grpc::StatusCode::PERMISSION_DENIED)
         << cases[i].name;
-    EXPECT_THAT(told[i].error_message(), ::testing::HasSubstr(cases[i].why)) << cases[i].name;
+    EXPECT_THAT(statuses[i].error_message(), ::testing::HasSubstr(cases[i].why)) << cases[i].name;
   }
   EXPECT_THAT(Written(), ElementsAre("of-nobody", "of-ann"));
   EXPECT_THAT(metrics_->Text(),
               ::testing::HasSubstr(R"(reason="identity",role="none",rpc="basalt.gateway.v1.GatewayService/Write"} 6)"));
 }
 
-// The authorities of the suite are exchanged while a stream and a connection of before go on.
+// The authorities of the suite are replaced while an older stream and connection go on.
 TEST_F(UserCallsTest, NewAuthoritiesCountForTheNextCallOfAnOpenConnection) {
   const std::string by_old = TokenOf("ann", suite_);
   const std::string by_new = TokenOf("ann", next_);
@@ -171,12 +171,12 @@ TEST_F(UserCallsTest, AUserLearnsWhereToCallAndNothingElse) {
   On(*loop_, [&] { gateway_.topology = all; });
   user_channel_ = grpc::CreateChannel(address_, user_->ForChannel(kTheGateway));
   const auto asked_slots = [this] { return On(*loop_, [this] { return gateway_.asked_topology.slots_of(); }); };
-  gateway::v1::Topology told;
-  ASSERT_TRUE(Topology(TokenOf("ann", suite_), &told).ok());
-  EXPECT_EQ(told.DebugString(), shown.DebugString());
+  gateway::v1::Topology answer;
+  ASSERT_TRUE(Topology(TokenOf("ann", suite_), &answer).ok());
+  EXPECT_EQ(answer.DebugString(), shown.DebugString());
   EXPECT_EQ(asked_slots(), gateway::v1::SERVICE_KIND_UNSPECIFIED);
-  ASSERT_TRUE(AskTopology(replica_, &told).ok());
-  EXPECT_EQ(told.DebugString(), all.DebugString()) << "a member is told all";
+  ASSERT_TRUE(AskTopology(replica_, &answer).ok());
+  EXPECT_EQ(answer.DebugString(), all.DebugString()) << "a member is told all";
   EXPECT_EQ(asked_slots(), gateway::v1::SERVICE_KIND_JOB);
 }
 
@@ -184,9 +184,9 @@ TEST_F(GrpcTest, AGatewayWithoutUsersRefusesAWriteForOne) {
   WriteRequest request;
   request.set_name("a");
   request.set_user_token("token");
-  const auto told = WriteStream(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials())).Write({request});
-  EXPECT_EQ(told[0].error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_EQ(told[0].error_message(), "this gateway takes no users (--kubernetes_users)");
+  const auto statuses = WriteStream(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials())).Write({request});
+  EXPECT_EQ(statuses[0].error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(statuses[0].error_message(), "this gateway takes no users (--kubernetes_users)");
   EXPECT_TRUE(On(*server_loop_, [this] { return gateway_.written.empty(); }));
 }
 

@@ -13,13 +13,13 @@ namespace basalt::rpc {
 
 class CallGuard;
 
-// Who logs in.
+// A client that logs in.
 struct LogInClient {
-  std::string chain_pem;  // The certificate and those between it and its authority; empty: the client has none.
-  std::string host;       // From which the client has connected, as "ipv4:10.0.0.7".
+  std::string chain_pem;  // The client's certificate and those between it and its authority. Empty if there is none.
+  std::string host;       // The host from which the client has connected, as "ipv4:10.0.0.7".
 };
 
-// Called on the loop of the service. Statuses as user.proto has them.
+// Called on the loop of the service. Statuses as in user.proto. Both calls may be repeated.
 class UserHandler {
  public:
   virtual ~UserHandler() = default;

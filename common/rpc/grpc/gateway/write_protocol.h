@@ -22,8 +22,8 @@ struct WriteProtocol {
   using Answer = gateway::v1::WriteAnswers::Answer;
   using Handler = GatewayHandler;
 
-  // A write is smaller than what a server takes as a message (kMostWriteBatchBytes); several that are together larger
-  // than the bound go in several messages. How many are under way is the runtime's to say.
+  // A write is smaller than the largest message of a server (kMostWriteBatchBytes). Writes that together exceed the
+  // limit go in several messages. The runtime limits how many are under way.
   static constexpr CallBounds kBounds{.call_bytes = 60 << 20, .message_bytes = 4 << 20};
 
   static void Start(Service::Stub& stub, grpc::ClientContext* context,
@@ -31,7 +31,7 @@ struct WriteProtocol {
     stub.async()->Write(context, reactor);
   }
   static google::protobuf::RepeatedPtrField<Call>& CallsOf(Batch& batch) { return *batch.mutable_writes(); }
-  // What a write may take counts from when it was asked for.
+  // The timeout of a write counts from the moment when it was requested.
   static void Age(Call& write, absl::Duration waited) {
     gateway::v1::WriteRequest& request = *write.mutable_request();
     if (request.timeout_ms() == 0) return;

@@ -1,4 +1,4 @@
-// Calls at the gateway: that each is answered with its own, and what is known of one that is not.
+// Calls at the gateway: each gets its own answer, and an unanswered call ends with a status that fits.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -36,7 +36,7 @@ TEST_F(GrpcTest, AServerThatEndsInTheMiddleOfACallLeavesItUnknown) {
   auto answer = HoldWrite();
   server_->Drain(absl::ZeroDuration());  // Does not wait for the handler.
   EXPECT_NE(answer.get().status().code(), absl::StatusCode::kUnavailable);
-  On(*server_loop_, [&] { gateway_.held.front()(WriteResponse()); });  // Too late: heard by nobody.
+  On(*server_loop_, [&] { gateway_.held.front()(WriteResponse()); });  // Too late: the answer is dropped.
 }
 
 TEST_F(GrpcTest, WritesThatComeTogetherAreEachAnsweredWithTheirOwn) {
@@ -99,17 +99,17 @@ TEST_F(GrpcTest, ManyLargeWritesGoInSeveralMessages) {
   all.get_future().get();
 }
 
-// As a gateway that stops has it: nothing of what it has begun is left unknown.
+// As when a gateway stops: no call that it has begun is left unknown.
 TEST_F(GrpcTest, AServerThatDrainsAnswersWhatItHasTakenAndRefusesTheRest) {
   auto answer = HoldWrite();
   std::thread drain([&] { server_->Drain(absl::Minutes(1)); });
-  // Until the server has been told.
+  // Waits until the server drains.
   absl::Status refused;
   while (refused.ok()) refused = Write("a").status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable) << refused;
   On(*server_loop_, [&] { gateway_.held.front()(WriteResponse()); });
   EXPECT_TRUE(answer.get().ok());
-  drain.join();  // Long before its deadline.
+  drain.join();  // Returns long before its deadline.
   EXPECT_EQ(Write("a").status().code(), absl::StatusCode::kUnavailable);
 }
 
@@ -129,7 +129,7 @@ TEST_F(GrpcTest, APeerThatIsDestroyedEndsWhatIsUnderWay) {
 
 // The context of a call may hold the last channel of the process, whose end joins gRPC's threads.
 TEST_F(GrpcTest, WhatACallOwnsIsLetGoOnTheLoop) {
-  // Post from another thread returns when the task has run and is gone.
+  // Its Post returns, on another thread, only when the task has run and is destroyed.
   struct WaitingLoop final : Loop {
     explicit WaitingLoop(Loop& to) : inner(to) {}
     absl::Time Now() const override { return inner.Now(); }
@@ -154,7 +154,7 @@ TEST_F(GrpcTest, WhatACallOwnsIsLetGoOnTheLoop) {
     peer_->Write(request, kTimeout, [owned = std::move(owned)](const auto&) {});
   });
   EXPECT_TRUE(gone_on_the_loop.get_future().get());
-  peer_.reset();  // Before the loop.
+  peer_.reset();  // Destroyed before the loop.
 }
 
 }  // namespace

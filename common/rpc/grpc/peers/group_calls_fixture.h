@@ -1,7 +1,7 @@
 #pragma once
 
 // A peer of pgsvc over a real socket, and two servers for it: the real one with a handler that holds its answers, and
-// one that a test writes by hand.
+// one whose behaviour a test defines.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ using podgroup::v1::EnsurePodGroupRequest;
 using podgroup::v1::EnsurePodGroupResponse;
 using podgroup::v1::PodGroupService;
 
-// No test waits for it.
+// A timeout that no test reaches.
 inline constexpr absl::Duration kLong = absl::Minutes(10);
 
 using ScriptedStream = grpc::ServerReaderWriter<CallAnswers, CallBatch>;
@@ -49,7 +49,7 @@ inline CallAnswers::Answer AnswerOf(const CallBatch::Call& call) {
 // A server of the test's own, with a thread for each stream.
 class ScriptedGroups final : public PodGroupService::Service {
  public:
-  // What is done with a stream, and the stream's number.
+  // Handles a stream; gets the stream's number.
   using Script = std::function<grpc::Status(ScriptedStream&, int)>;
 
   grpc::Status Call(grpc::ServerContext*, ScriptedStream* stream) override {
@@ -66,7 +66,7 @@ class ScriptedGroups final : public PodGroupService::Service {
     script_ = std::move(script);
   }
 
-  // Until the client ends its side. The last call of a message is answered first.
+  // Answers until the client ends its side. Answers the last call of a message first.
   grpc::Status AnswerAll(ScriptedStream& stream) {
     stream.SendInitialMetadata();
     CallBatch batch;
@@ -87,7 +87,7 @@ class ScriptedGroups final : public PodGroupService::Service {
   Script script_ BASALT_GUARDED_BY(mutex_);
 };
 
-// Answers when the test says so. On the loop of the server.
+// Answers when the test requests it. Used on the loop of the server.
 struct HoldingGroups final : PodGroupHandler {
   void EnsurePodGroup(EnsurePodGroupRequest request, Done<EnsurePodGroupResponse> done) override {
     if (request.name() == "busy") return done(absl::FailedPreconditionError("an older version is still going"));
@@ -114,7 +114,7 @@ struct HoldingGroups final : PodGroupHandler {
   size_t most_held = 0;
 };
 
-// What became of the calls 0, 1, 2 … of a test. On the loop of the client.
+// The results of the calls 0, 1, 2 … of a test. Used on the loop of the client.
 class CallTally {
  public:
   explicit CallTally(size_t calls) : statuses_(calls), names_(calls), times_(calls) {}
@@ -129,9 +129,9 @@ class CallTally {
   // Requires: not on the loop.
   void Wait(Loop& client) {
     all_.get_future().get();
-    On(client, [] {});  // The last answer has been taken in.
+    On(client, [] {});  // The task of the last answer has ended.
   }
-  // After Wait.
+  // Requires: Wait has returned.
   CodeCounts CountCodes() const {
     CodeCounts counts;
     for (const absl::Status& status : statuses_) ++counts[status.code()];
@@ -151,7 +151,7 @@ class CallTally {
   std::promise<void> all_;
 };
 
-// Its clock stands still until the test moves it, and its timers with it. These are the loop's own.
+// Its clock and its timers stand still until the test moves them. Tasks run on the inner loop.
 class StoppedLoop final : public Loop {
  public:
   explicit StoppedLoop(Loop& inner) : inner_(inner) {}
@@ -165,7 +165,7 @@ class StoppedLoop final : public Loop {
   }
   void Post(Task task) override { inner_.Post(std::move(task)); }
   bool IsCurrent() const override { return inner_.IsCurrent(); }
-  // Any thread but the loop's.
+  // Any thread but that of the inner loop.
   void Move(absl::Duration by) {
     On(inner_, [&] {
       ms_ += absl::ToInt64Milliseconds(by);
@@ -211,7 +211,7 @@ class GroupCallsTest : public ::testing::Test {
     return server;
   }
   void StartReal(Loop* client = nullptr) { Start(MakePodGroupService(*server_loop_, handler_), client); }
-  // The client's end, before the loop that it was given.
+  // Destroys the client before the loop that it was given.
   void StopClient() {
     peer_.reset();
     directory_.reset();
@@ -220,7 +220,7 @@ class GroupCallsTest : public ::testing::Test {
   std::string address() const { return fmt::format("127.0.0.1:{}", server_->port()); }
 
   static constexpr size_t kValueBytes = 256 << 10;
-  // All in one turn of the loop.
+  // Makes all calls in one turn of the loop.
   void Ask(CallTally& tally, size_t first, size_t last, absl::Duration timeout = kLong, size_t bytes = 0) {
     On(*client_loop_, [&] {
       for (size_t call = first; call < last; ++call) {

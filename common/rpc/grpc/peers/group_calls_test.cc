@@ -1,4 +1,4 @@
-// Calls about pod groups over a real stream: how they travel, and what becomes of them where it ends.
+// Calls about pod groups over a real stream: how they travel, and how they end if the stream ends.
 #include "common/rpc/grpc/peers/group_calls_fixture.h"
 
 #include "common/rpc/group_calls.h"
@@ -103,7 +103,7 @@ TEST_F(GroupCallsTest, AServerThatIsCutOffLeavesWhatItHoldsUnknown) {
   tally.Wait(*client_loop_);
   EXPECT_TRUE(tally.EachOnce());
   EXPECT_EQ(tally.CountCodes(), (CodeCounts{{absl::StatusCode::kUnknown, 300}}));
-  On(*server_loop_, [&] { handler_.AnswerHeld(); });  // Too late: heard by nobody.
+  On(*server_loop_, [&] { handler_.AnswerHeld(); });  // Too late: the answers are dropped.
   EXPECT_EQ(AskOne().code(), absl::StatusCode::kUnavailable);
 }
 
@@ -144,7 +144,7 @@ TEST_F(GroupCallsTest, ASlowServerIsGivenNoMoreThanTheBoundAndTheRestWaitsOrIsRe
   const CallBounds& most = kGroupCallBounds;
   const std::vector<Case> cases = {
       {"calls", 0, most.open_calls + 5000, most.sent_calls, most.open_calls},
-      // A call is a little larger than what it was given.
+      // A call is a little larger than its value.
       {"bytes", mib, 100, most.sent_bytes / mib - 1, most.open_bytes / mib - 1},
   };
   StartReal();
@@ -183,7 +183,7 @@ TEST_F(GroupCallsTest, ACallThatIsNotAnsweredInTimeMayHaveBeenHandledAndHoldsNoO
   EXPECT_EQ(late.status(0).code(), absl::StatusCode::kDeadlineExceeded);
   On(*server_loop_, [&] {
     handler_.hold = false;
-    handler_.AnswerHeld();  // Heard by nobody.
+    handler_.AnswerHeld();  // The answers are dropped.
   });
   EXPECT_TRUE(AskOne().ok());
   EXPECT_TRUE(late.EachOnce());
@@ -222,7 +222,7 @@ TEST_F(GroupCallsTest, APeerThatNobodyHoldsAnyMoreStillBringsItsAnswers) {
   On(*client_loop_, [&] {
     for (size_t call = 0; call < 1000; ++call) peer_->EnsurePodGroup({}, kLong, tally.Expect(call));
   });
-  peer_.reset();  // On another thread than the loop.
+  peer_.reset();  // Runs on another thread than the loop.
   tally.Wait(*client_loop_);
   EXPECT_EQ(tally.CountCodes(), (CodeCounts{{absl::StatusCode::kOk, 1000}}));
 }

@@ -24,7 +24,8 @@ using replica::v1::ExportRecordsRequest;
 using replica::v1::ExportRecordsResponse;
 using replica::v1::ReplicaService;
 
-// One stream for all calls to the member, opened with the first call and again with the first after it has ended.
+// One stream carries all calls to the member. It is opened with the first call, and again with the first call after it
+// has ended.
 class PodGroups final : public GroupCallPeer {
  public:
   PodGroups(Loop& loop, std::shared_ptr<CallSet> calls, const std::string& address, uint32_t servers,
@@ -33,7 +34,7 @@ class PodGroups final : public GroupCallPeer {
         calls_(std::move(calls)),
         address_(address),
         stub_(PodGroupService::NewStub(MakeChannel(address, servers, credentials))) {}
-  // Any thread: the last who held it. What is under way is still answered.
+  // Runs on the thread of the last holder. Calls under way are still answered.
   ~PodGroups() override { CloseStream(); }
 
  private:
@@ -89,13 +90,13 @@ class Replica final : public ReplicaPeer {
   const std::unique_ptr<ReplicaService::Stub> stub_;
 };
 
-// One peer for each service and address, as long as somebody uses it.
+// Keeps one peer for each service and address, as long as a caller uses it.
 template <typename Interface, typename Implementation>
 class Known {
  public:
   std::shared_ptr<Interface> Get(Loop& loop, const std::shared_ptr<CallSet>& calls, const gateway::v1::Member& member,
                                  const std::shared_ptr<const Credentials>& credentials) {
-    // Those of members that are gone go with their last user.
+    // Peers of members that are gone are destroyed with their last user.
     std::erase_if(peers_, [](const auto& peer) { return peer.second.expired(); });
     std::weak_ptr<Interface>& known = peers_[{member.service(), member.address()}];
     std::shared_ptr<Interface> peer = known.lock();

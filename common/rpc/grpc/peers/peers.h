@@ -1,6 +1,6 @@
 #pragma once
 
-// Peers found by the address in their member entry, over gRPC; one channel for each address.
+// Peers found by the address in their member entry, over gRPC, with one channel for each address.
 #include <memory>
 
 #include "common/exec/loop.h"
@@ -10,9 +10,8 @@ namespace basalt::rpc {
 
 class Credentials;
 
-// Used on `loop`, which calls back; destroying the directory ends what is under way and waits for it. The loop outlives
-// the directory, the directory outlives the use of its peers.
-// `credentials`: null: without TLS.
+// The directory is used on `loop`, and calls back there. Destroying it ends the calls under way and waits for them. The
+// loop outlives the directory, the directory outlives the use of its peers. Without `credentials` it has no TLS.
 std::unique_ptr<PeerDirectory> MakeGrpcPeerDirectory(Loop& loop,
                                                      std::shared_ptr<const Credentials> credentials = nullptr);
 

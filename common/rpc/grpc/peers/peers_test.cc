@@ -1,4 +1,4 @@
-// Replicas that ask each other, and how many calls a process takes at once.
+// Calls between replicas, and the limit on how many calls a process takes at once.
 #include "common/rpc/grpc/peers/peers.h"
 
 #include "common/rpc/grpc/grpc_fixture.h"
@@ -142,7 +142,7 @@ TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
   EXPECT_TRUE(ask().ok());
   size_t taken = 0;
   absl::Status refused;
-  // A call that is over gives its room back a moment later.
+  // A call that is over gives its place back a moment later.
   while (refused.ok()) {
     while (InflightLimiter::Get().TryAcquire(0)) ++taken;
     refused = ask();

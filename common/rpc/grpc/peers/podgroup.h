@@ -1,6 +1,6 @@
 #pragma once
 
-// pgsvc's gRPC face for jobsvc.
+// pgsvc's gRPC adapter for jobsvc.
 #include <memory>
 
 #include "common/exec/loop.h"

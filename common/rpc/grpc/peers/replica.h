@@ -1,6 +1,6 @@
 #pragma once
 
-// A replica's gRPC face for the other replicas of its service.
+// A replica's gRPC adapter for the other replicas of its service.
 #include <memory>
 
 #include "common/exec/loop.h"
@@ -11,8 +11,8 @@ namespace basalt::rpc {
 
 class CallGuard;
 
-// Loop and handler outlive the server that the service is given to. `guard` is that of the server: with TLS a
-// caller gets records for itself alone, and of its own service. Null: without TLS.
+// Loop and handler outlive the server that the service is given to. `guard` is that of the server: with TLS a caller
+// gets records only for itself and of its own service. Null without TLS.
 std::unique_ptr<GrpcService> MakeReplicaService(Loop& loop, ReplicaHandler& handler,
                                                 std::shared_ptr<const CallGuard> guard = nullptr);
 

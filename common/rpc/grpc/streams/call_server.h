@@ -1,7 +1,7 @@
 #pragma once
 
-// The server's end of calls that travel in a stream (call_stream.h, where Protocol is described): brings each call to a
-// handler on its loop, and takes the answers that come together back together.
+// The server's end of calls that travel in a stream (call_stream.h, which describes Protocol). Brings each call to a
+// handler on its loop, and sends answers that are made together back together.
 //
 // Heavy (gRPC): only in .cc files.
 #include <grpcpp/grpcpp.h>
@@ -39,7 +39,7 @@ class CallServer {
   // Refuses a call before a handler sees the call, on gRPC's threads.
   using Check = std::function<absl::Status(const Call&)>;
 
-  // `check`: of each call of the stream; null: every call is right.
+  // Serves one stream. `check` is applied to each call of the stream; without it every call passes.
   grpc::ServerBidiReactor<Batch, Answers>* Serve(Check check = nullptr) BASALT_EXCLUDES(mutex_) {
     const auto reactor = std::make_shared<Reactor>(*this, loop_, handler_, std::move(check));
     MutexLock lock(mutex_);
@@ -49,8 +49,8 @@ class CallServer {
     return reactor.get();
   }
 
-  // No call is taken any more: it is told that it is surely not handled. Each stream ends once all of its calls are
-  // answered and the other side has ended its own, as it is told to.
+  // Takes no more calls: a later call is answered as surely not handled. Each stream ends once all of its calls are
+  // answered and the client has ended its side, which the server requests. May be repeated.
   void Drain() BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     draining_ = true;
@@ -58,7 +58,7 @@ class CallServer {
   }
 
  private:
-  // One stream. Keeps itself until gRPC is done with it. gRPC's callbacks post, and send what has been answered.
+  // One stream. Keeps itself alive until gRPC is done with it. gRPC's callbacks post, and send the answers.
   class Reactor final : public grpc::ServerBidiReactor<Batch, Answers>, public std::enable_shared_from_this<Reactor> {
    public:
     Reactor(CallServer& server, Loop& loop, typename Protocol::Handler& handler, Check check)
@@ -66,7 +66,7 @@ class CallServer {
 
     void Begin() {
       self_ = this->shared_from_this();
-      this->StartSendInitialMetadata();  // From here on the other side may send.
+      this->StartSendInitialMetadata();  // From here on the client may send.
       this->StartRead(&batch_);
       constructed_.Release();
     }
@@ -78,7 +78,7 @@ class CallServer {
     }
 
    private:
-    // What the handler holds of a call. Answers it when it is dropped.
+    // A handler's reference to a call. Answers the call when it is dropped unanswered.
     class End {
      public:
       End(std::shared_ptr<Reactor> reactor, uint64_t id, InflightLimiter::Place place)
@@ -93,7 +93,7 @@ class CallServer {
       const uint64_t id_;
       const InflightLimiter::Place place_;
     };
-    // A call that there was room for.
+    // A call that InflightLimiter has admitted.
     struct Taken {
       InflightLimiter::Place place;
       Call call;
@@ -181,7 +181,7 @@ class CallServer {
 
     // ---- any thread ----
 
-    // After what has been read before was handled, and before the server that waits for this may go.
+    // Runs after the calls read before were handled, and before the server that waits for this stream may be destroyed.
     void EndOnTheLoop(std::string_view why) {
       loop_.Post([it = this->shared_from_this(), why] {
         MutexLock lock(it->mutex_);
@@ -211,7 +211,7 @@ class CallServer {
         answers_.push_back(std::move(kept));
         if (std::exchange(flush_posted_, true)) return;
       }
-      // After what else the loop has to do by now, which may be answers, too.
+      // Flushes after the tasks that the loop has by now, which may bring answers, too.
       loop_.Post([it = this->shared_from_this()] {
         MutexLock lock(it->mutex_);
         it->flush_posted_ = false;
@@ -222,12 +222,12 @@ class CallServer {
 
     void SendNext() BASALT_REQUIRES(mutex_) {
       if (sending_ || finished_) return;
-      const bool tell = draining_ && !std::exchange(drain_sent_, true);
-      if (gathered_ == 0 && !tell) {
+      const bool announce = draining_ && !std::exchange(drain_sent_, true);
+      if (gathered_ == 0 && !announce) {
         if (answers_.empty() && read_all_ && under_way_ == 0) EndNow(absl::OkStatus());
         return;
       }
-      sent_.set_ending(tell);
+      sent_.set_ending(announce);
       size_t calls = 0;
       size_t bytes = 0;
       while (gathered_ > 0 && calls < Protocol::kBounds.message_calls && bytes < Protocol::kBounds.message_bytes) {
@@ -242,7 +242,7 @@ class CallServer {
       this->StartWrite(&sent_);
     }
 
-    // Whoever calls keeps this: gRPC may be done with it at any moment after Finish.
+    // The caller keeps this object alive: gRPC may be done with it at any moment after Finish.
     void EndNow(const absl::Status& status) BASALT_REQUIRES(mutex_) {
       if (std::exchange(finished_, true)) return;
       answers_.clear();
@@ -250,7 +250,7 @@ class CallServer {
       this->Finish(ToGrpc(status));
     }
 
-    // So many answers that the peer does not take, and it is not listened to any more.
+    // With more unsent answers than this, the server stops reading from the peer.
     static constexpr size_t kMostUnsent = 1000;
     static constexpr size_t kMostUnsentBytes = 16 << 20;
 
@@ -259,14 +259,14 @@ class CallServer {
     typename Protocol::Handler& handler_;
     const Check check_;
     std::shared_ptr<Reactor> self_;
-    Batch batch_;  // gRPC's while a read is under way.
+    Batch batch_;  // Belongs to gRPC while a read is under way.
     ConstructionFence constructed_;
     Mutex mutex_;
     std::deque<Answer> answers_ BASALT_GUARDED_BY(mutex_);
-    size_t gathered_ BASALT_GUARDED_BY(mutex_) = 0;  // Of those, the first ones: may be sent.
+    size_t gathered_ BASALT_GUARDED_BY(mutex_) = 0;  // How many of the first `answers_` may be sent.
     size_t answers_bytes_ BASALT_GUARDED_BY(mutex_) = 0;
     Answers sent_ BASALT_GUARDED_BY(mutex_);
-    int64_t under_way_ BASALT_GUARDED_BY(mutex_) = 0;  // Read and not answered.
+    int64_t under_way_ BASALT_GUARDED_BY(mutex_) = 0;  // Calls that were read and are not answered.
     bool flush_posted_ BASALT_GUARDED_BY(mutex_) = false;
     bool sending_ BASALT_GUARDED_BY(mutex_) = false;
     bool paused_ BASALT_GUARDED_BY(mutex_) = false;  // No read is under way.

@@ -1,15 +1,15 @@
 #pragma once
 
-// The client's end of calls that travel in a stream: what is asked for in one turn of the loop goes out together, many
-// calls to a message, and each is answered by itself, found again by its id. What the stream carries is a Protocol:
+// The client's end of calls that travel in a stream. Calls made in one turn of the loop go out together, many to a
+// message. Each call is answered by itself, and found again by its id. A Protocol describes the stream:
 //
 //   struct Protocol {
-//     using Service, Batch, Call, Answers, Answer, Handler;  // Generated, but for the handler, which is the server's.
-//     static constexpr CallBounds kBounds;                   // Of one stream.
+//     using Service, Batch, Call, Answers, Answer, Handler;  // Generated, but for Handler, which is the server's.
+//     static constexpr CallBounds kBounds;                   // The limits of one stream.
 //     static void Start(Service::Stub&, grpc::ClientContext*, grpc::ClientBidiReactor<Batch, Answers>*);
 //     static google::protobuf::RepeatedPtrField<Call>& CallsOf(Batch&);
-//     static void Age(Call&, absl::Duration waited);         // Before it is sent.
-//     static void Handle(Handler&, Call, Done<Answer>);      // At the server, on its loop.
+//     static void Age(Call&, absl::Duration waited);         // Called before the call is sent.
+//     static void Handle(Handler&, Call, Done<Answer>);      // Called at the server, on its loop.
 //   };
 //
 // A Call has an `id`; an Answer has one, too, and a `not_handled` for a status; Answers have `answers` and `ending`.
@@ -35,9 +35,9 @@
 
 namespace basalt::rpc {
 
-// Keeps itself until gRPC is done with it, and every call is answered once, as common/rpc/peers.h says: also when the
-// stream ends. On `loop`, but for Close (any thread) and gRPC's callbacks, which only post and send what is there. Loop
-// and calls outlive it.
+// Keeps itself alive until gRPC is done with it. Every call is answered once, also when the stream ends, as
+// common/rpc/peers.h describes. Used on `loop`, but for Close (any thread) and gRPC's callbacks, which only post and
+// send waiting calls. Loop and calls outlive it.
 template <typename Protocol>
 class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch, typename Protocol::Answers>,
                          public std::enable_shared_from_this<CallStream<Protocol>> {
@@ -47,7 +47,7 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
 
   CallStream(CallSet& calls, Loop& loop) : calls_(calls), loop_(loop) {}
 
-  // Only the first moment needs `stub`.
+  // Called once. `stub` need not outlive this call.
   void Begin(typename Protocol::Service::Stub& stub) {
     self_ = this->shared_from_this();
     calls_.Add(&context_);
@@ -58,7 +58,7 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
     this->StartCall();
   }
 
-  // Requires: !ending(), no Close yet. RESOURCE_EXHAUSTED: what is open already leaves no room.
+  // Requires: !ending(), no Close yet. RESOURCE_EXHAUSTED: the open calls reach a limit of Protocol::kBounds.
   void Ask(Call call, absl::Duration timeout, Done<Answer> done) {
     const uint64_t id = ++last_id_;
     call.set_id(id);
@@ -70,23 +70,23 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
     waiting_.emplace(id, Waiting{std::move(done), deadline});
     deadlines_.emplace(deadline, id);
     SetTimer();
-    // After what else has been posted by now, which may be calls, too.
+    // Flushes after the tasks that have been posted by now, which may bring calls, too.
     if (std::exchange(flush_posted_, true)) return;
     loop_.Post([it = this->shared_from_this()] { it->Flush(); });
   }
 
-  // Nothing more comes. The stream ends when everything is answered.
+  // No more calls follow. The stream ends when every call is answered. May be repeated.
   void Close() BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     closing_ = true;
     SendNext();
   }
 
-  // It is over, or the server takes no more calls.
+  // Returns whether the stream is over, or the server takes no more calls.
   bool ending() const { return ending_; }
   // Requires: ending().
   absl::Time ended_at() const { return ended_at_; }
-  bool was_of_use() const { return was_of_use_; }  // Something was answered.
+  bool was_of_use() const { return was_of_use_; }  // True once a call was answered.
 
  private:
   struct Waiting {
@@ -138,14 +138,14 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
 
   void End(uint64_t id, absl::StatusOr<Answer> answer) {
     const auto it = waiting_.find(id);
-    if (it == waiting_.end()) return;  // Its time was up.
+    if (it == waiting_.end()) return;  // The deadline has passed before.
     Done<Answer> done = std::move(it->second.done);
     deadlines_.erase({it->second.deadline, id});
     waiting_.erase(it);
     done(std::move(answer));
   }
 
-  // UNAVAILABLE to all that was not sent, and will not be.
+  // Answers UNAVAILABLE to the calls that were not sent, and will not be.
   void AnswerUnsent(std::string_view why) BASALT_EXCLUDES(mutex_) {
     std::vector<uint64_t> unsent;
     {
@@ -177,11 +177,11 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
     SetTimer();
   }
 
-  // Takes it back; false: it may be under way to the server.
+  // Takes the call back. Returns false if the call may be under way to the server.
   bool Unqueue(uint64_t id) BASALT_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     if (!window_.Remove(id)) return false;
-    SendNext();  // It may have been all that the end of the stream waited for.
+    SendNext();  // The end of the stream may have waited only for this call.
     return true;
   }
 
@@ -216,7 +216,7 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
         MutexLock lock(mutex_);
         over_ = true;
       }
-      // Where a message could not be read the call would go on; else it is over, whatever is said now.
+      // Ends the call if only a message could not be read. In other cases the call is over already.
       context_.TryCancel();
       this->RemoveHold();
       return;
@@ -275,9 +275,9 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
   grpc::ClientContext context_;
   ConstructionFence constructed_;
 
-  // On the loop.
+  // Used on the loop: the members up to `timer_at_`.
   std::map<uint64_t, Waiting> waiting_;
-  std::set<std::pair<absl::Time, uint64_t>> deadlines_;  // Of those.
+  std::set<std::pair<absl::Time, uint64_t>> deadlines_;  // The deadlines of `waiting_`.
   uint64_t last_id_ = 0;
   bool flush_posted_ = false;
   bool ending_ = false;
@@ -286,16 +286,17 @@ class CallStream final : public grpc::ClientBidiReactor<typename Protocol::Batch
   TimerId timer_ = kNoTimer;
   absl::Time timer_at_ = absl::InfiniteFuture();
 
-  typename Protocol::Answers answers_;  // gRPC's while a read is under way.
+  typename Protocol::Answers answers_;  // Belongs to gRPC while a read is under way.
 
   Mutex mutex_;
   CallWindow<Queued> window_ BASALT_GUARDED_BY(mutex_) = CallWindow<Queued>(Protocol::kBounds);
   typename Protocol::Batch batch_ BASALT_GUARDED_BY(mutex_);
-  bool open_ BASALT_GUARDED_BY(mutex_) = false;  // The server has answered: what is sent arrives there or nowhere.
+  // The server has accepted the stream: a call sent from now on may be handled even if no answer arrives.
+  bool open_ BASALT_GUARDED_BY(mutex_) = false;
   bool sending_ BASALT_GUARDED_BY(mutex_) = false;
   bool closing_ BASALT_GUARDED_BY(mutex_) = false;
-  bool refused_ BASALT_GUARDED_BY(mutex_) = false;  // The server takes no more.
-  bool over_ BASALT_GUARDED_BY(mutex_) = false;     // Nothing is to be sent any more.
+  bool refused_ BASALT_GUARDED_BY(mutex_) = false;  // The server takes no more calls.
+  bool over_ BASALT_GUARDED_BY(mutex_) = false;     // No more messages are to be sent.
 };
 
 }  // namespace basalt::rpc

@@ -7,12 +7,12 @@ namespace basalt::jobsvc {
 std::vector<std::string> ClusterQueues::Receive(const kube::v1::Queue& queue, bool gone, int64_t now_ms) {
   const std::string& name = queue.meta().name();
   const auto known = queues_.find(name);
-  // A queue that was not there before is new, or the first that is heard of it.
+  // An unknown queue is new, or is received for the first time.
   const bool is_known = known != queues_.end();
   const bool changes = is_known ? gone || known->second.state() != queue.state() : since_ms_.contains(name);
   if (changes) Remember(name, gone, now_ms);
   const std::string old_parent = is_known ? known->second.parent() : "";
-  // Before the first nobody can say which there are.
+  // Before the first queue comes, no queue can be called missing.
   const bool is_first = queues_.empty();
   if (gone) {
     queues_.erase(name);

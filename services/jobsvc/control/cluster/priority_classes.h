@@ -1,7 +1,7 @@
 #pragma once
 
-// The priority classes of the cluster as the jobs of one worker see them, and which jobs asked for the value of each,
-// so that a change of a class costs what its own jobs cost. Pure; confined to the worker's loop.
+// The priority classes of the cluster as one worker knows them, and the jobs that use the value of each. A change of a
+// class costs only as much as its own jobs. Pure; confined to the worker's loop.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -15,20 +15,20 @@ namespace basalt::jobsvc {
 
 class PriorityClasses {
  public:
-  // A state of a class, or the last one of a class that is gone. Returns the keys of the jobs that asked for its value,
-  // if that is another now.
+  // Takes in a state of a class, or the last one of a class that is gone. Returns the keys of the jobs that use its
+  // value, if the value has changed.
   std::vector<std::string> Receive(const kube::v1::PriorityClass& priority_class, bool gone);
-  // The value of the class of that name, which `job` asks for; 0: there is none.
+  // Returns the value of the class of that name, which `job` uses from here on; 0 if there is no such class.
   int32_t ValueFor(const std::string& job, std::string_view name);
-  // The job asks anew, or is forgotten.
+  // Forgets which classes the job uses.
   void DropJob(const std::string& job);
 
  private:
   int32_t ValueOf(std::string_view name) const;
 
-  std::map<std::string, int32_t, std::less<>> values_;              // By the name of the class.
-  std::map<std::string, std::set<std::string>, std::less<>> jobs_;  // Keys, by the class; never empty.
-  std::map<std::string, std::set<std::string>> names_;              // Of classes, by the job; never empty.
+  std::map<std::string, int32_t, std::less<>> values_;              // Values by the name of the class.
+  std::map<std::string, std::set<std::string>, std::less<>> jobs_;  // Keys of jobs, by the class; no set is empty.
+  std::map<std::string, std::set<std::string>> names_;              // Names of classes, by the job; no set is empty.
 };
 
 }  // namespace basalt::jobsvc

@@ -44,7 +44,7 @@ TEST_F(PriorityClassesTest, AChangeConcernsTheJobsThatAskedForIt) {
   EXPECT_THAT(Go("high"), ElementsAre("ns/a", "ns/c")) << "it goes";
 }
 
-// As a list that is taken anew tells them.
+// A list that is read anew repeats the states.
 TEST_F(PriorityClassesTest, WhatIsToldAgainConcernsNobody) {
   classes_.ValueFor("ns/a", "high");
   Come("high", 100);

@@ -16,7 +16,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// Of the group as the record knows it; none: it is unknown.
+// Returns the group in the job's record. Null if the record does not have it.
 const storage::v1::PodGroupRecord* RecordOf(const JobEntry& entry, std::string_view name) {
   for (const auto& known : entry.record.pod_groups()) {
     if (known.name() == name) return &known;
@@ -24,7 +24,8 @@ const storage::v1::PodGroupRecord* RecordOf(const JobEntry& entry, std::string_v
   return nullptr;
 }
 
-// W5, W30: by UID of the group, whatever the version; a stale group says nothing about this run.
+// W5, W30: the event depends on the UID of the group, whatever its version. A stale group proves nothing about this
+// run.
 std::optional<JobEvent> UnknownEvent(const JobEntry& entry, const GroupView& group, int64_t now_ms) {
   if (!group.present || group.stale || group.phase != "Unknown") return std::nullopt;
   const storage::v1::PodGroupRecord* const known = RecordOf(entry, group.name);
@@ -32,7 +33,8 @@ std::optional<JobEvent> UnknownEvent(const JobEntry& entry, const GroupView& gro
   if (is_known && known->phase() == "Unknown") return std::nullopt;
   JobEvent event;
   event.kind = kEventUnknown;
-  // Seen to become so: now. Else its newest condition is what tells of it, wherever in the list it stands.
+  // A group that was observed before becomes Unknown now. For any other, the newest condition has the time, wherever in
+  // the list it stands.
   if (!is_known) {
     for (const auto& condition : entry.groups.at(group.name).conditions()) {
       event.time_ms = std::max(event.time_ms, std::min(condition.last_transition_ms(), now_ms));
@@ -70,7 +72,7 @@ void GroupChanges::Quote(JobEntry& entry, const kube::v1::PodGroup& group, PartH
     if (!words->message().empty()) text += fmt::format(": {}", words->message());
   }
   if (text == quoted_) return;
-  // Numbers in its words change from round to round.
+  // Numbers in the message change from round to round.
   const auto type_of = [](std::string_view quoted) { return quoted.substr(0, quoted.find(':')); };
   const absl::Time now = host.Now();
   if (type_of(text) == type_of(quoted_) && now < quoted_at_ + host.options().event_interval) return;

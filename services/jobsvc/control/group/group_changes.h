@@ -1,8 +1,8 @@
 #pragma once
 
-// What a job makes of its PodGroup as it was observed: the event Unknown (job spec 3.4), what the scheduler says in an
-// Event (9.11), and what the job's record keeps of the groups. What was quoted is lost with the process on purpose. On
-// the controller's loop.
+// How a job takes in the observed state of its PodGroup: the event Unknown (job spec 3.4), the scheduler's message in
+// an Event (9.11), and the groups in the job's record. The last quoted message is lost with the process on purpose.
+// Runs on the controller's loop.
 #include <string>
 #include <vector>
 
@@ -17,15 +17,16 @@ class PartHost;
 
 class GroupChanges {
  public:
-  // Nothing happens unless entry.groups_dirty says that there are some.
+  // Does nothing unless entry.groups_dirty is set.
   void Apply(JobEntry& entry, PartHost& host, std::vector<JobEvent>& events);
 
  private:
-  // A scheduler says the same in each of its rounds.
+  // Puts the scheduler's message into an Event, unless it was quoted lately: a scheduler repeats its message in each
+  // round.
   void Quote(JobEntry& entry, const kube::v1::PodGroup& group, PartHost& host);
 
-  std::string quoted_;  // The scheduler's words of which the last Event told, and when it did.
-  absl::Time quoted_at_ = absl::InfinitePast();
+  std::string quoted_;                           // The scheduler's message in the last Event.
+  absl::Time quoted_at_ = absl::InfinitePast();  // The time of that Event.
 };
 
 }  // namespace basalt::jobsvc

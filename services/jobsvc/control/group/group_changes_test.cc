@@ -1,4 +1,4 @@
-// What a job makes of its PodGroup.
+// How a job takes in changes of its PodGroup.
 #include "services/jobsvc/control/group/group_changes.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 class GroupChangesTest : public PartTest {
  protected:
-  // The group j-job-uid as it is observed now.
+  // Returns the group j-job-uid as it is observed from here on.
   kube::v1::PodGroup& Observe(const std::string& uid, const std::string& phase) {
     kube::v1::PodGroup& group = job.groups["j-job-uid"];
     group.Clear();
@@ -80,7 +80,7 @@ TEST_F(GroupChangesTest, TheSchedulerIsQuotedWhenItSaysSomethingNew) {
     const char* type;
     const char* message;
     absl::Duration later;
-    const char* event;  // Empty: none.
+    const char* event;  // Empty if there is none.
   };
   const absl::Duration none = absl::ZeroDuration();
   const Case steps[] = {

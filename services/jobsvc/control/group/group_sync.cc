@@ -18,13 +18,13 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// A deletion waits there for 5 s at most, and a write has 10.
+// pgsvc waits 5 s at most for the end of a deletion, and a write has 10 s.
 constexpr absl::Duration kGroupCallTimeout = absl::Seconds(15);
 
-// What the job asks of its group by now; `observed` is the group as it is, or null. A task that waited for others
-// counts once all of its pods are there: while they are being made, the scheduler would take a job that runs for one
-// whose gang has no room. A group that is made asks for all that can start, and one that asks for a task goes on to do
-// so while its missing pods can be made.
+// Returns the spec that the job requests for its group by now. `observed` is the present group, or null. A task that
+// waited for others counts once all of its pods are there: while they are being created, the scheduler would take a
+// running job for one whose gang does not fit. A new group requests every task that can start, and a group that
+// requests a task goes on to do so while its missing pods can be created.
 kube::v1::PodGroupSpec WantedNow(const JobEntry& entry, const kube::v1::PodGroup* observed) {
   const kube::v1::PodGroupSpec& whole = entry.compiled->group;
   const kube::v1::JobSpec& spec = entry.compiled->spec;
@@ -47,7 +47,7 @@ const GroupView& GroupSync::View(const JobEntry& entry) const {
   GroupView& view = view_.emplace();
   view.name = entry.name + "-" + entry.record.uid();
   auto it = entry.groups.find(view.name);
-  // Jobs from before Volcano 1.5 have a group of their own name (9.8, W18).
+  // Jobs from before Volcano 1.5 have a group with the job's own name (9.8, W18).
   if (it == entry.groups.end() || !IsOwned(it->second, entry)) it = entry.groups.find(entry.name);
   if (it == entry.groups.end() || !IsOwned(it->second, entry)) return view;
   view.present = true;
@@ -71,8 +71,8 @@ void GroupSync::Apply(JobEntry& entry, PartHost& host) {
   if (is_wanted && group.present && !group.stale && agrees_ && IsCompared(entry)) return;
   if (group.present && !group.terminating && (group.stale || !is_wanted)) return Delete(entry, group, host);
   if (!is_wanted || entry.compiled->invalid() || call_ != 0 || entry.forwarding.under_way()) return;
-  if (group.stale) return;  // Its end wakes the job.
-  // What it has by now is worked out when it may be asked for.
+  if (group.stale) return;  // The end of the group wakes the job.
+  // While the back-off lasts, the wanted spec is worked out only for a group that was not compared yet.
   if ((!group.present || is_compared_) && host.Waits(entry, retry_)) return;
   const kube::v1::PodGroup* const observed = group.present ? &entry.groups[group.name] : nullptr;
   kube::v1::PodGroupSpec spec = WantedNow(entry, observed);
@@ -117,14 +117,15 @@ void GroupSync::EnsureAnswered(JobEntry& entry, const absl::Status& status, Part
   if (status.ok()) {
     retry_.Succeed();
     entry.problems.End("PodGroupError");
-    // The watch shows it; asked again only if it does not.
+    // The watch will show the group. The call is repeated only if it does not.
     retry_.Postpone(answered + absl::Seconds(2));
   } else {
     retry_.Fail(answered, host.context().random());
     const absl::StatusCode code = status.code();
     const bool is_final = code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kInvalidArgument;
-    // Its owner may be on its way to another replica, or the API server have a bad moment; that the group of an older
-    // version goes first is no problem at all.
+    // A failure that is not final is reported only if it lasts: the group's owner may be moving to another replica, or
+    // the API server may have a bad moment. FAILED_PRECONDITION is no problem at all: the group of an older version has
+    // to go first.
     const bool lasts = code != absl::StatusCode::kFailedPrecondition && retry_.Lasts(answered);
     if (is_final || lasts) host.ReportProblem(entry, "PodGroupError", std::string(ToStd(status.message())));
   }
@@ -152,7 +153,7 @@ void GroupSync::Delete(JobEntry& entry, const GroupView& group, PartHost& host) 
           live->group_sync.Deleted(*live, group_uid, *std::move(response), host);
         } else {
           host.TryAgain(*live, live->group_sync.retry_);
-          // What else there is, is over with another try, and Explain says that the group is still there.
+          // Any other failure is over with another try, and Explain states that the group is still there.
           if (response.status().code() == absl::StatusCode::kInvalidArgument) {
             host.ReportProblem(*live, "PodGroupError", std::string(ToStd(response.status().message())));
           }
@@ -165,7 +166,7 @@ void GroupSync::Delete(JobEntry& entry, const GroupView& group, PartHost& host) 
 
 void GroupSync::Deleted(JobEntry& entry, const std::string& group_uid, podgroup::v1::DeletePodGroupResponse answer,
                         PartHost& host) {
-  // Until the watch shows that it is gone.
+  // The deletion is not requested again: the watch will show that the group is gone.
   deleted_.insert(group_uid);
   retry_.Succeed();
   entry.problems.End("PodGroupError");

@@ -1,7 +1,8 @@
 #pragma once
 
-// The part of a job that has its PodGroup made, kept up to date and deleted: pgsvc writes it, and is asked here, one
-// call about a job's group at a time. Lost with the process on purpose. On the controller's loop.
+// The part of a job that has its PodGroup created, kept up to date and deleted. pgsvc writes the group; this part calls
+// pgsvc, one call about a job's group at a time. Its state is lost with the process on purpose. Runs on the
+// controller's loop.
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -22,16 +23,16 @@ class GroupSync {
  public:
   // The job's group as the watch shows it.
   const GroupView& View(const JobEntry& entry) const;
-  // Asks for what is to be made, changed or deleted.
+  // Calls pgsvc if the group has to be created, changed or deleted.
   void Apply(JobEntry& entry, PartHost& host);
-  // After a change of the group, the job's status or the spec.
+  // Call after a change of the group, the job's status or the spec.
   void Forget() {
     view_.reset();
     is_compared_ = false;
   }
-  // What the spec wants of it may have changed.
+  // Call when the group that the spec wants may have changed.
   void CompareAnew() { is_compared_ = false; }
-  // The spec has changed, or the state of the queue: what was refused before is asked for again at once.
+  // The spec has changed, or the state of the queue: a call that was refused is due again at once.
   void TryNow() { retry_.Succeed(); }
   const Retry& retry() const { return retry_; }
 
@@ -42,16 +43,16 @@ class GroupSync {
   void Delete(JobEntry& entry, const GroupView& group, PartHost& host);
   void Deleted(JobEntry& entry, const std::string& group_uid, podgroup::v1::DeletePodGroupResponse answer,
                PartHost& host);
-  // The entry if that very call is under way; it is over now.
+  // Ends the call, and returns the entry if that very call was under way, else null.
   static JobEntry* EndCall(const std::string& key, const std::string& uid, uint64_t call, PartHost& host);
 
-  mutable std::optional<GroupView> view_;  // Forgotten when anything changes that it follows from.
-  bool is_compared_ = false;               // The group was, since it or the spec changed:
-  bool agrees_ = false;                    // it has what the spec wants of it,
-  uint64_t agrees_since_ = 0;              // with as much done as then (PodSet::done_changes),
-  uint64_t starts_since_ = 0;              // and the same tasks begun (TaskFacts::start_changes).
-  uint64_t call_ = 0;                      // Under way to pgsvc; 0: none.
-  std::set<std::string> deleted_;          // UIDs whose deletion was answered.
+  mutable std::optional<GroupView> view_;  // Reset when anything changes from which the view follows.
+  bool is_compared_ = false;               // Compared since the group or the spec last changed.
+  bool agrees_ = false;                    // Result of that comparison.
+  uint64_t agrees_since_ = 0;              // PodSet::done_changes at that time.
+  uint64_t starts_since_ = 0;              // TaskFacts::start_changes at that time.
+  uint64_t call_ = 0;                      // The call under way to pgsvc; 0 if there is none.
+  std::set<std::string> deleted_;          // UIDs of groups whose deletion was answered.
   Retry retry_;
 };
 

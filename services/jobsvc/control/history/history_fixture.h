@@ -1,6 +1,6 @@
 #pragma once
 
-// One job and its history in the store, for tests of what is told of it.
+// One job and its history in the store, for tests of the entries.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,17 +20,17 @@ class HistoryTest : public PartTest {
   explicit HistoryTest(JobControllerOptions options = {}) : PartTest(std::move(options)) { job.slot = SlotOf(job.key); }
 
   void Write(const kv::WriteBatch& batch) { ASSERT_TRUE(context.store().Write(batch).ok()); }
-  // A decision of which history tells already.
-  void Tell(const storage::v1::HistoryRecord& entry) {
+  // Puts the entry of a decision into history.
+  void AddEntry(const storage::v1::HistoryRecord& entry) {
     kv::WriteBatch batch;
     HistoryStore::Put(job.slot, "job-uid", entry, batch);
     Write(batch);
   }
-  void Tell(int64_t sequence) {
+  void AddEntry(int64_t sequence) {
     storage::v1::HistoryRecord entry;
     entry.set_sequence(sequence);
     entry.set_time_ms(absl::ToUnixMillis(host.Now()));
-    Tell(entry);
+    AddEntry(entry);
   }
   void ForgetAll() {
     const std::string prefix = history::EntryPrefix(job.slot, "job-uid");
@@ -38,8 +38,8 @@ class HistoryTest : public PartTest {
     batch.DeleteRange(kv::Family::kHistory, prefix, kv::PrefixEnd(prefix));
     Write(batch);
   }
-  // What history tells of the job, oldest first.
-  std::vector<storage::v1::HistoryRecord> Told() {
+  // Returns the history of the job, oldest first.
+  std::vector<storage::v1::HistoryRecord> Entries() {
     auto entries = job_history.store().Read(job.slot, "job-uid");
     EXPECT_TRUE(entries.ok()) << entries.status();
     return entries.ok() ? *std::move(entries) : std::vector<storage::v1::HistoryRecord>();

@@ -61,14 +61,14 @@ void JobHistory::AgeLater() {
     timer_ = kNoTimer;
     if (host_.entries().slots().empty()) return;
     const auto turn = store_.retention().NextTurn(host_.entries().slots());
-    // A slot that is starting does not know yet which jobs there are.
+    // A slot that is starting does not know yet which jobs exist.
     if (host_.context().IsReady(turn->first)) Age(turn->first, turn->second);
     AgeLater();
   });
 }
 
 void JobHistory::Age(uint32_t slot, const std::set<std::string>& keys) {
-  std::set<std::string> present;  // UIDs.
+  std::set<std::string> present;  // UIDs of jobs.
   for (const std::string& key : keys) {
     const JobEntry& entry = *host_.entries().Find(key);
     if (!entry.record.uid().empty() && !entry.record.gone()) present.insert(entry.record.uid());

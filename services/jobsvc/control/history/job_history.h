@@ -1,7 +1,8 @@
 #pragma once
 
-// What history tells of the jobs of one controller beside the decisions themselves: how kills ended, edits of the spec,
-// and how much of it is kept. Records that cannot be read are dropped and counted. On the controller's loop.
+// The history of the jobs of one controller beside the decisions themselves: ends of kills, edits of the spec and of
+// the phase, and the limits of what is kept. Records that cannot be read are dropped and counted. Runs on the
+// controller's loop.
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -21,13 +22,13 @@ namespace basalt::jobsvc {
 
 class JobHistory {
  public:
-  // `host` outlives it.
+  // `host` outlives the object.
   explicit JobHistory(PartHost& host);
   ~JobHistory();
   JobHistory(const JobHistory&) = delete;
   JobHistory& operator=(const JobHistory&) = delete;
 
-  // A slot has been opened: history of jobs that are gone is aged in turns from the first one on.
+  // Call when a slot has been opened. From the first slot on, the history of jobs that are gone is aged in turns.
   void Open();
   void Close(uint32_t slot) { store_.retention().Close(slot); }
   const HistoryStore& store() const { return store_; }
@@ -35,19 +36,20 @@ class JobHistory {
   absl::StatusOr<std::vector<storage::v1::HistoryRecord>> Read(uint32_t slot, std::string_view job_uid);
   absl::StatusOr<std::optional<storage::v1::HistoryRecord>> ReadOne(uint32_t slot, std::string_view job_uid,
                                                                     int64_t sequence);
-  // What was recorded of the spec when history told of it last.
+  // Reads the record of the spec from the last time that history took it in.
   absl::StatusOr<std::optional<storage::v1::SpecRecord>> ReadRecordedSpec(const JobEntry& entry);
 
-  // Of what is more than the limits of one job.
+  // Drops older entries of the job beyond the limit of one job.
   void Trim(JobEntry& entry, kv::WriteBatch& batch);
-  // The job is gone.
+  // Records that the job is gone.
   absl::Status End(const JobEntry& entry, kv::WriteBatch& batch);
-  // A kill has begun with the decision of that sequence number, and is told of until it has ended.
+  // A kill has begun with the decision of that sequence number. The entry of that decision stays open until the kill
+  // has ended.
   void OpenKill(JobEntry& entry, int64_t sequence, kv::WriteBatch& batch);
   void RecordKillEnd(JobEntry& entry, kv::WriteBatch& batch);
-  // After a change of the spec.
+  // Call after a change of the spec.
   void RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch);
-  // After a change of the status; once it is known what became of our last write of it.
+  // Call after a change of the status, once the outcome of our last status write is known.
   void RecordPhaseEdit(JobEntry& entry, kv::WriteBatch& batch);
 
  private:

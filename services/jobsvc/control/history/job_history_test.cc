@@ -12,13 +12,13 @@ namespace {
 
 class JobHistoryTest : public HistoryTest {
  protected:
-  // A job that is there, with one entry of now.
+  // Begins with a job that is there, and has one entry of this moment.
   void Begin() {
     ForgetAll();
     kv::WriteBatch batch;
     HistoryStore::Begin(job.slot, job.key, "job-uid", /*first_ms=*/1, batch);
     Write(batch);
-    Tell(1);
+    AddEntry(1);
     job.record.set_uid("job-uid");
     job.record.set_gone(false);
     job.job.emplace().mutable_meta()->set_uid("job-uid");
@@ -60,9 +60,9 @@ TEST_F(JobHistoryTest, AgesOnceNothingOfItsJobIsThere) {
     Begin();
     test.become();
     context.Advance(host.options().history_limits.age - absl::Hours(2));
-    EXPECT_EQ(Told().size(), 1U);
+    EXPECT_EQ(Entries().size(), 1U);
     context.Advance(absl::Hours(4));
-    EXPECT_EQ(Told().size(), test.is_kept ? 1U : 0U);
+    EXPECT_EQ(Entries().size(), test.is_kept ? 1U : 0U);
     EXPECT_TRUE(context.failure().ok()) << context.failure();
   }
 }
@@ -75,25 +75,25 @@ TEST_F(JobHistoryTest, IsKeptFromTheEndOfTheJobOn) {
   Write(batch);
   Lose();
   context.Advance(absl::Hours(24 * 6));
-  EXPECT_EQ(Told().size(), 1U);
+  EXPECT_EQ(Entries().size(), 1U);
   context.Advance(absl::Hours(24 * 2));
-  EXPECT_TRUE(Told().empty());
+  EXPECT_TRUE(Entries().empty());
 }
 
 TEST_F(JobHistoryTest, AgesWhereItsSlotIsOpen) {
   Begin();
   const uint32_t slot = job.slot;
-  const auto is_told = [this, slot] {
+  const auto is_recorded = [this, slot] {
     const auto entries = job_history.store().Read(slot, "job-uid");
     return entries.ok() && !entries->empty();
   };
-  host.entries().Close(slot);  // The job of the fixture goes with it.
+  host.entries().Close(slot);  // This closes the job of the fixture, too.
   context.Advance(absl::Hours(24 * 8));
-  EXPECT_TRUE(is_told());
+  EXPECT_TRUE(is_recorded());
   host.entries().Open(slot);
   job_history.Open();
   context.Advance(absl::Hours(2));
-  EXPECT_FALSE(is_told());
+  EXPECT_FALSE(is_recorded());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// How a kill ended, told in the history entry of the decision that began it: a write of ours alone, once for each kill.
+// Records how a kill ended, in the history entry of the decision that began it. That is a write to our own store alone,
+// once for each kill.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,21 +19,23 @@ void JobHistory::OpenKill(JobEntry& entry, int64_t sequence, kv::WriteBatch& bat
 
 void JobHistory::RecordKillEnd(JobEntry& entry, kv::WriteBatch& batch) {
   const std::optional<Kill>& kill = entry.persisted.kill;
-  // Its pods: when the PodGroup goes is of no interest. One that is terminating has been dealt with and is still there.
+  // Only the pods of the kill count: when the PodGroup goes is of no interest. A terminating pod has been dealt with
+  // and is still there.
   if (entry.pods.counts().terminating() > 0 || (kill && !IsOver(*kill, entry.pods, /*group_uid=*/""))) return;
   AddToOutcome(entry, "", batch);
   entry.record.clear_open_kill();
   entry.record_dirty = true;
 }
 
-// Empty words: it is over.
+// Empty `words` mean that the kill is over.
 void JobHistory::AddToOutcome(const JobEntry& entry, std::string_view words, kv::WriteBatch& batch) {
   const std::string& uid = entry.record.uid();
-  auto told = ReadOne(entry.slot, uid, entry.record.open_kill());
-  if (!told.ok()) return host_.context().Fail(told.status());
-  // Over as soon as it began, with nothing to kill; or the entry was trimmed, or is at another replica still.
-  if (!told->has_value()) return;
-  storage::v1::HistoryRecord& record = **told;
+  auto opened = ReadOne(entry.slot, uid, entry.record.open_kill());
+  if (!opened.ok()) return host_.context().Fail(opened.status());
+  // The kill was over as soon as it began, with nothing to kill; or its entry was trimmed, or is still at another
+  // replica.
+  if (!opened->has_value()) return;
+  storage::v1::HistoryRecord& record = **opened;
   std::string outcome(words);
   if (words.empty()) {
     const int64_t lasted_ms = std::max<int64_t>(0, absl::ToUnixMillis(host_.Now()) - record.time_ms());

@@ -1,4 +1,4 @@
-// How the end of a kill is told, and when it is one.
+// How the end of a kill is recorded, and when a kill has ended.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace {
 
 class RecordKillEndTest : public HistoryTest {
  protected:
-  // A kill began so long ago with decision 3, and nothing of it is left.
+  // Begins with a kill that began so long ago with decision 3, and of which no pod is left.
   void Begin(const std::string& action, absl::Duration ago) {
     ForgetAll();
     storage::v1::HistoryRecord decision;
@@ -20,14 +20,14 @@ class RecordKillEndTest : public HistoryTest {
     decision.set_time_ms(absl::ToUnixMillis(host.Now() - ago));
     decision.set_action(action);
     decision.set_outcome("3 pods go");
-    Tell(decision);
+    AddEntry(decision);
     job.record.set_open_kill(3);
     job.record_dirty = false;
     job.persisted = {};
     job.pods.Reset("j", kJobUid);
     job.pods.SetTasks({{"w", 2}});
   }
-  // The status has a kill that does not name the pod.
+  // Puts a kill that does not name the pod into the status.
   void Kill(const std::string& group_uid) { job.persisted.kill.emplace().group_uid = group_uid; }
   void AddMarkedPod() {
     kube::v1::Pod pod = MakePod("j-w-0", "a", kube::v1::POD_PHASE_RUNNING);
@@ -77,8 +77,8 @@ TEST_F(RecordKillEndTest, AKillIsOverOnceItsPodsAreGone) {
     Begin(test.action, test.ago);
     test.become();
     RecordEnd();
-    ASSERT_EQ(Told().size(), 1U);
-    EXPECT_EQ(Told()[0].outcome(), test.outcome);
+    ASSERT_EQ(Entries().size(), 1U);
+    EXPECT_EQ(Entries()[0].outcome(), test.outcome);
     EXPECT_EQ(job.record.open_kill(), test.is_open ? 3 : 0);
     EXPECT_EQ(job.record_dirty, !test.is_open);
   }
@@ -88,7 +88,7 @@ TEST_F(RecordKillEndTest, OfADecisionThatHistoryHasNotNothingIsTold) {
   Begin("RestartJob", absl::Seconds(90));
   ForgetAll();
   RecordEnd();
-  EXPECT_TRUE(Told().empty());
+  EXPECT_TRUE(Entries().empty());
   EXPECT_EQ(job.record.open_kill(), 0);
 }
 
@@ -98,7 +98,7 @@ TEST_F(RecordKillEndTest, ADecisionThatCannotBeReadIsDroppedAndCounted) {
   damage.Put(kv::Family::kHistory, history::EntryKey(job.slot, "job-uid", {3}), "\xff");
   Write(damage);
   RecordEnd();
-  EXPECT_TRUE(Told().empty());
+  EXPECT_TRUE(Entries().empty());
   EXPECT_EQ(Damaged("history"), 1);
   EXPECT_EQ(job.record.open_kill(), 0);
 }
@@ -114,8 +114,8 @@ TEST_F(RecordKillEndTest, TheNextKillTakesOverWhatIsNotOver) {
   job_history.OpenKill(job, 4, second);
   Write(second);
   EXPECT_EQ(job.record.open_kill(), 4);
-  ASSERT_EQ(Told().size(), 1U);
-  EXPECT_EQ(Told()[0].outcome(), "3 pods go; taken over by the next kill");
+  ASSERT_EQ(Entries().size(), 1U);
+  EXPECT_EQ(Entries()[0].outcome(), "3 pods go; taken over by the next kill");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A phase that somebody else wrote into the status, in history: it is obeyed, and no decision of ours tells of it.
+// Records in history a phase that somebody else wrote into the status: the phase is obeyed, and no decision of ours
+// records it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// All that we have written is recorded, and the status has it.
+// True if all our status writes are recorded, and the status has them.
 bool IsUpToDate(const JobEntry& entry) {
   return !entry.record.has_intent() && !entry.commit.under_way() && !entry.record.status_unread() &&
          entry.persisted.sequence == entry.record.committed_sequence();
@@ -28,7 +29,7 @@ void JobHistory::RecordPhaseEdit(JobEntry& entry, kv::WriteBatch& batch) {
   if (before == status.phase() || before == kube::v1::JOB_PHASE_UNSPECIFIED || !IsUpToDate(entry)) return;
   record.set_recorded_phase(status.phase());
   entry.record_dirty = true;
-  // An edit of the spec since the same write, or an earlier one of the phase, has its number: they are one entry.
+  // An edit of the spec since the same write, or an earlier edit of the phase, has the same number: they are one entry.
   const int64_t generation = std::max<int64_t>(1, entry.job->meta().generation());
   auto known = store_.ReadOne(entry.slot, record.uid(), {entry.persisted.sequence, generation});
   if (!known.ok()) return host_.context().Fail(known.status());

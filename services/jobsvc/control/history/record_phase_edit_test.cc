@@ -1,4 +1,4 @@
-// Which phases in a status are somebody else's, and what history tells of them.
+// Which phases in a status are somebody else's, and how history records them.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -56,9 +56,9 @@ TEST_F(RecordPhaseEditTest, APhaseThatNoWriteOfOursLedToIsSomebodyElses) {
     test.become();
     RecordEdit();
     RecordEdit();
-    ASSERT_EQ(Told().size(), test.is_edit ? 1U : 0U);
+    ASSERT_EQ(Entries().size(), test.is_edit ? 1U : 0U);
     if (!test.is_edit) continue;
-    const storage::v1::HistoryRecord edit = Told()[0];
+    const storage::v1::HistoryRecord edit = Entries()[0];
     EXPECT_EQ(edit.from_phase(), JOB_PHASE_RUNNING);
     EXPECT_EQ(edit.to_phase(), JOB_PHASE_ABORTED);
     EXPECT_EQ(edit.rule(), "somebody wrote the phase into the status");
@@ -75,15 +75,15 @@ TEST_F(RecordPhaseEditTest, EditsBetweenTwoWritesOfOursAreOneEntry) {
   spec_edit.set_generation(2);
   spec_edit.set_from_phase(JOB_PHASE_RUNNING);
   spec_edit.set_outcome("minAvailable 2 -> 3");
-  Tell(spec_edit);
+  AddEntry(spec_edit);
   RecordEdit();
   SetPhase(JOB_PHASE_TERMINATED);
   RecordEdit();
-  ASSERT_EQ(Told().size(), 1U);
-  EXPECT_EQ(Told()[0].outcome(),
+  ASSERT_EQ(Entries().size(), 1U);
+  EXPECT_EQ(Entries()[0].outcome(),
             "minAvailable 2 -> 3; Aborted was written over Running; Terminated was written over Aborted");
-  EXPECT_EQ(Told()[0].from_phase(), JOB_PHASE_RUNNING);
-  EXPECT_EQ(Told()[0].to_phase(), JOB_PHASE_TERMINATED);
+  EXPECT_EQ(Entries()[0].from_phase(), JOB_PHASE_RUNNING);
+  EXPECT_EQ(Entries()[0].to_phase(), JOB_PHASE_TERMINATED);
 }
 
 }  // namespace

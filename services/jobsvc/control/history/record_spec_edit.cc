@@ -1,5 +1,6 @@
-// Edits of the spec in history: what changed since history told of it last, also while nobody was here. Written in the
-// batch of the pass that goes by the new spec. And in an Event, where what may not change was changed past the checks.
+// Records edits of the spec in history: the changes since the spec was recorded last, also those made while no process
+// was running. They are written in the batch of the pass that acts by the new spec. A change of a field that may not
+// change, made past the checks, is reported in an Event, too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ void JobHistory::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   const kube::v1::Job& job = *entry.job;
   storage::v1::JobRecord& record = entry.record;
   const int64_t generation = job.meta().generation();
-  // What cannot be read is told as refused, and compared once it can.
+  // A spec that cannot be read is reported as refused, and compared once it can be read.
   if (record.recorded_generation() == generation || !job.decode_error().empty()) return;
   const bool is_refused = entry.compiled->invalid();
   storage::v1::SpecRecord facts = SpecFacts(job.spec());
@@ -43,7 +44,7 @@ void JobHistory::RecordSpecEdit(JobEntry& entry, kv::WriteBatch& batch) {
   entry.record_dirty = true;
   if (change.empty()) return;
   storage::v1::HistoryRecord edit;
-  // The status that came with it is that of the last write before: one since would have been refused.
+  // The status that came with the edit is that of the last write before it: a write since would have been refused.
   edit.set_sequence(std::max(entry.persisted.sequence, record.committed_sequence()));
   edit.set_generation(generation);
   edit.set_time_ms(absl::ToUnixMillis(host_.Now()));

@@ -1,4 +1,4 @@
-// Which edits of the spec history tells of, and what is kept to compare the next one with.
+// Which edits of the spec history records, and which spec is kept to compare the next one with.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-// Four entries of a job are kept.
+// History keeps four entries of a job.
 JobControllerOptions FourEntries() {
   JobControllerOptions options;
   options.history_limits.entries = 4;
@@ -24,7 +24,7 @@ class RecordSpecEditTest : public HistoryTest {
  protected:
   RecordSpecEditTest() : HistoryTest(FourEntries()) { Begin(); }
 
-  // History knows the spec of generation 1, and generation 2 is there.
+  // Begins with generation 1 of the spec in history, and generation 2 observed.
   void Begin() {
     ForgetAll();
     job.ResetParts();
@@ -46,7 +46,7 @@ class RecordSpecEditTest : public HistoryTest {
   }
   void EditSize() { job.job->mutable_spec()->set_min_available(3); }
   void EditQueue() { job.job->mutable_spec()->set_queue("other"); }
-  // Returns what becomes of what is kept.
+  // Returns the changes of the stored records.
   std::string RecordEdit() {
     kv::WriteBatch batch;
     job_history.RecordSpecEdit(job, batch);
@@ -60,8 +60,8 @@ TEST_F(RecordSpecEditTest, AnEditIsToldByWhatHistoryKnewBefore) {
   struct Case {
     const char* what;
     std::function<void()> become;
-    const char* told;  // Empty: nothing.
-    bool is_kept;      // The spec, from here on.
+    const char* outcome;  // Empty if history records nothing.
+    bool is_kept;         // The spec is kept from here on.
     int64_t generation;
     bool warns;
   };
@@ -110,10 +110,10 @@ TEST_F(RecordSpecEditTest, AnEditIsToldByWhatHistoryKnewBefore) {
     test.become();
     const int64_t known = job.record.recorded_generation();
     EXPECT_EQ(RecordEdit(), test.is_kept ? "put spec; " : "");
-    const std::vector<storage::v1::HistoryRecord> told = Told();
-    ASSERT_EQ(told.size(), *test.told == 0 ? 0U : 1U);
-    if (!told.empty()) {
-      EXPECT_EQ(told[0].outcome(), test.told);
+    const std::vector<storage::v1::HistoryRecord> entries = Entries();
+    ASSERT_EQ(entries.size(), *test.outcome == 0 ? 0U : 1U);
+    if (!entries.empty()) {
+      EXPECT_EQ(entries[0].outcome(), test.outcome);
     }
     EXPECT_EQ(job.record.recorded_generation(), test.generation);
     if (test.is_kept) {
@@ -146,7 +146,7 @@ TEST_F(RecordSpecEditTest, WhatIsKeptAndCannotBeReadIsCountedAndKeptAnew) {
   Write(damage);
   EditSize();
   EXPECT_EQ(RecordEdit(), "put spec; ");
-  EXPECT_TRUE(Told().empty());
+  EXPECT_TRUE(Entries().empty());
   EXPECT_EQ(Damaged("spec"), 1);
 }
 
@@ -162,8 +162,8 @@ TEST_F(RecordSpecEditTest, AnEditComesAfterTheLastWriteBeforeIt) {
     job.persisted.sequence = test.persisted;
     job.record.set_committed_sequence(test.committed);
     RecordEdit();
-    ASSERT_EQ(Told().size(), 1U);
-    const storage::v1::HistoryRecord edit = Told()[0];
+    ASSERT_EQ(Entries().size(), 1U);
+    const storage::v1::HistoryRecord edit = Entries()[0];
     EXPECT_EQ(edit.sequence(), test.sequence);
     EXPECT_EQ(edit.generation(), 2);
     EXPECT_EQ(edit.from_phase(), kube::v1::JOB_PHASE_RUNNING);
@@ -173,14 +173,14 @@ TEST_F(RecordSpecEditTest, AnEditComesAfterTheLastWriteBeforeIt) {
 }
 
 TEST_F(RecordSpecEditTest, TheOldestEntryGivesWayToAnEdit) {
-  for (int64_t sequence = 1; sequence <= 4; ++sequence) Tell(sequence);
+  for (int64_t sequence = 1; sequence <= 4; ++sequence) AddEntry(sequence);
   job.record.set_committed_sequence(4);
   EditSize();
   RecordEdit();
-  const std::vector<storage::v1::HistoryRecord> told = Told();
-  ASSERT_EQ(told.size(), 4U);
-  EXPECT_EQ(told.front().sequence(), 2);
-  EXPECT_EQ(told.back().generation(), 2);
+  const std::vector<storage::v1::HistoryRecord> entries = Entries();
+  ASSERT_EQ(entries.size(), 4U);
+  EXPECT_EQ(entries.front().sequence(), 2);
+  EXPECT_EQ(entries.back().generation(), 2);
 }
 
 }  // namespace

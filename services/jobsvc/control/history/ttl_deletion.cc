@@ -16,13 +16,14 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// Once it is accepted, the watch shows the end of the job. A newer state is read, and judged anew.
+// Once the deletion is accepted, the watch shows the end of the job. After a conflict the newer state is read, and the
+// deletion is decided anew.
 constexpr EffectPolicy kTtlDeletion{.done = Meaning::kAwaited,
                                     .already_exists = Meaning::kTryAgain,
                                     .not_found = Meaning::kTryAgain,
                                     .conflict = Meaning::kHeld};
 
-// The end of the time to live.
+// Returns the end of the time to live.
 absl::Time DueOf(const JobEntry& entry) {
   const int64_t ended_ms = entry.job->status().last_transition_ms();
   const absl::Duration ttl = absl::Seconds(entry.compiled->spec.ttl_seconds_after_finished());
@@ -31,7 +32,7 @@ absl::Time DueOf(const JobEntry& entry) {
 
 }  // namespace
 
-// The precondition on the resourceVersion is the second look at the live object.
+// The precondition on the resourceVersion is the second check of the live object.
 void TtlDeletion::Apply(JobEntry& entry, PartHost& host) {
   const kube::v1::JobStatus& status = entry.job->status();
   if (!IsFinished(status.phase()) || !entry.compiled->spec.has_ttl_seconds_after_finished() || effect_.under_way() ||
@@ -44,7 +45,7 @@ void TtlDeletion::Apply(JobEntry& entry, PartHost& host) {
   const int64_t version = entry.job->meta().resource_version();
   const bool is_outdated = outdated_.Blocks(version);
   outdated_.Forget();
-  // The job has been read meanwhile.
+  // The job was read meanwhile and has the same version: the conflict has another cause.
   if (is_outdated) return host.TryAgain(entry, effect_.retry());
   effect_.Begin();
   asked_ = true;
@@ -78,7 +79,7 @@ void TtlDeletion::RecordEnd(const JobEntry& entry, absl::Time now, kv::WriteBatc
   const storage::v1::JobRecord& record = entry.record;
   storage::v1::HistoryRecord deletion;
   deletion.set_sequence(std::max(entry.persisted.sequence, record.committed_sequence()));
-  deletion.set_generation(record.recorded_generation() + 1);  // A deletion makes one.
+  deletion.set_generation(record.recorded_generation() + 1);  // A deletion makes a generation.
   deletion.set_time_ms(absl::ToUnixMillis(now));
   deletion.set_from_phase(record.recorded_phase());
   deletion.set_to_phase(record.recorded_phase());

@@ -1,7 +1,8 @@
 #pragma once
 
-// The part of a job that deletes it after its time to live (job spec 12.2), and tells history of that: nothing else
-// tells it from a deletion by somebody. Lost with the process on purpose. On the controller's loop.
+// The part of a job that deletes the job after its time to live (job spec 12.2), and records that in history: nothing
+// else distinguishes it from a deletion by a user. Its state is lost with the process on purpose. Runs on the
+// controller's loop.
 #include <cstdint>
 
 #include "common/kv/kv_store.h"
@@ -15,21 +16,22 @@ class PartHost;
 
 class TtlDeletion {
  public:
-  // Deletes the job when that is due.
+  // Deletes the job when its deletion is due.
   void Apply(JobEntry& entry, PartHost& host);
-  // The job is gone: that this process asked for it goes into its history, which outlives it.
+  // Call when the job is gone. If this process requested the deletion, the job's history, which outlives the job,
+  // records that.
   void RecordEnd(const JobEntry& entry, absl::Time now, kv::WriteBatch& batch) const;
-  // The spec is another one: nothing is waited for.
+  // The spec has changed: the next try is due at once.
   void TryNow() { effect_.retry().Succeed(); }
   const Retry& retry() const { return effect_.retry(); }
 
  private:
-  // `version` is what the deletion named.
+  // `version` is the resourceVersion that the deletion named.
   void Answered(JobEntry& entry, int64_t version, const runtime::WriteOutcome& outcome, PartHost& host);
 
   Effect effect_;
-  OutdatedVersion outdated_;  // Of the job.
-  bool asked_ = false;        // And not refused: what becomes of it may not be known.
+  OutdatedVersion outdated_;  // The version of the job that a conflict has outdated.
+  bool asked_ = false;        // A deletion was sent and not refused. Its outcome may be unknown.
 };
 
 }  // namespace basalt::jobsvc

@@ -1,4 +1,4 @@
-// When a job is deleted after its time to live, what answers lead to, and when its history says so.
+// When a job is deleted after its time to live, which effects answers have, and when its history records the deletion.
 #include "services/jobsvc/control/history/ttl_deletion.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using runtime::testing::Refused;
 
 class TtlDeletionTest : public HistoryTest {
  protected:
-  // The job has ended now, and its time to live is over.
+  // Begins with a job that has ended now, and whose time to live is over.
   void Begin() {
     job.ResetParts();
     context.writes.clear();
@@ -27,13 +27,13 @@ class TtlDeletionTest : public HistoryTest {
     job.compiled->spec.set_ttl_seconds_after_finished(0);
     SetPhase(JOB_PHASE_COMPLETED);
   }
-  // What history says of it.
+  // Returns the history of the deletion.
   std::vector<storage::v1::HistoryRecord> End() {
     ForgetAll();
     kv::WriteBatch batch;
     job.ttl.RecordEnd(job, host.Now(), batch);
     Write(batch);
-    return Told();
+    return Entries();
   }
 };
 
@@ -42,8 +42,8 @@ TEST_F(TtlDeletionTest, IsDueSoManySecondsAfterTheEnd) {
     const char* what;
     kube::v1::JobPhase phase;
     std::optional<int32_t> ttl;
-    absl::Duration ended;  // Behind a whole second.
-    absl::Duration due;    // Behind the same; infinite: never.
+    absl::Duration ended;  // After a whole second.
+    absl::Duration due;    // After the same second; infinite if the deletion never is.
   };
   const absl::Duration never = absl::InfiniteDuration();
   const Case cases[] = {
@@ -162,8 +162,8 @@ TEST_F(TtlDeletionTest, AnotherSpecIsTriedAtOnce) {
 TEST_F(TtlDeletionTest, TheEndIsToldAsOursUnlessItWasRefused) {
   struct Case {
     const char* what;
-    std::optional<WriteOutcome> outcome;  // None: it has not come.
-    bool is_told;
+    std::optional<WriteOutcome> outcome;  // Nullopt if no answer has come.
+    bool is_recorded;
   };
   const Case cases[] = {
       {"under way", std::nullopt, true},
@@ -178,7 +178,7 @@ TEST_F(TtlDeletionTest, TheEndIsToldAsOursUnlessItWasRefused) {
     Begin();
     job.ttl.Apply(job, host);
     if (test.outcome) Answer(*test.outcome);
-    EXPECT_EQ(End().size(), test.is_told ? 1U : 0U);
+    EXPECT_EQ(End().size(), test.is_recorded ? 1U : 0U);
   }
   Begin();
   EXPECT_TRUE(End().empty()) << "nobody has asked";
@@ -195,14 +195,14 @@ TEST_F(TtlDeletionTest, TheEndIsTheLastEntry) {
   job.pods.Apply(MakePod("j-w-0", "a", kube::v1::POD_PHASE_SUCCEEDED));
   context.Advance(absl::Minutes(2));
   job.ttl.Apply(job, host);
-  const std::vector<storage::v1::HistoryRecord> told = End();
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].sequence(), 5);
-  EXPECT_EQ(told[0].generation(), 4) << "a deletion makes one";
-  EXPECT_EQ(told[0].time_ms(), absl::ToUnixMillis(host.Now()));
-  EXPECT_EQ(told[0].to_phase(), JOB_PHASE_COMPLETED);
-  EXPECT_EQ(told[0].outcome(), "deleted: its time to live of 1m30s was over");
-  EXPECT_EQ(told[0].counts().succeeded(), 1);
+  const std::vector<storage::v1::HistoryRecord> entries = End();
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].sequence(), 5);
+  EXPECT_EQ(entries[0].generation(), 4) << "a deletion makes one";
+  EXPECT_EQ(entries[0].time_ms(), absl::ToUnixMillis(host.Now()));
+  EXPECT_EQ(entries[0].to_phase(), JOB_PHASE_COMPLETED);
+  EXPECT_EQ(entries[0].outcome(), "deleted: its time to live of 1m30s was over");
+  EXPECT_EQ(entries[0].counts().succeeded(), 1);
 }
 
 TEST_F(TtlDeletionTest, TheNextJobOfTheNameHasNotAsked) {

@@ -1,4 +1,4 @@
-// What becomes of a claim that somebody else has to make.
+// Claims that somebody else has to make.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -16,7 +16,7 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// Others may be refused still, so that the back-off goes on.
+// Other claims may still be refused, so the back-off goes on.
 constexpr EffectPolicy kClaimCreate{.done = Meaning::kHeld, .already_exists = Meaning::kLook};
 
 std::string EffectOf(std::string_view claim) { return fmt::format("{}/{}", kClaims, claim); }
@@ -58,7 +58,7 @@ void Claims::Apply(JobEntry& entry, PartHost& host) {
 
 void Claims::Ensure(JobEntry& entry, const WantedClaim& claim, PartHost& host) {
   if (awaited_.contains(claim.name)) {
-    // It lasts: what is refused beside it does not take its place in the status.
+    // The problem lasts. It is reported again, so that no other refusal takes its place in the status.
     entry.problems.Report(IsMissing(claim), {}, host.Now(), host.options().event_interval);
     return;
   }
@@ -116,12 +116,12 @@ void Claims::IsThere(JobEntry& entry, const std::string& claim) {
   entry.plugin_objects.IsThere(entry, "PVCError", ClaimSubject(claim));
 }
 
-// It is asked for until it comes: no more is heard of it before that.
+// The interest in the claim lasts until the claim comes: nothing else about it arrives before that.
 void Claims::Await(JobEntry& entry, const WantedClaim& claim, PartHost& host) {
   if (!StillNames(entry, claim)) return;
   awaited_.insert(claim.name);
   host.claim_waits().Add(entry.ns, claim.name, entry.key);
-  entry.problems.End("PVCError", ClaimSubject(claim.name));  // That it could not be read is over.
+  entry.problems.End("PVCError", ClaimSubject(claim.name));  // The claim could be read: an earlier refusal is over.
   host.ReportProblem(entry, IsMissing(claim));
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The part of a job that sees to the claims that its pods mount: made for it, or found there, or waited for until
-// somebody makes them. It shares the back-off of PluginObjects. Lost with the process on purpose. On the controller's
-// loop.
+// The part of a job that provides the claims that its pods mount: it creates them, finds them, or waits until somebody
+// creates them. It shares the back-off of PluginObjects. Its state is lost with the process on purpose. Runs on the
+// controller's loop.
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,16 +20,16 @@ class PartHost;
 
 class Claims {
  public:
-  // Takes over what the status says.
+  // Takes over the claims that the status names.
   void Load(const JobEntry& entry);
-  // Makes or looks for those that are missing.
+  // Creates or reads the claims that are missing.
   void Apply(JobEntry& entry, PartHost& host);
-  // Nobody is to be asked for any more. Before the part is thrown away, too: the controller knows who waits.
+  // Stops waiting for claims. Call before the part is destroyed, too: the controller keeps a list of waiting jobs.
   void StopAwaiting(const JobEntry& entry, PartHost& host);
-  // A claim is there, or has changed: whoever waits for it goes on.
+  // A claim is there, or has changed: the jobs that wait for it go on.
   static void Arrived(const kube::v1::ObjectMeta& meta, PartHost& host);
 
-  // Known to be there.
+  // Claims that are known to be there.
   const std::set<std::string>& known() const { return known_; }
   bool HasAll(const JobEntry& entry) const;
   bool IsAwaited(const std::string& claim) const { return awaited_.contains(claim); }
@@ -44,7 +44,7 @@ class Claims {
   void Await(JobEntry& entry, const WantedClaim& claim, PartHost& host);
 
   std::set<std::string> known_;
-  std::set<std::string> awaited_;  // Missing, and in ClaimWaits.
+  std::set<std::string> awaited_;  // Missing claims for which the job is in ClaimWaits.
 };
 
 }  // namespace basalt::jobsvc

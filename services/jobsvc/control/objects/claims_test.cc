@@ -1,4 +1,4 @@
-// How claims are made and found; those that somebody else has to make: awaited_claims_test.cc.
+// How claims are made and found. Claims that somebody else has to make are tested in awaited_claims_test.cc.
 #include "services/jobsvc/control/objects/claims.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using runtime::testing::Refused;
 class ClaimsTest : public ObjectsTest {
  protected:
   ClaimsTest() { job.compiled->claims = {{"c", "{}"}}; }
-  // `json`: of which the claim c is made; empty: somebody else makes it.
+  // The claim c is made of `json`. Somebody else makes it if `json` is empty.
   void BeginWith(const char* json) {
     BeginAnew();
     (void)Passes();
@@ -29,7 +29,7 @@ class ClaimsTest : public ObjectsTest {
 TEST_F(ClaimsTest, AClaimIsMadeOrLookedForUnlessTheStatusSaysThatItIsThere) {
   struct Case {
     const char* what;
-    const char* json;  // Empty: somebody else makes it.
+    const char* json;  // Empty if somebody else makes the claim.
     const char* marker;
     Asked asked;
   };
@@ -108,7 +108,7 @@ TEST_F(ClaimsTest, AnAnswerToACreateSaysWhetherTheClaimIsThere) {
 TEST_F(ClaimsTest, WhatHasTheNameOfAClaim) {
   struct Case {
     const char* what;
-    const char* json;  // Not empty: a create was refused because the name is taken.
+    const char* json;  // If not empty, a create was refused because the name is taken.
     absl::StatusOr<gateway::v1::GetResponse> read;
     bool is_there;
     bool is_awaited;

@@ -50,7 +50,7 @@ TEST(MadeObjectsTest, KeepsWhatItExpectsUntilItIsErased) {
   EXPECT_FALSE(made.Has("services/j"));
   EXPECT_EQ(made.all().size(), 1U);
   made.Remember("services/j", "h1", "u1");
-  made.Expect("services/j");  // What is known stays.
+  made.Expect("services/j");  // A known object stays known.
   EXPECT_EQ(made.all().at("services/j"), "h1 u1");
   made.Doubt("services/j");
   EXPECT_FALSE(made.Has("services/j"));

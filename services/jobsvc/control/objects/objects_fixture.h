@@ -1,6 +1,7 @@
 #pragma once
 
-// One job for tests of its claims and of the objects of its plugins: what is asked of Kubernetes, and what is there.
+// One job for tests of its claims and of the objects of its plugins: the requests to Kubernetes, and the objects that
+// are there.
 #include <cstdint>
 #include <string>
 
@@ -12,7 +13,7 @@ class ObjectsTest : public PartTest {
  protected:
   enum class Asked : uint8_t { kNothing, kRead, kCreate, kPatch, kDelete };
 
-  // An object of UID object-uid and version 5; empty: nobody owns it.
+  // Returns an object of UID object-uid and version 5. Nobody owns it if `owner` is empty.
   static kube::v1::Object ObjectOf(const std::string& owner) {
     kube::v1::Object object;
     kube::v1::ObjectMeta& meta = *object.mutable_generic()->mutable_meta();
@@ -27,12 +28,12 @@ class ObjectsTest : public PartTest {
     return response;
   }
 
-  // By a status that names what the job wants.
+  // Applies the part under a status that names the objects that the job wants.
   void Apply() {
     for (const WantedObject& object : job.compiled->objects) job.persisted.objects.try_emplace(object.Key());
     job.plugin_objects.Apply(job, host);
   }
-  // The one request that is under way.
+  // Returns the one request that is under way.
   Asked WhatIsAsked() const {
     EXPECT_LE(context.gets.size() + context.writes.size(), 1U);
     if (!context.gets.empty()) return Asked::kRead;

@@ -14,7 +14,7 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// Another object may have the name. Ours it may be all the same: what we remember of it may be older.
+// Another object may have the name. That one may be ours all the same: the UID that we remember may be older.
 constexpr EffectPolicy kObjectRemoval{.done = Meaning::kHeld,
                                       .already_exists = Meaning::kHeld,
                                       .not_found = Meaning::kHeld,
@@ -41,7 +41,7 @@ void PluginObjects::IsGone(const std::string& key) {
   if (made_.empty()) effects_.retry().Succeed();
 }
 
-// Removes an object of which no more is known than that it may exist: what it is, the API server says.
+// Removes an object that may exist, and of which no more is known: a read shows whether it is ours.
 void PluginObjects::FindAndDelete(JobEntry& entry, const std::string& key, PartHost& host) {
   const auto [plural, name] = kube::SplitKey(key);
   if (plural.empty() || !effects_.Begin(key)) return;
@@ -51,7 +51,7 @@ void PluginObjects::FindAndDelete(JobEntry& entry, const std::string& key, PartH
              objects.effects_.Forget(key);
              const bool there = response.ok() && response->has_object();
              if (!live.job || live.newest_status.is_doubted() || MakesPods(live.job->status().phase())) {
-               host.Wake(live);  // It is wanted again, or may be.
+               host.Wake(live);  // The object is wanted again, or may be.
              } else if (there && kube::IsOwnedBy(response->object().generic().meta(), live.record.uid())) {
                objects.Delete(live, key, response->object().generic().meta().uid(), host);
              } else if (there || (response.ok() && response->error().code() == 404)) {
@@ -66,8 +66,8 @@ void PluginObjects::FindAndDelete(JobEntry& entry, const std::string& key, PartH
 void PluginObjects::Delete(JobEntry& entry, const std::string& key, const std::string& object_uid, PartHost& host) {
   const auto [plural, name] = kube::SplitKey(key);
   if (plural.empty() || object_uid.empty() || !effects_.Begin(key)) return;
-  // From here on it may exist or not, for us and, by the next status write, for whoever comes after us: a job that is
-  // resumed meanwhile is not to take it for made.
+  // From here on the object may or may not exist, for us and, by the next status write, for the next owner: a job that
+  // is resumed meanwhile must not take the object for made.
   made_.Doubt(key);
   auto request = kube::WriteOf(MadeObjects::KindOf(plural), entry.ns, name);
   request.mutable_delete_()->set_uid(object_uid);

@@ -16,7 +16,7 @@ using runtime::testing::Refused;
 
 class PluginObjectRemovalTest : public ObjectsTest {
  protected:
-  // The job has made these, and is over.
+  // Begins with a job that has made these objects, and is over.
   void Remember(const std::map<std::string, std::string>& objects) {
     BeginAnew();
     (void)Passes();

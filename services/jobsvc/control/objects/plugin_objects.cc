@@ -16,13 +16,13 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// One object is there: others may be refused still, so that the back-off goes on. A name that is taken may be by ours,
-// from before a crash.
+// After one object is made, others may still be refused, so the back-off goes on. A taken name may be that of our own
+// object, from before a crash.
 constexpr EffectPolicy kObjectCreate{.done = Meaning::kHeld, .already_exists = Meaning::kLook};
-// Of an object that was read just now.
+// For an object that was read just now.
 constexpr EffectPolicy kReadObjectPatch{
     .done = Meaning::kHeld, .not_found = Meaning::kTryAgain, .conflict = Meaning::kLook};
-// Of one that was not: another object may have the name, or none.
+// For an object that was not read: another object may have the name, or none.
 constexpr EffectPolicy kObjectPatch{
     .done = Meaning::kHeld, .already_exists = Meaning::kLook, .not_found = Meaning::kLook, .conflict = Meaning::kLook};
 
@@ -48,7 +48,7 @@ Problem TooLarge(const WantedObject& object) {
 void PluginObjects::Load(JobEntry& entry) {
   if (std::exchange(is_loaded_, true)) return;
   made_.Load(entry.persisted.objects);
-  // Whoever was here before may have removed them, or some, without having told.
+  // The previous owner may have deleted some of these objects and crashed before recording it.
   if (!MakesPods(entry.job->status().phase())) made_.DoubtAll();
   entry.claims.Load(entry);
 }
@@ -57,7 +57,8 @@ void PluginObjects::Expect(const JobEntry& entry) {
   const kube::v1::JobStatus& status = entry.job->status();
   const bool are_made = status.phase() == kube::v1::JOB_PHASE_UNSPECIFIED || MakesPods(status.phase());
   for (const WantedObject& object : entry.compiled->objects) {
-    // What a marker names in a phase without pods was left behind by a kill that another controller did not finish.
+    // In a phase without pods, objects that a marker names were left behind by a kill that another controller did not
+    // finish.
     if (are_made || IsMarked(status, object.plugin)) made_.Expect(object.Key());
   }
 }
@@ -76,7 +77,7 @@ std::map<std::string, std::string> PluginObjects::Markers(const JobEntry& entry)
     for (const WantedObject& object : entry.compiled->objects) {
       if (object.plugin == plugin && !made_.Has(object.Key())) all = false;
     }
-    // Once removed, the marker goes with the last object.
+    // A plugin has no marker in a phase without pods, nor while one of its objects is missing.
     if (all) markers[PluginMarkerKey(plugin)] = plugin;
   }
   for (const std::string& claim : entry.claims.known()) markers[ClaimMarkerKey(claim)] = claim;
@@ -112,14 +113,14 @@ void PluginObjects::GiveUp(JobEntry& entry, const std::string& key, PartHost& ho
 void PluginObjects::Ensure(JobEntry& entry, const WantedObject& object, PartHost& host) {
   if (made_.IsCurrent(object)) return;
   if (object.data_bytes > kMostDataBytes) {
-    // Until the spec is another one.
+    // The problem lasts until the spec changes.
     if (entry.problems.Find("PluginError", SubjectOf(object)) == nullptr) host.ReportProblem(entry, TooLarge(object));
     return;
   }
   const std::string key = object.Key();
   if (!effects_.Begin(key)) return;
   if (made_.IsOutdated(object)) return Patch(entry, object, made_.UidOf(key), /*resource_version=*/0, host);
-  // Not by us, but made: the marker says so.
+  // The marker shows that the object was made, though not by us.
   if (IsMarked(entry.job->status(), object.plugin)) {
     Compare(entry, object, {}, host);
   } else {
@@ -128,7 +129,7 @@ void PluginObjects::Ensure(JobEntry& entry, const WantedObject& object, PartHost
 }
 
 void PluginObjects::Make(JobEntry& entry, const WantedObject& object, PartHost& host) {
-  // By a status that does not name the object, the next process would not find what this one has made. The write that
+  // If the status does not name the object, the next process would not find what this one has made. The write that
   // names the object is due already.
   if (!entry.persisted.objects.contains(object.Key())) return effects_.Forget(object.Key());
   if (!object.needs_ssh_keys) return Create(entry, object, object.json, host);
@@ -174,7 +175,8 @@ void PluginObjects::Compare(JobEntry& entry, const WantedObject& object, Look lo
            });
 }
 
-// An object of that name exists: ours by its owner, or never touched. Ours takes the patch where the plugin wants that.
+// Handles the read of an object. It is ours if the job owns it; an object of another owner is never touched. Our own
+// object gets a patch if the plugin wants that.
 void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, Look look,
                              const absl::StatusOr<gateway::v1::GetResponse>& response, PartHost& host) {
   const std::string key = object.Key();
@@ -182,7 +184,7 @@ void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, Look l
   if (!response->has_object()) {
     if (response->error().code() == 404) {
       made_.Doubt(key);
-      // One that was just said to exist is not made again at once: the two answers may take turns for ever.
+      // An object that a create has just met is not made again at once: the two answers may alternate for ever.
       if (!look.after_create) return Make(entry, object, host);
     } else if (runtime::ShouldReportToUser(response->error())) {
       host.ReportProblem(entry, ProblemOf(object, ": " + response->error().message()));
@@ -197,7 +199,7 @@ void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, Look l
     return GiveUp(entry, key, host);
   }
   if (object.on_change == WantedObject::OnChange::kPatch) {
-    // Nobody has changed it: the conflict has another cause.
+    // Nobody has changed the object: the conflict has another cause.
     if (look.outdated == meta.resource_version()) return GiveUp(entry, key, host);
     return Patch(entry, object, meta.uid(), meta.resource_version(), host);
   }
@@ -207,8 +209,7 @@ void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, Look l
   host.Wake(entry);
 }
 
-// `resource_version` 0: what is there was not looked at since the object was made. Only the one of that UID takes the
-// patch.
+// `resource_version` is 0 if the object was not read since it was made. Only the object of that UID takes the patch.
 void PluginObjects::Patch(JobEntry& entry, const WantedObject& object, const std::string& object_uid,
                           int64_t resource_version, PartHost& host) {
   auto request = kube::WriteOf(KindOf(object), entry.ns, object.name);

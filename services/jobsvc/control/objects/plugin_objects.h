@@ -1,7 +1,8 @@
 #pragma once
 
-// The part of a job that makes the objects of its plugins before the first pod, and removes them once with a full kill
-// that does not come back (plugin_object_removal.cc). Lost with the process on purpose. On the controller's loop.
+// The part of a job that makes the objects of its plugins before the first pod, and removes them once, with a full kill
+// after which the job does not come back (plugin_object_removal.cc). Its state is lost with the process on purpose.
+// Runs on the controller's loop.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -21,30 +22,30 @@ class PartHost;
 
 class PluginObjects {
  public:
-  // Takes over what the status remembers of objects and claims, once; of a status that is not doubted.
+  // Takes over the objects and claims in the status, once. Requires a status that is not doubted.
   void Load(JobEntry& entry);
-  // The objects of the spec may be there from here on, as far as the phase has the job make them. None is made before
-  // the status names it: the next process looks for those that are named.
+  // Expects the objects of the spec, as far as the phase has the job make them: they may be there from here on. No
+  // object is made before the status names it, since the next process looks only for objects that are named.
   void Expect(const JobEntry& entry);
-  // Makes what is missing, and patches what is to be changed; the claims, too. Or removes what is there.
+  // Makes missing objects and claims, and patches outdated objects. In phases without pods, removes the objects.
   void Apply(JobEntry& entry, PartHost& host);
 
   const MadeObjects& made() const { return made_; }
-  // Every object and every claim is there.
+  // True if every object is there and current, and every claim is there.
   bool IsReady(const JobEntry& entry) const;
-  // What controlledResources is to say of plugins and claims (job spec 11.1, 9.9).
+  // Returns the markers of plugins and claims in controlledResources (job spec 11.1, 9.9).
   std::map<std::string, std::string> Markers(const JobEntry& entry) const;
-  // Writes are under way that pods wait for. An object that is refused holds none.
+  // True if pods wait for writes under way. An object that is refused holds up no pods.
   bool HoldsPods() const { return !effects_.empty() && !effects_.retry().since(); }
 
   // ---- for Claims, which shares the back-off and the names under way ----
   EffectSet& effects() { return effects_; }
-  // One of them is: others may be refused still, and have the same pause between their tries.
+  // One object or claim is there. Others may still be refused, and share the pause between tries.
   void IsThere(JobEntry& entry, std::string_view reason, std::string_view subject);
-  // A create of one of them has failed.
+  // A create of an object or claim has failed: reports the problem if users are to know of it.
   void ReportRefusal(JobEntry& entry, const runtime::WriteOutcome& outcome, Problem problem, PartHost& host) const;
 
-  // The spec is another one: nothing is waited for.
+  // The spec has changed: the next try is due at once.
   void TryNow() { effects_.retry().Succeed(); }
   const Retry& retry() const { return effects_.retry(); }
 
@@ -56,7 +57,7 @@ class PluginObjects {
   // Why an object is read.
   struct Look {
     bool after_create = false;  // A create was refused because the name is taken.
-    int64_t outdated = 0;       // A patch that named this version has met another one.
+    int64_t outdated = 0;       // The version that a patch named, if it met another one.
   };
   void Compare(JobEntry& entry, const WantedObject& object, Look look, PartHost& host);
   void Compared(JobEntry& entry, const WantedObject& object, Look look,
@@ -71,9 +72,9 @@ class PluginObjects {
   void Deleted(JobEntry& entry, const std::string& key, const runtime::WriteOutcome& outcome, PartHost& host);
   void IsGone(const std::string& key);
 
-  MadeObjects made_;  // Plus what this process has made since.
+  MadeObjects made_;  // The objects in the status, and those that this process has made since.
   bool is_loaded_ = false;
-  EffectSet effects_;  // By key, as in `made_`.
+  EffectSet effects_;  // By the keys of `made_`.
 };
 
 }  // namespace basalt::jobsvc

@@ -1,4 +1,4 @@
-// What PluginObjects remembers and says of its objects, the pause that they share, and key pairs.
+// The objects that PluginObjects knows, its markers, the pause that objects share, and key pairs.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// The making half of PluginObjects; what it says of itself is in plugin_objects_state_test.cc.
+// The making half of PluginObjects. Its state is tested in plugin_objects_state_test.cc.
 #include "services/jobsvc/control/objects/plugin_objects.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ class PluginObjectsTest : public ObjectsTest {
     return object;
   }
   WantedObject& wanted() { return job.compiled->objects.front(); }
-  // `remembered`: what the status says of the object; null: nothing. `is_marked`: that the plugin's objects were made.
+  // `remembered` is the object in the status; null if the status does not name it. `is_marked`: the status has the
+  // marker that the plugin's objects were made.
   void BeginWith(OnChange on_change, const char* remembered, bool is_marked) {
     BeginAnew();
     (void)Passes();
@@ -139,7 +140,7 @@ TEST_F(PluginObjectsTest, AnAnswerToACreateSaysWhetherTheObjectIsThere) {
 TEST_F(PluginObjectsTest, WhatHasTheNameOfAnObjectSaysWhoseItIs) {
   struct Case {
     const char* what;
-    bool is_marked;  // It is read before anything is asked; else since a create found the name taken.
+    bool is_marked;  // The object is read first. Otherwise it is read because a create found the name taken.
     OnChange on_change;
     absl::StatusOr<gateway::v1::GetResponse> read;
     Asked next;

@@ -14,7 +14,7 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// So many that brought nothing: then pods go singly.
+// After more calls in a row that brought nothing, pods are deleted singly.
 constexpr int kFruitlessCollections = 1;
 
 }  // namespace
@@ -53,7 +53,7 @@ void BulkDelete::End(Ending ending, bool has_progress, absl::Time now) {
     pause_until_ = now + absl::Seconds(2);
     return;
   }
-  // Of many pods the server may need several calls. One that it will not let go stops them all.
+  // The server may need several calls for many pods. A single pod that it refuses to delete stops every call.
   if (has_progress) empty_answers_ = 0;
   if (ending != Ending::kNotSent) ++empty_answers_;
   const bool is_over = ending == Ending::kRefused || empty_answers_ > kFruitlessCollections;
@@ -73,7 +73,8 @@ bool BulkDelete::Apply(JobEntry& entry, PartHost& host) {
   const std::set<std::string> none;
   const std::optional<PodCollection> collection = NextPodCollection(host.ViewOf(entry, none));
   if (!collection) {
-    state_ = State::kSingly;  // Looked at once.
+    // NextPodCollection() walks over all pods to delete: it is not called again for this kill.
+    state_ = State::kSingly;
     return false;
   }
   Send(entry, *collection, host);
@@ -90,7 +91,7 @@ void BulkDelete::Send(const JobEntry& entry, const PodCollection& collection, Pa
                        [&host, key = entry.key, uid = entry.record.uid(), kill = kill_,
                         left = entry.pods.to_delete().size()](const WriteOutcome& outcome) {
                          host.collecting().erase(key);
-                         host.context().Wake(key);  // Also of another job, which has the name by now.
+                         host.context().Wake(key);  // This also wakes another job that has the name by now.
                          JobEntry* const live = host.Live(key, uid);
                          if (live == nullptr || live->bulk_delete.kill() != kill) return;
                          live->bulk_delete.End(EndingOf(outcome), live->pods.to_delete().size() < left, host.Now());

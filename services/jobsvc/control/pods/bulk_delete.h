@@ -1,8 +1,8 @@
 #pragma once
 
-// The part of a job that deletes the pods of a full kill in one call, where it can. A state machine of each kill: a
-// call is tried, what it has left is looked at after a pause, and what does not go this way goes singly. Lost with the
-// process on purpose. On the controller's loop.
+// The part of a job that deletes the pods of a full kill in one call, where possible. Each kill has a state machine: a
+// call is tried, the pods that it left are checked after a pause, and pods that do not go this way are deleted one by
+// one. Its state is lost with the process on purpose. Runs on the controller's loop.
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -19,28 +19,28 @@ class PartHost;
 class BulkDelete {
  public:
   enum class State : uint8_t {
-    kOpen,    // A call may be made; or one is under way (PartHost::collecting).
-    kPaused,  // A call has not done all: no other before the pause is over.
-    kUnseen,  // A call was done: the watch shows what has gone, before the pause is over.
-    kSingly,  // Pods go one by one.
+    kOpen,    // A call may be made, or one is under way (PartHost::collecting).
+    kPaused,  // A call did not succeed: no other is made before the pause is over.
+    kUnseen,  // A call succeeded: the watch is to show before the pause is over which pods have gone.
+    kSingly,  // Pods are deleted one by one.
   };
-  // Version of the kill, and whether nothing live stays.
+  // The version of the kill, and whether no live pod stays.
   using KillId = std::pair<int32_t, bool>;
   // How a call ended.
   enum class Ending : uint8_t {
     kDone,
-    kRefused,  // For what it is, not for the moment.
+    kRefused,  // The call itself was refused, not only at this moment.
     kFailed,
     kNotSent,
   };
 
-  // True: nothing is to be deleted singly now.
+  // Returns true if no pod is to be deleted singly now.
   bool Apply(JobEntry& entry, PartHost& host);
 
   // ---- the state machine ----
-  // The kill is that one, and it is now: a new kill begins anew, and a pause may be over.
+  // Brings the machine to that kill and time: a new kill begins anew, and a pause may be over.
   void Advance(KillId kill, absl::Time now);
-  // `has_progress`: there is less to be deleted than when the call was made.
+  // Records how a call ended. `has_progress`: fewer pods are left to delete than when the call was made.
   void End(Ending ending, bool has_progress, absl::Time now);
   State state() const { return state_; }
   absl::Time pause_until() const { return pause_until_; }
@@ -55,7 +55,7 @@ class BulkDelete {
   KillId kill_ = {-1, false};
   State state_ = State::kOpen;
   absl::Time pause_until_ = absl::InfinitePast();
-  int empty_answers_ = 0;  // Calls that brought nothing, one after the other.
+  int empty_answers_ = 0;  // Number of calls in a row that brought nothing.
 };
 
 }  // namespace basalt::jobsvc

@@ -27,7 +27,8 @@ PodFacts FactsOf(const kube::v1::Pod& pod, const JobControllerOptions& options) 
 // The API server's clock is known to within a second.
 int64_t AliveByRecord(int64_t seen_ms) { return std::max<int64_t>(seen_ms - 1000, 0); }
 
-// Why Kubernetes was about to end the pod, which is gone without a last state; empty: nothing tells.
+// Returns why Kubernetes was about to end the pod, which is gone without a last state. Empty if the record has no
+// reason.
 std::string RecordedDisruption(const JobEntry& entry, std::string_view name, PartHost& host) {
   const auto record = ReadPod(host.context().store(), entry.slot, entry.key, name);
   if (!record.ok()) host.context().Fail(record.status());
@@ -77,7 +78,8 @@ bool PodChanges::IsNewest(const std::string& name, const std::string& uid) const
   return it != changes_.end() && it->second.back().uid == uid;
 }
 
-// In the order in which they ended: what completes a task is the end of the last one, whatever its name.
+// Returns the changes in the order in which the pods ended: the last end completes a task, whatever the name of the
+// pod.
 std::vector<PodChanges::ByName::iterator> PodChanges::InOrder() {
   std::vector<ByName::iterator> order;
   order.reserve(changes_.size());
@@ -93,7 +95,7 @@ std::vector<PodChanges::ByName::iterator> PodChanges::InOrder() {
 
 std::vector<JobEvent> PodChanges::Apply(JobEntry& entry, PartHost& host, kv::WriteBatch& batch) {
   std::vector<JobEvent> events;
-  // One moment for all that a pass makes of them: what happened together is due together.
+  // All events of a pass have one moment, so that their deadlines are due together.
   const int64_t now_ms = absl::ToUnixMillis(host.Now());
   for (const ByName::iterator it : InOrder()) {
     for (const Change& change : it->second) ApplyOne(entry, it->first, change, now_ms, events, host, batch);
@@ -110,13 +112,13 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   const kube::v1::Pod* const state = observed.state ? &*observed.state : nullptr;
   const bool is_gone = observed.gone != GoneReason::kNotGone;
   if (records.HasEnded(observed.uid)) {
-    // Its end is told once more. Its record may lie there until the status tells that its work is done, and a restart
-    // took that for a pod.
+    // The end of the pod is announced once more. The record of a pod stays until the status reports its success, and a
+    // restart may have taken that record for a pod.
     if (is_gone) records.Store(entry, entry.pods.Remove(name, observed.uid), nullptr, host, batch);
     return;
   }
   const int32_t version = entry.job->status().version();
-  // By a replica whose disk this is not, or by this one before it lost what it wrote.
+  // Another replica may have answered the event, or this one before it lost its disk.
   const std::vector<std::string>& known_answered = entry.persisted.answered;
   const bool was_answered =
       is_gone && std::find(known_answered.begin(), known_answered.end(), observed.uid) != known_answered.end();
@@ -139,8 +141,8 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   PodFacts facts = state != nullptr ? FactsOf(*state, host.options()) : PodFacts{.is_seen = false};
   if (state == nullptr && was_known) facts.disruption_reason = RecordedDisruption(entry, name, host);
   if (was_known && !known->terminal()) facts.alive_ms = watches_ ? now_ms : AliveByRecord(known->seen_ms);
-  // Another pod has the name by now, or has done the work of no older version: the end of this one is answered, and
-  // leaves the other, or its work, and the record as they are.
+  // Another pod has the name by now, or has done the work in no older version. The end of this pod is answered, but
+  // leaves the other pod, or its work, and the record as they are.
   std::optional<PodEntry> successor;
   if (is_gone && !was_known) {
     const PodEntry* holder = entry.pods.HolderOf(name);
@@ -153,7 +155,7 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
     // The counts of the task go on without this pod.
     if (successor) change.task_before = change.task_after = {};
     derive(change, facts, GoneReason::kNotGone);
-    if (was_evicted) {  // W20: once, not again when it is gone.
+    if (was_evicted) {  // W20: an eviction counts once, and not again when the pod is gone.
       entry.pods.AddFlag(name, kPodEvictionSeen);
       change.after.flags |= kPodEvictionSeen;
     }
@@ -171,7 +173,7 @@ void PodChanges::ApplyOne(JobEntry& entry, const std::string& name, const Change
   } else {
     records.Store(entry, change, nullptr, host, batch);
   }
-  // One that this disk never knew has nothing to be kept of.
+  // Nothing has to be kept of a pod that this disk never knew.
   if (change.before.present() && (answered || change.before.has(kPodAnswered))) {
     records.KeepEnded(entry, change.before, batch);
   }

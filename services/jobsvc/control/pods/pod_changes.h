@@ -1,8 +1,8 @@
 #pragma once
 
-// States and ends of the pods of one job that no pass has looked at yet, and what a pass makes of them: counters,
-// records, and events (job spec 3.3). Kept per name in the order of observation; states of one UID are merged, the
-// newest wins. On the controller's loop.
+// States and ends of the pods of one job that no pass has applied yet, and how a pass applies them: to counters,
+// records, and events (job spec 3.3). They are kept per name in the order of observation; states of one UID are merged,
+// and the newest wins. Lives on the controller's loop.
 #include <map>
 #include <optional>
 #include <string>
@@ -22,20 +22,20 @@ class PodChanges {
  public:
   void Observe(kube::v1::Pod&& pod);
   void ObserveEnd(const runtime::Gone& gone);
-  // A state of before what was observed since: of a UID that was observed since, or under whose name a pod is there, it
-  // says nothing.
+  // Adds a state that is older than everything that was observed. It counts for nothing if its UID was observed since,
+  // or if a pod is there under its name.
   void ObserveEarlier(kube::v1::Pod&& pod);
 
-  // Takes all of them; returns the events that they are.
+  // Applies and removes all changes. Returns the events that follow.
   std::vector<JobEvent> Apply(JobEntry& entry, PartHost& host, kv::WriteBatch& batch);
-  // The job is not there: its pods keep their records until they are gone. What is about pods of a job that may be
-  // about to come is kept.
+  // Applies the changes while the job is not there: its pods keep their records until they are gone. A change stays if
+  // the job of its pod may be about to come.
   void ApplyWithoutJob(JobEntry& entry, PartHost& host, kv::WriteBatch& batch);
 
   bool empty() const { return changes_.empty(); }
-  // The newest that is observed under the name is about the pod of that UID.
+  // True if the newest change under the name is about the pod of that UID.
   bool IsNewest(const std::string& name, const std::string& uid) const;
-  template <typename Visit>  // Visit(name, newest state; null: none is known).
+  template <typename Visit>  // Visit(name, newest state). The state is null if none is known.
   void ForEachName(Visit visit) const {
     for (const auto& [name, changes] : changes_) {
       const std::optional<kube::v1::Pod>& state = changes.back().state;
@@ -45,7 +45,7 @@ class PodChanges {
 
  private:
   struct Change {
-    std::optional<kube::v1::Pod> state;  // Newest (of an end: the last seen, if it came along).
+    std::optional<kube::v1::Pod> state;  // The newest state. For an end: the last state, if it is known.
     GoneReason gone = GoneReason::kNotGone;
     std::string uid;
   };
@@ -56,7 +56,9 @@ class PodChanges {
                 std::vector<JobEvent>& events, PartHost& host, kv::WriteBatch& batch);
 
   ByName changes_;
-  bool watches_ = false;  // A pass has looked at the pods that there were: they live until something else is observed.
+  // A pass has applied the pods that existed at the start. From then on a pod is alive until something else is
+  // observed.
+  bool watches_ = false;
 };
 
 }  // namespace basalt::jobsvc

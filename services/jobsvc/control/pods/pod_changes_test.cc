@@ -1,4 +1,4 @@
-// Pods that were observed: which events they are, and what the store keeps of them.
+// Observed pods: the events that follow, and the records in the store.
 #include "services/jobsvc/control/pods/pod_changes.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ class PodChangesTest : public PartTest {
  protected:
   explicit PodChangesTest(JobControllerOptions options = {}) : PartTest(std::move(options)) { Begin(); }
 
-  // Task w of two pods, of which a failed one aborts the job.
+  // Begins with task w of two pods. A pod that fails aborts the job.
   void Begin() {
     job.pods.Reset("j", kJobUid);
     job.pods.SetTasks({{"w", 2}});
@@ -70,7 +70,7 @@ class PodChangesTest : public PartTest {
     pod.set_disruption_ms(1000);
     job.pod_changes.Observe(std::move(pod));
   }
-  // A process that starts on the same disk.
+  // Starts another process on the same disk.
   void StartAgain() {
     job.pods.Reset("j", kJobUid);
     ASSERT_TRUE(ForEachPod(context.store(), job.slot, job.key, [&](std::string_view name, const auto& record) {
@@ -79,7 +79,7 @@ class PodChangesTest : public PartTest {
     job.pods.SetTasks({{"w", 2}});
     job.pod_changes = {};
   }
-  // The kinds of the events, each with the UID of its pod.
+  // Returns the kinds of the events, each with the UID of its pod.
   std::vector<std::string> Apply() {
     kv::WriteBatch batch;
     std::vector<std::string> kinds;
@@ -90,7 +90,7 @@ class PodChangesTest : public PartTest {
     EXPECT_TRUE(context.store().Write(batch).ok());
     return kinds;
   }
-  // UID in the record of the only pod; empty: there is none.
+  // Returns the UID in the record of the only pod. Empty if there is none.
   std::string RecordedUid() {
     std::string uid;
     EXPECT_TRUE(ForEachPod(context.store(), job.slot, job.key, [&uid](std::string_view, const auto& record) {
@@ -99,7 +99,7 @@ class PodChangesTest : public PartTest {
     return uid;
   }
 
-  std::string last_reason_;  // Of the last event.
+  std::string last_reason_;  // The reason of the last event.
 
  private:
   int64_t last_version_ = 0;
@@ -129,8 +129,8 @@ TEST_F(PodChangesTest, ThePodsOfOnePassHaveOneMoment) {
 TEST_F(PodChangesTest, AnEndCountsFromWhenThePodWasLastKnownToBeAlive) {
   struct Case {
     const char* what;
-    bool restarts;              // A process that starts after the pod has ended.
-    absl::Duration after_seen;  // Its end after it was seen to run, by the clock of its node.
+    bool restarts;              // A process starts after the pod has ended.
+    absl::Duration after_seen;  // The time from the observation that the pod runs to its end, by the clock of the node.
     bool is_believed;
   };
   const Case cases[] = {
@@ -228,7 +228,7 @@ TEST_F(UpstreamsEvictionsTest, APodThatKubernetesEndsFailsAndIsEvictedOnceItIsRe
 TEST_F(PodChangesTest, AreTakenInTheOrderOfObservation) {
   struct Step {
     const char* uid;
-    kube::v1::PodPhase phase;  // Unspecified: the pod is gone.
+    kube::v1::PodPhase phase;  // Unspecified if the pod is gone.
   };
   constexpr kube::v1::PodPhase kGone = kube::v1::POD_PHASE_UNSPECIFIED;
   struct Case {
@@ -272,7 +272,7 @@ TEST_F(PodChangesTest, AreTakenInTheOrderOfObservation) {
   }
 }
 
-// The process that made the next one may not have known of the one before.
+// The process that made the next pod may not have known of the pod before.
 TEST_F(PodChangesTest, TheLastStateOfOneBeforeDoesNotTakeThePlaceOfTheNext) {
   for (const bool in_one_pass : {true, false}) {
     SCOPED_TRACE(in_one_pass);
@@ -294,7 +294,7 @@ TEST_F(PodChangesTest, TheLastStateOfOneBeforeDoesNotTakeThePlaceOfTheNext) {
   }
 }
 
-// The end of the older pod may come after that of the next one.
+// The end of the older pod may be observed after that of the next one.
 TEST_F(PodChangesTest, TheLastStateOfOneBeforeLeavesTheWorkThatTheNextHasDone) {
   Observe("b", POD_PHASE_RUNNING);
   Apply();
@@ -349,7 +349,7 @@ TEST_F(PodChangesTest, AnEndThatWasAnsweredIsAnsweredOnce) {
 TEST_F(PodChangesTest, AnEarlierStateGivesWayToWhatWasObservedSince) {
   struct Case {
     const char* what;
-    const char* since;  // UID of what was observed since; empty: nothing was.
+    const char* since;  // The UID that was observed since; empty if nothing was.
     bool is_gone;
     bool counts;
   };

@@ -17,16 +17,16 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// A name that is taken is so by ours, from before a crash, or by somebody else's object.
+// A taken name belongs to our own pod, from before a crash, or to somebody else's object.
 constexpr EffectPolicy kPodCreate{.already_exists = Meaning::kLook, .unknown = Meaning::kLook};
-// A pod of ours that no watch has shown by then has lost the label that it is watched by.
+// A pod of ours that the watch has not shown within this time has lost the label by which it is watched.
 constexpr absl::Duration kShownWithin = absl::Seconds(30);
-// Creation times are whole seconds, and of the server's clock no more than the second is known.
+// Creation times are whole seconds, and the server's clock is known to the second only.
 constexpr absl::Duration kClockError = absl::Seconds(2);
 
 std::string PodSubject(std::string_view pod) { return fmt::format("pod {}", pod); }
 
-// An object that is not the job's has its name.
+// An object that is not the job's has the pod's name.
 Problem NameIsHeld(const std::string& pod, const std::string& uid, bool is_orphan) {
   return {.words = {"FailedCreate", fmt::format("pod {}: the name is held by an object {} (UID {})", pod,
                                                 is_orphan ? "that nobody owns" : "of another owner", uid)},
@@ -34,7 +34,7 @@ Problem NameIsHeld(const std::string& pod, const std::string& uid, bool is_orpha
           .subject = PodSubject(pod)};
 }
 
-// It is there, and the watch does not show it any more.
+// The pod is there, and the watch does not show it any more.
 Problem LabelIsLost(const std::string& pod, const kube::v1::Pod& found, std::string_view job) {
   return {.words = {"FailedCreate", fmt::format("pod {}: it is there, but without the label {}={} (UID {}); give it "
                                                 "back or delete the pod",
@@ -44,7 +44,7 @@ Problem LabelIsLost(const std::string& pod, const kube::v1::Pod& found, std::str
 }
 
 void CountCreated(const JobEntry& entry, const kube::v1::Pod& pod, PartHost& host) {
-  // The job may be gone, or made anew, since.
+  // The job may be gone, or created anew, since.
   if (!entry.job || entry.job->meta().uid() != pod.owner_uid()) return;
   host.metrics().PodCreated(pod.creation_ms() - entry.job->meta().creation_ms());
 }
@@ -97,14 +97,14 @@ void PodCreates::Refused(JobEntry& entry, const PodEffect& effect, const gateway
   host.ReportProblem(entry, "FailedCreate", fmt::format("pod {}: {}", effect.name, error.message()), {effect.name});
 }
 
-// The pods of a task are alike: one of them, now and then, tells whether they can be made.
+// The pods of a task are alike: trying one of them now and then shows whether all can be created.
 void PodCreates::TryTaskLater(JobEntry& entry, int32_t task, PartHost& host) {
   std::erase(refused_tasks_, task);
   refused_tasks_.push_back(task);
   host.TryAgain(entry, probe_retry_);
 }
 
-// What stands under the name of a pod whose creation was not confirmed.
+// Reads the object under the name of a pod whose creation was not confirmed.
 void PodCreates::Look(const JobEntry& entry, const PodEffect& effect, absl::Time sent,
                       std::optional<gateway::v1::KubeError> taken, PartHost& host) {
   host.Get(entry, kube::GetOf(kube::kPods, entry.ns, effect.name),
@@ -123,7 +123,7 @@ void PodCreates::Found(JobEntry& entry, const PodEffect& effect, absl::Time sent
   } else if (response->has_error() && response->error().code() != 404) {
     Refused(entry, effect, response->error(), host);
   } else if (response->has_error() && taken) {
-    // Gone since, or the two answers take turns.
+    // The object that had the name is gone since; or the two answers alternate, so that a pause is needed.
     Refused(entry, effect, *taken, host);
   } else if (response->has_object()) {
     FoundPod(entry, effect.name, sent, *response, host);
@@ -137,15 +137,15 @@ void PodCreates::FoundPod(JobEntry& entry, const std::string& pod, absl::Time se
   const std::string& uid = entry.record.uid();
   const PodEntry* const known = entry.pods.Find(pod);
   const bool is_shown = (known != nullptr && known->uid == found.uid()) || entry.pod_changes.IsNewest(pod, found.uid());
-  // Ours or not, the watch shows it when it is relevant; until then the name is held. What has become of ours may call
-  // for an action, also once it is gone.
+  // The watch shows the pod, ours or not, if it is relevant; until then the name is held. The state of our own pod may
+  // call for an action, also once the pod is gone.
   if (!is_shown) {
     entry.pod_writes.Hold(entry, pod, found.owner_uid() == uid ? kShownWithin : absl::Seconds(5), host);
   }
   if (response.object().has_pod() && found.owner_uid() != uid) {
     host.ReportProblem(entry, NameIsHeld(pod, found.uid(), found.owner_uid().empty()), {pod, found.uid()});
   } else if (found.creation_ms() >= absl::ToUnixMillis(sent - kClockError)) {
-    // By this request: one of before was counted, or is another process's.
+    // This request created the pod. An older pod was counted before, or is another process's to count.
     CountCreated(entry, found, host);
   } else if (response.object().has_pod() && !is_shown &&
              host.Now() - absl::FromUnixMillis(found.creation_ms()) > kShownWithin) {
@@ -166,12 +166,12 @@ void PodCreates::ReportHeldName(JobEntry& entry, PartHost& host) {
   const PodEntry& pod = *entry.pods.Find(held_name_);
   Problem problem = NameIsHeld(held_name_, pod.uid, pod.has(kPodOrphan));
   if (is_news) return host.ReportProblem(entry, std::move(problem), {held_name_, pod.uid});
-  // It lasts.
+  // The problem lasts, and needs no pass of its own.
   entry.problems.Report(std::move(problem), {held_name_, pod.uid}, host.Now(), host.options().event_interval);
 }
 
 void PodCreates::EndProblems(JobEntry& entry) {
-  // Also of a task whose last pod was there all the time.
+  // A task that misses no pod is not refused any more, even if its last pod was there all the time.
   const auto has_all = [&facts = entry.pods.facts()](int32_t task) { return !facts.MissesPods(task); };
   if (std::erase_if(refused_tasks_, has_all) > 0 && refused_tasks_.empty()) {
     probe_retry_.Succeed();

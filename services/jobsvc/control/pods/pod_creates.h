@@ -1,7 +1,7 @@
 #pragma once
 
-// The part of a job that creates its pods: the requests, what an answer means, which tasks are refused, and names that
-// somebody else holds. Lost with the process on purpose. On the controller's loop.
+// The part of a job that creates its pods: the requests, the meaning of the answers, the tasks whose pods are refused,
+// and names that other pods hold. Its state is lost with the process on purpose. Runs on the controller's loop.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,20 +25,21 @@ class PartHost;
 class PodCreates {
  public:
   void Create(JobEntry& entry, const PodEffect& effect, PartHost& host);
-  // A name that is seen to be held: nothing is tried under it that would be told of.
+  // Reports a name that another pod is observed to hold. Nothing is tried under such a name, so no refusal would report
+  // it.
   void ReportHeldName(JobEntry& entry, PartHost& host);
-  // What is not wanted any more is no problem.
+  // Ends the problems of creates that the job no longer needs.
   void EndProblems(JobEntry& entry);
-  // What pods are made from has changed, or none is to be made.
+  // Call when the input of new pods has changed, or when no pod is to be created.
   void ForgetMaker() { maker_.reset(); }
-  // The spec is another one: nothing is waited for.
+  // The spec has changed: the next try is due at once.
   void TryNow();
 
-  // Of all of them: requests do not get through.
+  // The back-off of all creates, for requests that do not get through.
   const Retry& retry() const { return retry_; }
-  // Tasks of which a pod was refused, and none was made since: the longest untried first.
+  // Tasks of which a pod was refused, and none was created since. The task that was tried longest ago comes first.
   const std::vector<int32_t>& refused_tasks() const { return refused_tasks_; }
-  // Of those.
+  // The back-off of the refused tasks.
   const Retry& probe_retry() const { return probe_retry_; }
 
  private:
@@ -46,7 +47,8 @@ class PodCreates {
                PartHost& host);
   void Refused(JobEntry& entry, const PodEffect& effect, const gateway::v1::KubeError& error, PartHost& host);
   void TryTaskLater(JobEntry& entry, int32_t task, PartHost& host);
-  // `taken`: what was answered where the name is taken; none: nobody knows what became of the create.
+  // Reads the object under the name of the pod. `taken` is the refusal if the name is taken; nullopt if the outcome of
+  // the create is unknown.
   static void Look(const JobEntry& entry, const PodEffect& effect, absl::Time sent,
                    std::optional<gateway::v1::KubeError> taken, PartHost& host);
   void Found(JobEntry& entry, const PodEffect& effect, absl::Time sent,
@@ -55,14 +57,14 @@ class PodCreates {
   void FoundPod(JobEntry& entry, const std::string& pod, absl::Time sent, const gateway::v1::GetResponse& response,
                 PartHost& host);
   void ForgetRefusals();
-  // Pods can be made again, as far as it was tried: but not under a name that is seen to be held.
+  // Ends FailedCreate for every pod that was tried, but not for a name that is observed to be held.
   void EndFailedCreate(JobEntry& entry) const;
 
-  std::unique_ptr<PodMaker> maker_;  // While pods are being made.
+  std::unique_ptr<PodMaker> maker_;  // Set while pods are being created.
   Retry retry_;
   std::vector<int32_t> refused_tasks_;
   Retry probe_retry_;
-  std::string held_name_;  // A pod's name that somebody else was seen to hold, and that is a problem.
+  std::string held_name_;  // The held name that is reported as a problem. Empty if there is none.
 };
 
 }  // namespace basalt::jobsvc

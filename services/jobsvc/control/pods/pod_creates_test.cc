@@ -72,7 +72,7 @@ TEST_F(PodCreatesTest, WhatHasTheNameSaysWhoseItIs) {
   struct Case {
     const char* what;
     const char* owner;
-    int code;  // 0: a pod is there.
+    int code;  // 0 if a pod is there.
     bool task_is_refused;
     bool has_problem;
   };

@@ -1,4 +1,4 @@
-// A record of a pod tells whoever starts on it what was observed.
+// A record of a pod contains everything that was observed, for a process that starts on it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,7 +18,7 @@ TEST_F(PodFromRecordTest, ARecordTellsOfThePodWhatWasObserved) {
   struct Case {
     const char* what;
     std::function<void(kube::v1::Pod&)> edit;
-    bool is_whole;  // All that was observed is told.
+    bool is_whole;  // The record contains everything that was observed.
   };
   const Case cases[] = {
       {"the job's", [](kube::v1::Pod&) {}, true},
@@ -64,15 +64,15 @@ TEST_F(PodFromRecordTest, ARecordTellsOfThePodWhatWasObserved) {
     kv::WriteBatch batch;
     job.pod_records.Store(job, pods.Apply(pod), &pod, host, batch);
     ASSERT_TRUE(context.store().Write(batch).ok());
-    kube::v1::Pod told;
+    kube::v1::Pod restored;
     const auto read = [&](std::string_view name, const storage::v1::PodRecord& record) {
-      told = PodFromRecord(name, job, record);
+      restored = PodFromRecord(name, job, record);
     };
     ASSERT_TRUE(ForEachPod(context.store(), job.slot, job.key, read).ok());
     PodSet fresh = MakePodSet({{"w", 2}});
-    EXPECT_EQ(fresh.Apply(told).after.flags, pods.Find("j-w-1")->flags);
+    EXPECT_EQ(fresh.Apply(restored).after.flags, pods.Find("j-w-1")->flags);
     if (test.is_whole) {
-      EXPECT_EQ(told.DebugString(), pod.DebugString());
+      EXPECT_EQ(restored.DebugString(), pod.DebugString());
     }
   }
 }

@@ -1,4 +1,4 @@
-// What answers to marks and deletions of pods make of the names and of the job.
+// The effects of answers to marks and deletions of pods, on the names and on the job.
 #include "services/jobsvc/control/pods/pod_writes.h"
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ using runtime::testing::Refused;
 struct KillAnswer {
   const char* what;
   WriteOutcome outcome;
-  absl::Duration hold;  // Nothing is written under the name meanwhile.
-  bool backs_off;       // Nor is any other pod marked or deleted.
+  absl::Duration hold;  // Nothing is written under the name for this time.
+  bool backs_off;       // No other pod is marked or deleted, either.
   bool has_problem;
 };
 
 class PodKillsTest : public PodWritesTest {
  protected:
-  // One pod is to go, by a request that ends so.
+  // Checks the answer to the request by which one pod is to go.
   void Check(const KillAnswer& test, bool is_marked) {
     SCOPED_TRACE(test.what);
     Begin();

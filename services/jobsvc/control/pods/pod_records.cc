@@ -13,7 +13,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// The status tells already that the work of that index is done.
+// True if the status reports already that the work of that index is done.
 bool IsDoneInStatus(const JobEntry& entry, PodIndex place) {
   if (!place.indexed()) return false;
   const auto done = entry.persisted.done.find(entry.pods.tasks()[place.task].name);
@@ -95,7 +95,8 @@ void PodRecords::DropReported(const JobEntry& entry, kv::WriteBatch& batch) {
   if (unreported_.empty()) return;
   const bool is_anothers =
       IsFinished(entry.job->status().phase()) && (entry.persisted.sequence == 0 || entry.persisted.overtaken);
-  // What is told has changed, or what is to be done again is meant.
+  // Nothing is to be dropped unless the status has changed, an intent has work done again, or another controller has
+  // ended the job.
   const std::vector<PodIndex>& again = entry.commit.again();
   if (!entry.job_dirty && again.empty() && !is_anothers) return;
   std::erase_if(unreported_, [&](const std::string& name) {

@@ -1,4 +1,4 @@
-// What the store keeps of pods that are there, and of pods that are gone.
+// The records of pods that are there, and of pods that are gone.
 #include "services/jobsvc/control/pods/pod_records.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class PodRecordsTest : public PartTest {
  protected:
   PodRecordsTest() { Begin(); }
 
-  // A job that runs, of two pods in task w of which nothing is known.
+  // Begins with a running job of two pods in task w, of which nothing is known.
   void Begin() {
     job.ResetParts();
     job.pods.Reset("j", kJobUid);
@@ -36,7 +36,7 @@ class PodRecordsTest : public PartTest {
   void ObserveEnd(const std::string& uid, kv::WriteBatch& batch) {
     job.pod_records.Store(job, job.pods.Remove("j-w-0", uid), nullptr, host, batch);
   }
-  // The pod at index 0 has succeeded and is gone, and the status does not tell of it.
+  // The pod at index 0 has succeeded and is gone, and the status does not report that.
   void LeaveUnreportedSuccess() {
     kv::WriteBatch batch;
     Observe(MakePod("j-w-0", "a", kube::v1::POD_PHASE_SUCCEEDED), batch);
@@ -54,9 +54,9 @@ class PodRecordsTest : public PartTest {
 TEST_F(PodRecordsTest, AChangeLeavesTheNewestStateOrWhatMustOutlastThePod) {
   struct Case {
     const char* what;
-    kube::v1::PodPhase phase;  // Of the pod of UID a; unspecified: nobody has seen it.
-    const char* ended;         // UID of which the end is told; empty: none.
-    std::set<int32_t> done;    // In the status.
+    kube::v1::PodPhase phase;  // The phase of the pod of UID a; unspecified if the pod was not observed.
+    const char* ended;         // The UID whose end is observed; empty if there is none.
+    std::set<int32_t> done;    // Indices in the status.
     const char* changes;
     bool is_unreported;
   };
@@ -190,7 +190,7 @@ TEST_F(PodRecordsTest, AnAnsweredEndIsForgottenWithItsVersionOrItsJob) {
     const char* what;
     bool job_dirty;
     kube::v1::JobPhase phase;
-    int32_t version;  // Of the status; one pod is of version 1, and one of 2.
+    int32_t version;  // The version of the status. One pod is of version 1, and one of 2.
     const char* changes;
   };
   const Case cases[] = {

@@ -14,14 +14,15 @@ using runtime::WriteOutcome;
 
 namespace {
 
-// Gone, or another object by now: the watch says so. Held until then, so that nothing is repeated.
+// The pod is gone, or its name has another object by now: the watch will show that. The name is held until then, so
+// that nothing is repeated.
 constexpr EffectPolicy kPodDeletion{.already_exists = Meaning::kHeld,
                                     .not_found = Meaning::kHeld,
                                     .conflict = Meaning::kHeld,
                                     .invalid = Meaning::kHeld,
                                     .not_sent = Meaning::kHeld,
                                     .unknown = Meaning::kHeld};
-// A newer state wakes the job, and is read after a conflict; without one it is tried again.
+// A newer state wakes the job, and is read after a conflict. Without a newer state the mark is tried again.
 constexpr EffectPolicy kPodMark{.already_exists = Meaning::kHeld,
                                 .not_found = Meaning::kHeld,
                                 .conflict = Meaning::kHeld,
@@ -44,7 +45,7 @@ std::set<std::string> PodWrites::TakenNames(const JobEntry& entry, absl::Time no
       it = held_until_.erase(it);
     } else {
       taken.insert(it->first);
-      host.WakeAt(entry, it->second);  // An earlier wake of the key takes the place of a later one.
+      host.WakeAt(entry, it->second);  // An earlier wake of the key may have taken the place of this one.
       ++it;
     }
   }
@@ -60,7 +61,7 @@ void PodWrites::Apply(JobEntry& entry, PartHost& host) {
   const size_t most = host.options().max_in_flight_per_job;
   if (busy_.size() >= most) return;
   const std::set<std::string> taken = TakenNames(entry, host.Now(), host);
-  // Objects of plugins come first: before a pod goes, no list of hosts names it.
+  // Objects of plugins come first: a pod goes only once no list of hosts names it.
   const bool objects_first = MakesPods(entry.job->status().phase()) && entry.plugin_objects.HoldsPods();
   const bool deletes_held = objects_first || entry.bulk_delete.Apply(entry, host);
   EffectInput view = host.ViewOf(entry, taken);
@@ -70,7 +71,7 @@ void PodWrites::Apply(JobEntry& entry, PartHost& host) {
   view.kills_blocked = objects_first;
   if (host.Waits(entry, kill_retry_)) view.kills_blocked = true;
   view.refused_tasks = creates.refused_tasks();
-  // One round after the other, so that each task has one pod in it.
+  // Probes run in rounds, one after the other, so that each task has one pod in a round.
   view.probes = busy_.empty() && !creates.probe_retry().Blocks(host.Now());
   if (!creates.refused_tasks().empty()) host.Waits(entry, creates.probe_retry());
   view.kills_after = kills_after_;
@@ -120,7 +121,7 @@ void PodWrites::Delete(const JobEntry& entry, const PodEffect& effect, PartHost&
   });
 }
 
-// The answer to a mark or a deletion.
+// Handles the answer to a mark or a deletion.
 void PodWrites::Killed(JobEntry& entry, const std::string& pod, const WriteOutcome& outcome, const EffectPolicy& policy,
                        absl::Duration hold, PartHost& host) {
   Release(pod);

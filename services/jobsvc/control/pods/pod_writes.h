@@ -1,7 +1,7 @@
 #pragma once
 
-// The part of a job that sends what is left to be done about its pods, in chunks: it marks and deletes them here, and
-// has them created by PodCreates and deleted together by BulkDelete. Lost with the process on purpose. On the
+// The part of a job that sends the writes that its pods need, in chunks. It marks and deletes pods itself; PodCreates
+// creates pods, and BulkDelete deletes many in one call. Its state is lost with the process on purpose. Runs on the
 // controller's loop.
 #include <map>
 #include <set>
@@ -20,20 +20,20 @@ class PartHost;
 class PodWrites {
  public:
   void Apply(JobEntry& entry, PartHost& host);
-  // No write about the pod of that name is under way any more.
+  // Call when no write about the pod of that name is under way any more.
   void Release(const std::string& pod) { busy_.erase(pod); }
-  // Nothing is written under that name before.
+  // Holds the name: nothing is written under it before `hold` is over.
   void Hold(const JobEntry& entry, const std::string& pod, absl::Duration hold, PartHost& host);
-  // The watch has shown what became of it.
+  // Call when the watch has shown the newest state or the end of the pod.
   void EndHold(const std::string& pod) { held_until_.erase(pod); }
-  // What is not wanted any more is no problem.
+  // Ends the problem of marks and deletions that the job no longer needs.
   void EndProblem(JobEntry& entry);
-  // The spec is another one: nothing is waited for.
+  // The spec has changed: the next try is due at once.
   void TryNow() { kill_retry_.Succeed(); }
   const Retry& kill_retry() const { return kill_retry_; }
 
  private:
-  // Names with a write under way, that are held, or with a state that is not judged yet.
+  // Returns the names that have a write under way, are held, or have a change that no pass has applied yet.
   std::set<std::string> TakenNames(const JobEntry& entry, absl::Time now, PartHost& host);
   void Mark(const JobEntry& entry, const PodEffect& effect, PartHost& host);
   static void ReadNewest(const JobEntry& entry, const std::string& pod, const std::string& uid, PartHost& host);
@@ -42,9 +42,9 @@ class PodWrites {
               absl::Duration hold, PartHost& host);
 
   std::set<std::string> busy_;                    // Names with a write under way.
-  std::map<std::string, absl::Time> held_until_;  // Names not to be written before.
-  Retry kill_retry_;                              // Marking and deleting.
-  std::string kills_after_;                       // The pod at which that got to while some are refused.
+  std::map<std::string, absl::Time> held_until_;  // Names, and until when each is held.
+  Retry kill_retry_;                              // The back-off of marks and deletions.
+  std::string kills_after_;                       // The pod that was tried last while marks or deletions are refused.
 };
 
 }  // namespace basalt::jobsvc

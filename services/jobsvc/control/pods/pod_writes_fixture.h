@@ -1,6 +1,6 @@
 #pragma once
 
-// A job of three pods, for tests of what is sent about them; two writes of it are under way at most.
+// A job of three pods, for tests of the requests about them. At most two writes of the job are under way at once.
 #include <fmt/format.h>
 
 #include <deque>
@@ -33,7 +33,7 @@ class PodWritesTest : public PartTest {
     Begin();
   }
 
-  // A job that runs, with all of its three pods.
+  // Begins anew with a running job that has all of its three pods.
   void Begin() {
     job.ResetParts();
     job.pod_changes = {};
@@ -68,7 +68,7 @@ class PodWritesTest : public PartTest {
     std::deque<runtime::testing::ScriptedContext::PendingWrite> writes = std::exchange(context.writes, {});
     for (auto& write : writes) write.done(outcome);
   }
-  // What is under way: "mark j-t-0 uid-0 at 5; delete j-t-1 uid-1; create j-t-2; ".
+  // Returns the requests under way: "mark j-t-0 uid-0 at 5; delete j-t-1 uid-1; create j-t-2; ".
   std::string UnderWay() {
     std::string text;
     for (const auto& write : context.writes) {

@@ -1,4 +1,4 @@
-// Which requests about pods are sent, and what holds them back.
+// Which requests about pods are sent, and which conditions hold them back.
 #include "services/jobsvc/control/pods/pod_writes.h"
 
 #include <gtest/gtest.h>

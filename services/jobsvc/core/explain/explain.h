@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a job is where it is: for people, from what its controller knows anyway. Pure.
+// Explains to people why a job is in its state, from what its controller knows anyway. Pure.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,53 +17,59 @@
 namespace basalt::jobsvc {
 
 struct RetryTime {
-  int64_t until_ms = 0;  // Kubernetes or a peer is left alone after a failure; 0: it is not.
-  int64_t since_ms = 0;  // Of the first failure without success since; 0: there was none.
+  int64_t until_ms = 0;  // When Kubernetes or a peer is tried again after a failure. 0 if nothing backs off.
+  int64_t since_ms = 0;  // Time of the first failure since the last success. 0 if there was none.
 };
 struct RetryTimes {
   RetryTime status;
-  RetryTime pods;     // Making them.
-  RetryTime kills;    // Marking and deleting them.
-  RetryTime objects;  // Of plugins, and claims.
+  RetryTime pods;     // Creates.
+  RetryTime kills;    // Marks and deletions.
+  RetryTime objects;  // Objects of plugins, and claims.
   RetryTime group;
-  RetryTime commands;  // Deleting those that are carried out.
+  RetryTime commands;  // Deletions of commands that were carried out.
   RetryTime forwarding;
   RetryTime ttl;
 };
 
 struct WaitingCommand {
   std::string name;
-  int64_t since_ms = 0;  // Its creation.
+  int64_t since_ms = 0;  // Creation of the command.
 };
 
 struct ExplainInput {
   const EffectInput& effects;
   const StatusMessage& refusal;
   const StatusMessage& warning;
-  const Problems& problems;             // What Kubernetes or a plugin refuses.
-  const StatusMessage& status_problem;  // The same of the status write that is meant.
-  // The job waits for a read of its newest status: the words by which the API server refuses the read, or empty ones.
-  // Null: it waits for none.
+  const Problems& problems;             // Refusals by Kubernetes or a plugin.
+  const StatusMessage& status_problem;  // Refusal of the intended status write.
+  // Set while the job waits for a read of its newest status: the API server's refusal of that read, or an empty
+  // message. Null if the job waits for no read.
   const StatusMessage* doubt = nullptr;
   const PendingActions& pending;
   const DeadlineSet& deadlines;
-  const kube::v1::PodGroup* group = nullptr;  // Null: there is none.
+  const kube::v1::PodGroup* group = nullptr;  // Null if there is no group.
   QueueView queue;
-  int64_t queue_since_ms = 0;                     // Of its present state or absence; 0: not known.
-  std::map<std::string, int64_t> missing_claims;  // When each is tried again, in ms; 0: now, or it is watched.
-  std::vector<WaitingCommand> commands;           // That wait for their turn.
+  // When the queue entered its present state, or disappeared. 0 if unknown.
+  int64_t queue_since_ms = 0;
+  // When each claim is tried again, in ms. 0 if at once, or if the claim is watched.
+  std::map<std::string, int64_t> missing_claims;
+  std::vector<WaitingCommand> commands;  // Commands that wait for their turn.
   PodFindings pods;
-  int64_t kill_since_ms = 0;  // Of the decision that began the present kill; 0: not known.
+  int64_t kill_since_ms = 0;  // Time of the decision that began the present kill. 0 if unknown.
   RetryTimes retry;
-  const job::v1::HistoryEntry* entered_by = nullptr;  // The decision that led to its phase; null: it is not remembered.
-  const job::v1::HistoryEntry* restarted_by = nullptr;  // The restart that used up maxRetry, where that ended it.
-  int64_t refused_since_ms = 0;                         // Its spec; 0: it is not.
-  std::string departure = {};  // Of its spec from the one that was begun with (core/spec_change.h); empty: none.
-  int64_t departed_ms = 0;     // Since when.
+  // The decision that led to the job's phase. Null if it is not remembered.
+  const job::v1::HistoryEntry* entered_by = nullptr;
+  // The restart that used up maxRetry, if that ended the job.
+  const job::v1::HistoryEntry* restarted_by = nullptr;
+  int64_t refused_since_ms = 0;  // When the spec was first refused. 0 if it is accepted.
+  // Departure of the spec from the one with which the job began (core/spec_change.h). Empty if there is none.
+  std::string departure = {};
+  int64_t departed_ms = 0;  // When the spec departed.
   int64_t now_ms = 0;
 };
 
-// What the scheduler said of the group last; null: nothing, or that it was scheduled (job spec 9.11).
+// Returns the scheduler's newest condition of the group. Null if there is none, or if it is that the group was
+// scheduled (job spec 9.11).
 const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& group);
 
 job::v1::JobExplanation Explain(const ExplainInput& input);

@@ -27,52 +27,52 @@ std::string MessageOf(const FailedPods& pods, bool is_first, const ExplainInput&
                                in.effects.job.status().retry_count(), in.effects.spec.max_retry());
 }
 
-void ExplainFailedPods(Explaining& telling) {
-  const ExplainInput& in = telling.in;
+void ExplainFailedPods(Explaining& draft) {
+  const ExplainInput& in = draft.in;
   for (size_t i = 0; i < in.pods.failed.size(); ++i) {
     if (i == kMostAlike) {
-      telling.Add(Cause::KIND_PODS, "", fmt::format("and pods of {} more tasks failed", in.pods.failed.size() - i));
+      draft.Add(Cause::KIND_PODS, "", fmt::format("and pods of {} more tasks failed", in.pods.failed.size() - i));
       return;
     }
     const FailedPods& pods = in.pods.failed[i];
-    // One that no container has ended with a code for may have no log.
+    // A pod none of whose containers ended with an exit code may have no log.
     std::string advice = fmt::format("Look at 'kubectl {} {} -n {}'.", pods.exit_code != 0 ? "logs" : "describe pod",
-                                     pods.first, telling.job().meta().namespace_());
-    if (IsFinished(telling.phase())) advice += fmt::format(" {}", Again(in));
-    SetSince(pods.finished_ms, telling.Add(Cause::KIND_PODS, fmt::format("pod {}", pods.first),
-                                           MessageOf(pods, /*is_first=*/i == 0, in), std::move(advice)));
+                                     pods.first, draft.job().meta().namespace_());
+    if (IsFinished(draft.phase())) advice += fmt::format(" {}", Again(in));
+    SetSince(pods.finished_ms, draft.Add(Cause::KIND_PODS, fmt::format("pod {}", pods.first),
+                                         MessageOf(pods, /*is_first=*/i == 0, in), std::move(advice)));
   }
 }
 
-std::string AdviceAtTheEnd(const Explaining& telling) {
-  const std::string& name = telling.job().meta().name();
-  const std::string& ns = telling.job().meta().namespace_();
-  if (telling.phase() == kube::v1::JOB_PHASE_ABORTED) {
+std::string AdviceAtTheEnd(const Explaining& draft) {
+  const std::string& name = draft.job().meta().name();
+  const std::string& ns = draft.job().meta().namespace_();
+  if (draft.phase() == kube::v1::JOB_PHASE_ABORTED) {
     return fmt::format("'basaltctl job resume {} -n {}' lets it run again.", name, ns);
   }
-  if (telling.phase() == kube::v1::JOB_PHASE_FAILED && telling.in.pods.failed.empty()) {
-    return fmt::format("See 'basaltctl job history {} -n {}'. {}", name, ns, Again(telling.in));
+  if (draft.phase() == kube::v1::JOB_PHASE_FAILED && draft.in.pods.failed.empty()) {
+    return fmt::format("See 'basaltctl job history {} -n {}'. {}", name, ns, Again(draft.in));
   }
   return {};
 }
 
 }  // namespace
 
-void ExplainEnd(Explaining& telling) {
-  const ExplainInput& in = telling.in;
-  const int64_t ended_ms = telling.job().status().last_transition_ms();
-  std::string message = fmt::format("the job is {}", kube::JobPhaseName(telling.phase()));
+void ExplainEnd(Explaining& draft) {
+  const ExplainInput& in = draft.in;
+  const int64_t ended_ms = draft.job().status().last_transition_ms();
+  std::string message = fmt::format("the job is {}", kube::JobPhaseName(draft.phase()));
   if (const std::string origin = OriginOf(in); !origin.empty()) message += fmt::format(": {}", origin);
-  SetSince(ended_ms, telling.Add(Cause::KIND_ENDED, "", std::move(message), AdviceAtTheEnd(telling)));
-  if (telling.phase() != kube::v1::JOB_PHASE_COMPLETED) ExplainFailedPods(telling);
-  // What was killed at the end of another kind is missing, too, and may have run.
+  SetSince(ended_ms, draft.Add(Cause::KIND_ENDED, "", std::move(message), AdviceAtTheEnd(draft)));
+  if (draft.phase() != kube::v1::JOB_PHASE_COMPLETED) ExplainFailedPods(draft);
+  // Only this kind of end leaves pods that never ran. After another one, the missing pods may have been killed.
   if (in.entered_by != nullptr && in.entered_by->rule().starts_with(kRuleNoOtherStarts)) {
-    SetSince(ended_ms, telling.Add(Cause::KIND_DEPENDENCY, "", WhyNeverStarted(in.effects.spec, in.effects.pods)));
+    SetSince(ended_ms, draft.Add(Cause::KIND_DEPENDENCY, "", WhyNeverStarted(in.effects.spec, in.effects.pods)));
   }
-  if (!IsFinished(telling.phase()) || !in.effects.spec.has_ttl_seconds_after_finished()) return;
-  if (ended_ms == 0) return;  // Nobody knows since when it is over.
+  if (!IsFinished(draft.phase()) || !in.effects.spec.has_ttl_seconds_after_finished()) return;
+  if (ended_ms == 0) return;  // The time of the end is unknown.
   SetUntil(ended_ms + int64_t{in.effects.spec.ttl_seconds_after_finished()} * 1000,
-           telling.Add(Cause::KIND_DEADLINE, "", "the job will be deleted, by ttlSecondsAfterFinished"));
+           draft.Add(Cause::KIND_DEADLINE, "", "the job will be deleted, by ttlSecondsAfterFinished"));
 }
 
 }  // namespace basalt::jobsvc

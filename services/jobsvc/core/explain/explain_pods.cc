@@ -10,7 +10,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// The most first.
+// Sorts by count, the largest first.
 template <typename Key, typename Pods>
 std::vector<Pods> Sorted(std::map<Key, Pods> by_reason) {
   std::vector<Pods> sorted;
@@ -20,17 +20,17 @@ std::vector<Pods> Sorted(std::map<Key, Pods> by_reason) {
   return sorted;
 }
 
-// Of those whose time is not known nobody can say that they were the first.
+// A pod that ended at an unknown time comes last: nobody can know that it was the first.
 bool EndedBefore(int64_t a_ms, int64_t b_ms) { return std::pair(a_ms == 0, a_ms) < std::pair(b_ms == 0, b_ms); }
 
 }  // namespace
 
 PodSurvey::PodSurvey(kube::v1::JobPhase phase, const kube::v1::JobSpec& spec, const PodSet& pods)
-    : spec_(spec), pods_(pods), tells_failures_(!MakesPods(phase) && !IsDraining(phase)) {}
+    : spec_(spec), pods_(pods), reports_failures_(!MakesPods(phase) && !IsDraining(phase)) {}
 
 bool PodSurvey::IsNeeded() const {
   const kube::v1::PodCounts& counts = pods_.counts();
-  return counts.pending() > 0 || counts.terminating() > 0 || (tells_failures_ && counts.failed() > 0) ||
+  return counts.pending() > 0 || counts.terminating() > 0 || (reports_failures_ && counts.failed() > 0) ||
          RestartsInPlace(pods_) > 0;
 }
 
@@ -40,7 +40,7 @@ void PodSurvey::Look(std::string_view name, const storage::v1::PodRecord& record
   if (pod->has(kPodTerminating)) {
     if (going_.empty()) going_ = name;
   } else if (pods_.PlaceOf(name).task < 0) {
-    return;  // It counts for nothing.
+    return;  // The pod counts for nothing.
   } else if (pod->phase == kube::v1::POD_PHASE_PENDING) {
     WaitingPods& pods = waiting_[{!record.node_name().empty(), record.reason()}];
     if (pods.count++ == 0) {
@@ -53,7 +53,7 @@ void PodSurvey::Look(std::string_view name, const storage::v1::PodRecord& record
       pods = {.reason = record.reason(), .count = 1, .example = std::string(name), .task = record.task_name()};
     }
     pods.restarts += pod->restarts;
-  } else if (pod->phase == kube::v1::POD_PHASE_FAILED && tells_failures_) {
+  } else if (pod->phase == kube::v1::POD_PHASE_FAILED && reports_failures_) {
     LookAtFailed(name, record);
   }
 }
@@ -63,7 +63,7 @@ void PodSurvey::LookAtFailed(std::string_view name, const storage::v1::PodRecord
   if (!place.indexed()) return;
   FailedPods& pods = failed_[place.task];
   if (pods.count++ > 0 && !EndedBefore(record.finished_ms(), pods.finished_ms)) return;
-  // What Kubernetes has ended beforehand did not fail by itself.
+  // A pod that Kubernetes ended before did not fail by itself.
   const bool is_disrupted = !record.disruption_reason().empty() &&
                             (record.finished_ms() == 0 || record.finished_ms() >= record.disruption_ms());
   pods = {.task = place.task,

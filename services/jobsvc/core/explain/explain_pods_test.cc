@@ -15,7 +15,7 @@ using kube::v1::POD_PHASE_FAILED;
 using kube::v1::POD_PHASE_PENDING;
 using kube::v1::POD_PHASE_RUNNING;
 
-// A job of the tasks a and b, with pods and what is recorded of them.
+// A job of the tasks a and b, with pods and their records.
 class PodSurveyTest : public ::testing::Test {
  protected:
   PodSurveyTest() {

@@ -13,13 +13,13 @@ using job::v1::Cause;
 namespace {
 
 int64_t QueueSince(const ExplainInput& in) {
-  // One that is missing and was never seen has been missing for as long as the job has waited.
+  // A missing queue that was never observed has been missing for as long as the job has waited.
   if (in.queue_since_ms == 0) return in.queue.queue == nullptr ? PhaseSince(in) : 0;
-  return std::max(in.queue_since_ms, in.effects.job.meta().creation_ms());  // The job was not there before.
+  return std::max(in.queue_since_ms, in.effects.job.meta().creation_ms());  // The job did not exist before.
 }
 
-void ExplainQueue(Explaining& telling) {
-  const ExplainInput& in = telling.in;
+void ExplainQueue(Explaining& draft) {
+  const ExplainInput& in = draft.in;
   const std::string& name = in.effects.spec.queue();
   std::string problem = QueueProblem(name, in.queue);
   if (problem.empty()) return;
@@ -32,27 +32,27 @@ void ExplainQueue(Explaining& telling) {
                      : fmt::format("Open it (basaltctl queue open {}), or submit the job to another one.", name);
   }
   SetSince(QueueSince(in),
-           telling.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(problem), std::move(advice)));
+           draft.Add(Cause::KIND_QUEUE, fmt::format("queue {}", name), std::move(problem), std::move(advice)));
 }
 
-// Null: there is no group, or nothing that its job waits for.
+// Null if there is no group, or if the scheduler states nothing for which the job waits.
 const kube::v1::PodGroupCondition* WordsOfScheduler(const ExplainInput& in) {
   return in.group == nullptr ? nullptr : SchedulersWords(*in.group);
 }
 
-void ExplainUnschedulable(const kube::v1::PodGroupCondition& words, Explaining& telling) {
-  telling.scheduler = true;
+void ExplainUnschedulable(const kube::v1::PodGroupCondition& words, Explaining& draft) {
+  draft.scheduler = true;
   std::string message = words.message().empty() ? words.reason() : words.message();
   if (message.empty()) message = words.type();
-  const int32_t pods = telling.in.group->spec().min_member();
-  Cause& cause = telling.Add(
-      Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", telling.in.effects.group.name), std::move(message),
-      fmt::format("{} must fit at once (minMember of the PodGroup): add or free resources, or ask for less.",
-                  pods == 1 ? "1 pod" : fmt::format("{} pods", pods)));
+  const int32_t pods = draft.in.group->spec().min_member();
+  Cause& cause =
+      draft.Add(Cause::KIND_UNSCHEDULABLE, fmt::format("PodGroup {}", draft.in.effects.group.name), std::move(message),
+                fmt::format("{} must fit at once (minMember of the PodGroup): add or free resources, or ask for less.",
+                            pods == 1 ? "1 pod" : fmt::format("{} pods", pods)));
   SetSince(words.last_transition_ms(), cause);
 }
 
-// How old a group is that has to go first says nothing of how long it has been in the way.
+// The age of a group that has to go first does not show how long it has been in the way.
 int64_t GroupSince(const ExplainInput& in) {
   if (in.group == nullptr) return MadeSince(in, in.retry.group);
   if (!in.effects.group.stale) return in.group->meta().creation_ms();
@@ -70,48 +70,47 @@ const kube::v1::PodGroupCondition* SchedulersWords(const kube::v1::PodGroup& gro
   return newest == nullptr || newest->type() == "Scheduled" ? nullptr : newest;
 }
 
-void ExplainGroup(const Wait& wait, Explaining& telling) {
-  const ExplainInput& in = telling.in;
-  ExplainQueue(telling);
+void ExplainGroup(const Wait& wait, Explaining& draft) {
+  const ExplainInput& in = draft.in;
+  ExplainQueue(draft);
   const ProblemFrame frame{.kind = wait.kind, .subject = wait.subject};
-  if (ExplainProblem("PodGroupError", frame, telling)) return;
+  if (ExplainProblem("PodGroupError", frame, draft)) return;
   const kube::v1::PodGroupCondition* const words = WordsOfScheduler(in);
-  if (words != nullptr) ExplainUnschedulable(*words, telling);
+  if (words != nullptr) ExplainUnschedulable(*words, draft);
   const bool is_silent = words == nullptr && in.effects.group.present && !in.effects.group.stale;
-  Cause& cause = telling.Add(
+  Cause& cause = draft.Add(
       wait.kind, wait.subject, wait.message,
       is_silent ? "Where nothing happens for long, see whether the scheduler runs and what the queue may use." : "");
   SetUntil(in.retry.group.until_ms, cause);
   SetSince(GroupSince(in), cause);
 }
 
-void ExplainWaitingPods(Explaining& telling) {
-  const std::vector<WaitingPods>& waiting = telling.in.pods.waiting;
+void ExplainWaitingPods(Explaining& draft) {
+  const std::vector<WaitingPods>& waiting = draft.in.pods.waiting;
   const bool unscheduled =
       std::any_of(waiting.begin(), waiting.end(), [](const WaitingPods& pods) { return !pods.on_node; });
   if (unscheduled) {
-    const kube::v1::PodGroupCondition* const words = WordsOfScheduler(telling.in);
-    if (words != nullptr && !telling.scheduler) ExplainUnschedulable(*words, telling);
+    const kube::v1::PodGroupCondition* const words = WordsOfScheduler(draft.in);
+    if (words != nullptr && !draft.scheduler) ExplainUnschedulable(*words, draft);
   }
   for (size_t i = 0; i < waiting.size() && i < kMostAlike; ++i) {
     const WaitingPods& pods = waiting[i];
     const std::string_view where = pods.on_node ? "on a node, not started" : "not on a node yet";
     std::string message = fmt::format("{} {} {}", pods.count, pods.count == 1 ? "pod is" : "pods are", where);
     if (!pods.reason.empty()) message += fmt::format(": {}", pods.reason);
-    Cause& cause = telling.Add(
-        Cause::KIND_PODS, fmt::format("pod {}", pods.example), std::move(message),
-        fmt::format("See 'kubectl describe pod {} -n {}'.", pods.example, telling.job().meta().namespace_()));
+    Cause& cause =
+        draft.Add(Cause::KIND_PODS, fmt::format("pod {}", pods.example), std::move(message),
+                  fmt::format("See 'kubectl describe pod {} -n {}'.", pods.example, draft.job().meta().namespace_()));
     SetSince(pods.since_ms, cause);
   }
 }
 
-void ExplainRestartingPods(Explaining& telling) {
-  const std::vector<RestartingPods>& restarting = telling.in.pods.restarting;
+void ExplainRestartingPods(Explaining& draft) {
+  const std::vector<RestartingPods>& restarting = draft.in.pods.restarting;
   for (size_t i = 0; i < restarting.size() && i < kMostAlike; ++i) {
     const RestartingPods& pods = restarting[i];
-    telling.Add(
-        Cause::KIND_PODS, fmt::format("pod {}", pods.example), RestartsOf(pods),
-        fmt::format("See 'kubectl logs {} --previous -n {}'.", pods.example, telling.job().meta().namespace_()));
+    draft.Add(Cause::KIND_PODS, fmt::format("pod {}", pods.example), RestartsOf(pods),
+              fmt::format("See 'kubectl logs {} --previous -n {}'.", pods.example, draft.job().meta().namespace_()));
   }
 }
 

@@ -32,7 +32,7 @@ std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& 
   const std::string_view name =
       phase == kube::v1::JOB_PHASE_UNSPECIFIED ? std::string_view("new") : kube::JobPhaseName(phase);
   std::string text = fmt::format("Job {}/{} is {}", job.meta().namespace_(), job.meta().name(), name);
-  // Where nothing more is counted the last change is the one of the phase.
+  // The last change of a job that rests is the change of its phase: nothing is counted any more.
   int64_t since_ms = Rests(phase) ? job.status().last_transition_ms() : 0;
   if (!Rests(phase) && input.entered_by != nullptr) since_ms = kube::ToMs(input.entered_by->time());
   if (since_ms != 0) text += fmt::format(", for {}", Ago(since_ms, input.now_ms));

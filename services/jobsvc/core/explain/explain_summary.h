@@ -1,6 +1,7 @@
 #pragma once
 
-// The one paragraph of an explanation, from its causes, and what both say of how the job came to be where it is. Pure.
+// The one paragraph of an explanation, made from its causes, and the origin of the job's phase, which both contain.
+// Pure.
 #include <set>
 #include <string>
 
@@ -8,14 +9,14 @@
 
 namespace basalt::jobsvc {
 
-// Nothing more happens to the job by itself.
+// Returns whether nothing more happens to the job by itself.
 bool Rests(kube::v1::JobPhase phase);
-// It has failed for that.
+// Returns whether the job has failed because its retries are used up.
 bool HasUsedUpRetries(const ExplainInput& input);
-// Empty: it is not remembered, or goes without saying.
+// Empty if the origin is not remembered, or is obvious.
 std::string OriginOf(const ExplainInput& input);
 
-// Needs all of the explanation but the summary. `beside`: positions of causes that hold nothing up.
+// Requires the explanation to be complete but for its summary. `beside`: positions of causes that hold nothing up.
 std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& explanation,
                       const std::set<int>& beside);
 

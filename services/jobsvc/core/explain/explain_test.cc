@@ -22,7 +22,7 @@ TEST(ExplainTest, TheNewestTrueConditionOfAGroupIsWhatItsSchedulerSays) {
   };
   struct Row {
     std::vector<Condition> conditions;
-    const char* said;  // Null: nothing that a job waits for.
+    const char* said;  // Null if the condition states nothing for which a job waits.
   };
   const Row rows[] = {
       {{{"Unschedulable", "True", 15}, {"Scheduled", "True", 4}}, "Unschedulable"},
@@ -48,7 +48,7 @@ TEST(ExplainTest, TheNewestTrueConditionOfAGroupIsWhatItsSchedulerSays) {
 struct EndRow {
   std::vector<std::pair<int32_t, int32_t>> tasks;  // replicas, minAvailable.
   int32_t min_available;
-  int32_t min_success;  // 0: none.
+  int32_t min_success;  // 0 if there is none.
   const char* end;
 };
 

@@ -67,7 +67,7 @@ bool HasPolicies(const kube::v1::JobSpec& spec) {
                                                  [](const auto& task) { return !task.policies().empty(); });
 }
 
-// One that never finishes, so that the counts end nothing.
+// Returns a task that never finishes, so that counts cannot end the job. Null if there is none.
 const kube::v1::TaskSpec* EndlessTask(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks) {
   if (spec.has_min_success()) return nullptr;
   for (size_t i = 0; i < tasks.size() && i < static_cast<size_t>(spec.tasks_size()); ++i) {
@@ -80,12 +80,12 @@ const kube::v1::TaskSpec* EndlessTask(const kube::v1::JobSpec& spec, const std::
 std::string EndByCounts(const kube::v1::JobSpec& spec, const std::vector<TaskShape>& tasks) {
   int64_t total = 0;
   int64_t task_minimum = 0;
-  int judged = 0;
+  int checked = 0;
   for (size_t i = 0; i < tasks.size() && i < static_cast<size_t>(spec.tasks_size()); ++i) {
     const kube::v1::TaskSpec& task = spec.tasks(static_cast<int>(i));
     total += tasks[i].replicas;
     task_minimum += task.has_min_available() ? task.min_available() : tasks[i].replicas;
-    if (task.has_min_available() && task.min_available() > 0) ++judged;
+    if (task.has_min_available() && task.min_available() > 0) ++checked;
   }
   if (spec.has_min_success()) {
     return fmt::format("it is Completed once {} succeeded, and Failed when all {} have finished with fewer.",
@@ -97,7 +97,7 @@ std::string EndByCounts(const kube::v1::JobSpec& spec, const std::vector<TaskSha
   }
   const int64_t wanted = spec.min_available();
   if (wanted <= 0) return fmt::format("it is Completed when all {} pods have finished.", total);
-  const std::string_view of_each = wanted >= task_minimum && judged > 0 && tasks.size() > 1 && wanted < total
+  const std::string_view of_each = wanted >= task_minimum && checked > 0 && tasks.size() > 1 && wanted < total
                                        ? ", and of each task its minAvailable"
                                        : "";
   return fmt::format("it ends when all {} pods have finished: Completed if {} succeed{}, else Failed.", total,

@@ -10,12 +10,12 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// Twice the longest pause between two tries: what was not seen for so long has made room for another cause.
+// Twice the longest pause between two tries: a cause that was not observed for so long gives way to another one.
 constexpr absl::Duration kLasts = absl::Minutes(1);
 constexpr size_t kMostCauses = 32;
 constexpr size_t kMostSubjects = 1000;
 
-// In the order in which a job needs what they are about.
+// In the order in which a job needs the objects of these problems.
 constexpr std::array<std::string_view, 9> kReasons = {"PluginError",   "PVCError",        kQueueError,
                                                       "PodGroupError", "FailedCreate",    "FailedDelete",
                                                       "CommandError",  "ForwardingError", "TTLError"};
@@ -28,8 +28,8 @@ std::string Without(std::string text, std::initializer_list<std::string_view> na
   return text;
 }
 
-// What it is about stands before the first colon and is kept. Behind it a word with a digit is a number with its unit,
-// or part of an id.
+// Keeps the text before the first colon, which names the subject. Behind it, a word with a digit is a number with its
+// unit, or part of an id.
 std::string WithoutNumbers(std::string_view text) {
   std::string result(text.substr(0, text.find(':')));
   for (size_t i = result.size(); i < text.size();) {
@@ -45,7 +45,7 @@ std::string WithoutNumbers(std::string_view text) {
 
 }  // namespace
 
-// What the status tells of stays: words that change by themselves would be written again and again.
+// Keeps the cause that the status shows. Otherwise the message would change by itself and be written again and again.
 void Problems::Lasting::ForgetOldest() {
   auto oldest = causes.end();
   for (auto it = causes.begin(); it != causes.end(); ++it) {
@@ -67,17 +67,17 @@ bool Problems::Report(Problem problem, std::initializer_list<std::string_view> n
   if (lasting.causes.size() >= kMostCauses && !lasting.causes.contains(alike)) lasting.ForgetOldest();
   const auto [at, is_new] = lasting.causes.try_emplace(alike);
   Cause& cause = at->second;
-  const bool tell = is_new || (cause.exact != exact && now >= cause.told + interval);
+  const bool reports = is_new || (cause.exact != exact && now >= cause.reported + interval);
   cause.seen = now;
-  if (tell) {
+  if (reports) {
     cause.problem = problem;
     cause.exact = std::move(exact);
-    cause.told = now;
+    cause.reported = now;
   }
   const auto shown = lasting.causes.find(lasting.shown);
   if (shown == lasting.causes.end() || now > shown->second.seen + kLasts) lasting.shown = std::move(alike);
   lasting.newest = std::move(problem);
-  return tell;
+  return reports;
 }
 
 bool Problems::End(std::string_view reason) {
@@ -103,7 +103,7 @@ bool Problems::End(std::string_view reason, std::string_view subject) {
       return one.second.*time < other.second.*time;
     });
   };
-  if (!lasting.causes.contains(lasting.shown)) lasting.shown = by(&Cause::told).first->first;
+  if (!lasting.causes.contains(lasting.shown)) lasting.shown = by(&Cause::reported).first->first;
   if (lasting.newest.subject == subject) lasting.newest = by(&Cause::seen).second->second.problem;
   return true;
 }

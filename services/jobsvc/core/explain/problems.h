@@ -1,8 +1,8 @@
 #pragma once
 
-// What Kubernetes or a plugin refuses of a job: one problem for each reason (job spec 9.11), until it is over. It lasts
-// for as long as it is tried, so the same words come again and again, of one pod after the other: of each cause they
-// are told once. Pure, in memory alone.
+// The refusals of a job's objects by Kubernetes or a plugin: one problem for each reason (job spec 9.11), until it is
+// over. A problem lasts as long as its writes are tried, so the same message comes again and again, from one pod after
+// the other. Each cause is reported once. Pure, in memory alone.
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -16,46 +16,47 @@
 
 namespace basalt::jobsvc {
 
-// What its controller knows of a problem beside its words. In memory alone, as problems are: values are not stored.
+// Facts about a problem that its message does not state. In memory alone, as problems are: values are not stored.
 enum class ProblemKind {
-  kRefused,       // What the words say, which are those of the API server or of a plugin.
+  kRefused,       // Nothing. The message is that of the API server or of a plugin.
   kNameHeld,      // An object that is not the job's has the name of a pod.
-  kNameOrphaned,  // The same, and no controller owns it.
-  kTaken,         // The same of an object of a plugin, whose name follows from that of the job.
-  kLabelLost,     // A pod is there, but without the label by which it is watched.
-  kTooLarge,      // An object of a plugin is larger than Kubernetes takes.
+  kNameOrphaned,  // Like kNameHeld, and no controller owns the object.
+  kTaken,         // Like kNameHeld, for an object of a plugin, whose name follows from the job's.
+  kLabelLost,     // A pod exists, but lacks the label by which it is watched.
+  kTooLarge,      // An object of a plugin is larger than Kubernetes accepts.
 };
 
 struct Problem {
   StatusMessage words;  // The reason is one of job spec 9.11.
   ProblemKind kind = ProblemKind::kRefused;
-  std::string subject = {};  // As Cause.subject; empty: the job itself, or whatever the words name.
+  std::string subject = {};  // As Cause.subject. Empty for the job itself, or for whatever the message names.
 };
 
 class Problems {
  public:
-  // True: these words are to be told in an Event. Two with the same words but for `names`, and numbers, have one cause;
-  // other numbers are told anew after `interval`. `known_since`: it was there before this process looked, since then at
-  // the latest.
+  // Returns whether the message is to be reported in an Event. Messages that differ only in `names` and in numbers have
+  // one cause; other numbers are reported again after `interval`. `known_since`: the problem began before this process
+  // started, at this time at the latest.
   bool Report(Problem problem, std::initializer_list<std::string_view> names, absl::Time now, absl::Duration interval,
               std::optional<absl::Time> known_since = std::nullopt);
-  // True: there was one.
+  // Returns whether there was such a problem.
   bool End(std::string_view reason);
-  // Of that subject alone: one of several objects is no problem any more.
+  // Ends the problem of one subject: the others of that reason go on.
   bool End(std::string_view reason, std::string_view subject);
   void Clear() { by_reason_.clear(); }
 
   bool empty() const { return by_reason_.empty(); }
   bool has(std::string_view reason) const { return by_reason_.contains(reason); }
-  // The newest of that reason; null: there is none.
+  // Returns the newest problem of that reason. Null if there is none.
   const Problem* Find(std::string_view reason) const;
   const Problem* Find(std::string_view reason, std::string_view subject) const;
-  // The newest of each subject, in the order of these.
+  // Returns the newest problem of each subject, in the order of the subjects.
   std::vector<const Problem*> FindAll(std::string_view reason) const;
-  // In ms; 0: nobody knows.
+  // In ms. 0 if unknown.
   int64_t SinceMs(std::string_view reason, std::string_view subject) const;
-  // What the status says: the first words of a cause for as long as it lasts, though others come between; of several
-  // reasons those of what a job needs first. Empty: there is no problem.
+  // Returns the message for the status: the first message of a cause for as long as the cause lasts, even if others
+  // come between. If there are several reasons, returns the message about what the job needs first. Empty if there is
+  // no problem.
   const StatusMessage& Told() const;
   template <typename Visit>
   void ForEach(Visit visit) const {
@@ -64,9 +65,9 @@ class Problems {
 
  private:
   struct Cause {
-    Problem problem;    // As told last,
-    std::string exact;  // and without the names.
-    absl::Time told;
+    Problem problem;    // As reported last.
+    std::string exact;  // The message of `problem` without the names.
+    absl::Time reported;
     absl::Time seen;
   };
   struct Subject {
@@ -76,11 +77,11 @@ class Problems {
   struct Lasting {
     Problem newest;
     std::map<std::string, Subject, std::less<>> subjects;
-    std::string shown;                    // The cause that the status tells of.
-    std::map<std::string, Cause> causes;  // By their words without names and numbers.
+    std::string shown;                    // Key of the cause in the status.
+    std::map<std::string, Cause> causes;  // By message without names and numbers.
     void ForgetOldest();
   };
-  // Null: there is none.
+  // Null if there is no problem of that subject.
   const Subject* Of(std::string_view reason, std::string_view subject) const;
 
   std::map<std::string, Lasting, std::less<>> by_reason_;

@@ -10,7 +10,7 @@ constexpr absl::Duration kInterval = absl::Minutes(5);
 
 class ProblemsTest : public ::testing::Test {
  protected:
-  // As the API server words it, with the pod's name.
+  // Reports a refusal as the API server words it, with the pod's name.
   bool Refuse(const std::string& pod, const std::string& why) {
     return problems_.Report({{"FailedCreate", fmt::format("pod {}: pods \"{}\" is forbidden: {}", pod, pod, why)}},
                             {pod}, now_, kInterval);
@@ -44,13 +44,13 @@ TEST_F(ProblemsTest, OtherNumbersAreToldAnewAfterAWhile) {
 TEST_F(ProblemsTest, CausesThatTakeTurnsDoNotChangeTheStatus) {
   EXPECT_TRUE(Refuse("j-a-0", "exceeded quota"));
   EXPECT_TRUE(Refuse("j-b-0", "violates PodSecurity"));
-  const StatusMessage told = problems_.Told();
+  const StatusMessage reported = problems_.Told();
   for (int round = 0; round < 100; ++round) {
     now_ += absl::Seconds(30);
     EXPECT_FALSE(Refuse("j-a-0", "exceeded quota"));
-    EXPECT_EQ(problems_.Told(), told);
+    EXPECT_EQ(problems_.Told(), reported);
     EXPECT_FALSE(Refuse("j-b-0", "violates PodSecurity"));
-    EXPECT_EQ(problems_.Told(), told);
+    EXPECT_EQ(problems_.Told(), reported);
   }
   for (int round = 0; round < 3; ++round) {
     now_ += absl::Seconds(30);
@@ -111,7 +111,7 @@ TEST_F(ProblemsTest, OfSeveralObjectsEachEndsAlone) {
   EXPECT_TRUE(problems_.empty());
 }
 
-// Each pass tells of all of them again; words that changed with it would be written to the status again and again.
+// Each pass reports all of them again; a message that changed with them would be written to the status again and again.
 TEST_F(ProblemsTest, WhatIsToldStaysWhereThereAreMoreCausesThanAreKept) {
   const auto pass = [&] {
     for (int i = 0; i < 100; ++i) {
@@ -122,11 +122,11 @@ TEST_F(ProblemsTest, WhatIsToldStaysWhereThereAreMoreCausesThanAreKept) {
     now_ += absl::Seconds(5);
   };
   pass();
-  const std::string told = problems_.Told().message;
-  EXPECT_EQ(told, "claim data- does not exist");
+  const std::string reported = problems_.Told().message;
+  EXPECT_EQ(reported, "claim data- does not exist");
   for (int i = 0; i < 50; ++i) {
     pass();
-    ASSERT_EQ(problems_.Told().message, told) << i;
+    ASSERT_EQ(problems_.Told().message, reported) << i;
   }
   EXPECT_NE(problems_.Find("PVCError", "claim data-xx"), nullptr);
   problems_.End("PVCError", "claim data-xx");

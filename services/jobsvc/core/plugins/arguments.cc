@@ -19,7 +19,7 @@ std::optional<bool> ParseBool(std::string_view text) {
   return std::nullopt;
 }
 
-// Go's base 0: the prefix names the base.
+// Parses as Go does with base 0: the prefix names the base.
 std::optional<int64_t> ParseInteger(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Plugin arguments in the syntax of Go's flag package (job spec 11.1): -x=v, --x=v, --x v; a boolean may stand alone.
-// "--" ends them. Other than Go, a word that cannot be used loses itself alone: the words behind it still count.
+// "--" ends them. Unlike in Go, an argument that cannot be used is skipped alone: the ones behind it still count.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,16 +14,16 @@ namespace basalt::jobsvc {
 
 using PluginArguments = google::protobuf::RepeatedPtrField<std::string>;
 
-// A flag as people read of it.
+// A flag, described for people.
 struct FlagDescription {
   std::string name;
   std::string default_value;
-  std::string text;  // What the flag says, without a full stop.
+  std::string text;  // Purpose of the flag, without a full stop.
 };
 
 class Arguments {
  public:
-  // `target` holds the default and outlives the last call of Parse and Describe; `text` is of static storage.
+  // `target` holds the default and must outlive the last call of Parse and Describe; `text` has static storage.
   void Flag(std::string_view name, std::string* target, std::string_view text) {
     flags_.push_back({name, target, text});
   }
@@ -31,14 +31,14 @@ class Arguments {
   void Flag(std::string_view name, int64_t* target, std::string_view text, int64_t low, int64_t high) {
     flags_.push_back({name, target, text, low, high});
   }
-  // A number from 1 to 65535.
+  // Adds a number from 1 to 65535.
   void Port(std::string_view name, int64_t* target, std::string_view text);
 
-  // What could not be used, as words for the job's user, "; " between them; empty where everything was understood. A
-  // flag that could not be used keeps its default, as in Go. Never fails otherwise.
+  // Returns the arguments that could not be used, as a message for the job's user, joined by "; ". Empty if all of them
+  // were understood. A flag that could not be used keeps its default, as in Go. Never fails otherwise.
   std::string Parse(const PluginArguments& words) const;
 
-  // In the order of definition, with what the targets hold now.
+  // In the order of definition, with the present values of the targets.
   std::vector<FlagDescription> Describe() const;
 
  private:
@@ -46,11 +46,11 @@ class Arguments {
     std::string_view name;
     std::variant<std::string*, bool*, int64_t*> target;
     std::string_view text;
-    int64_t low = 0;  // Of a number: the values that it may have.
-    int64_t high = 0;
+    int64_t low = 0;   // Smallest valid number.
+    int64_t high = 0;  // Largest valid number.
   };
   const Definition* FindFlag(std::string_view name) const;
-  // Reads the word at `at`, and the next one where that is its value; empty: understood.
+  // Reads the argument at `at`, and the next one if that is its value. Empty if it was understood.
   std::string ParseAt(const PluginArguments& words, int& at) const;
 
   std::vector<Definition> flags_;

@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TerminatorIsAValue", {"--text", "--", "--flag"}, "--", true}),
     [](const auto& row) { return row.param.name; });
 
-// Other than Go: the words behind one that cannot be used still count.
+// Unlike in Go, the words behind one that cannot be used still count.
 INSTANTIATE_TEST_SUITE_P(
     Passed, ArgumentsTest,
     testing::Values(
@@ -148,7 +148,7 @@ TEST(ArgumentsPortTest, IsANumberOf16BitsAndNotZero) {
   }
 }
 
-// Lists of users that name flags of earlier versions of Volcano.
+// Some users' manifests name flags of earlier versions of Volcano.
 TEST(ArgumentsOldFlagTest, LosesItselfAlone) {
   int64_t port = 22;
   Arguments arguments;

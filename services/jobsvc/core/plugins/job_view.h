@@ -1,6 +1,6 @@
 #pragma once
 
-// What plugins and pod construction read of a job, with the few template fields that other tasks need already parsed.
+// The part of a job that plugins and pod construction read. The template fields that other tasks need are parsed.
 // Immutable once made.
 #include <cstdint>
 #include <string>
@@ -16,8 +16,8 @@ namespace basalt::jobsvc {
 struct TaskView {
   std::string name;
   int32_t replicas = 0;
-  std::string hostname;   // Of the template; empty = each pod's own name.
-  std::string subdomain;  // Of the template; empty = the job's name.
+  std::string hostname;   // Hostname in the template. Empty for each pod's own name.
+  std::string subdomain;  // Subdomain in the template. Empty for the job's name.
   json::object pod_template;
 };
 
@@ -31,30 +31,30 @@ struct JobView {
 // `spec` is the effective spec. INVALID_ARGUMENT names the task whose template is no pod template in JSON.
 absl::StatusOr<JobView> MakeJobView(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
 
-// INVALID_ARGUMENT, beginning with `where`, unless what pod construction edits has the right types: everything else of
-// a template is the API server's to judge.
+// Returns INVALID_ARGUMENT, beginning with `where`, if a part that pod construction edits has the wrong type. The API
+// server checks everything else of a template.
 absl::Status CheckTemplateShape(const json::value& pod_template, std::string_view where);
 
 // <job>-<task>-<index>
 std::string PodName(std::string_view job, std::string_view task, int32_t index);
 
-// Null: there is none of that name.
+// Null if there is no task of that name.
 const TaskView* FindTask(const JobView& job, std::string_view name);
 
-// In the list of that name of the template's spec: containers or initContainers. Null: there is none.
+// Looks in a list of the template's spec: `containers` or `initContainers`. Null if there is no such container.
 const json::value* FindContainer(const TaskView& task, std::string_view list, std::string_view name);
 
-// 0 where there is no such task.
+// Returns 0 if there is no such task.
 int32_t ReplicasOf(const JobView& job, std::string_view task);
 
-// <hostname>.<subdomain> of that pod of the task, whether or not the task has so many (job spec 11.1).
+// Returns <hostname>.<subdomain> of that pod of the task, even if the task has fewer pods (job spec 11.1).
 std::string HostOf(const JobView& job, const TaskView& task, int32_t index);
 
-// <hostname>.<subdomain> of every pod of the task, in order. One entry where the template sets the hostname: all its
-// pods share it (job spec 11.4). Empty for no replicas.
+// Returns <hostname>.<subdomain> of every pod of the task, in order. There is one entry if the template sets the
+// hostname, since all pods of the task share it (job spec 11.4). Empty if there are no replicas.
 std::vector<std::string> HostsOf(const JobView& job, const TaskView& task);
 
-// The one-element list that every object owned by the job carries: controller and blockOwnerDeletion set.
+// Returns the list with one element that every object owned by the job carries, with controller and blockOwnerDeletion.
 json::array OwnerReferencesTo(std::string_view job_name, std::string_view job_uid);
 inline json::array OwnerReferencesTo(const JobView& job) { return OwnerReferencesTo(job.name, job.uid); }
 

@@ -50,7 +50,7 @@ inline JobView TestView(const kube::v1::Job& job) {
 
 inline PluginArguments Words(std::initializer_list<std::string> words) { return {words.begin(), words.end()}; }
 
-// The same JSON whatever the order of members.
+// Expects the same JSON in any order of members.
 inline void ExpectJson(std::string_view got, std::string_view wanted) {
   const absl::StatusOr<json::value> left = ParseJson(got);
   const absl::StatusOr<json::value> right = ParseJson(wanted);
@@ -59,7 +59,8 @@ inline void ExpectJson(std::string_view got, std::string_view wanted) {
   EXPECT_TRUE(*left == *right) << "got    " << ToText(*left) << "\nwanted " << ToText(*right);
 }
 
-// The pod that the plugins make, one after the other, of the template of that task, with marks filled in for `index`.
+// Returns the pod that the plugins make, one after the other, from the template of that task, with marks filled in for
+// `index`.
 inline std::string PodEditedBy(std::initializer_list<const Plugin*> plugins, const JobView& job, size_t task,
                                int32_t index) {
   json::object pod = job.tasks.at(task).pod_template;
@@ -77,12 +78,12 @@ inline std::string EditedPod(const Plugin& plugin, const JobView& job, size_t ta
   return PodEditedBy({&plugin}, job, task, index);
 }
 
-// The pod that the plugin makes of the first task's template.
+// Returns the pod that the plugin makes from the first task's template.
 inline std::string EditedPod(const Plugin& plugin, const JobView& job, int32_t index) {
   return EditedPod(plugin, job, /*task=*/0, index);
 }
 
-// That the plugin has so many doubts about the job, and each of the texts is part of its doubt.
+// Expects as many doubts about the job as texts, each of which contains its text.
 inline void ExpectDoubts(const Plugin& plugin, const JobView& job, const std::vector<std::string>& texts) {
   const std::vector<std::string> doubts = plugin.Doubts(job);
   ASSERT_EQ(doubts.size(), texts.size()) << ::testing::PrintToString(doubts);
@@ -91,13 +92,13 @@ inline void ExpectDoubts(const Plugin& plugin, const JobView& job, const std::ve
   }
 }
 
-// That the status is INVALID_ARGUMENT, and the text is part of its message.
+// Expects INVALID_ARGUMENT with the text in its message.
 inline void ExpectInvalid(const absl::Status& status, std::string_view text) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   EXPECT_NE(std::string(status.message()).find(text), std::string::npos) << status << "\nwanted " << text;
 }
 
-// What the plugin has for the flag; empty: there is no flag of that name.
+// Returns the plugin's value of the flag. Empty if there is no flag of that name.
 inline std::string FlagValue(Plugin& plugin, std::string_view flag) {
   for (const FlagDescription& known : plugin.Flags()) {
     if (known.name == flag) return known.default_value;
@@ -105,7 +106,7 @@ inline std::string FlagValue(Plugin& plugin, std::string_view flag) {
   return {};
 }
 
-// That the flag takes ports, and a word that is no port is complained of by the flag's name and leaves the default.
+// Expects that the flag takes ports, and that the complaint about another word names the flag and leaves its default.
 inline void ExpectTakesPorts(std::string_view plugin, const std::string& flag, std::string_view default_port) {
   for (const char* const bad : {"0", "-1", "65536", "70000", "x", ""}) {
     const std::unique_ptr<Plugin> made = MakePlugin(plugin, Words({"--" + flag + "=" + bad}));

@@ -9,13 +9,13 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// Not parent[name]: that may move all members even where the name exists, under the feet of who holds one.
+// This is not parent[name], which may move all members even if the name exists, and invalidate references to them.
 json::value& Member(json::object& parent, std::string_view name) {
   json::value* found = parent.if_contains(ToJson(name));
   return found != nullptr ? *found : parent[ToJson(name)];
 }
 
-// Behind the first `behind` ones, those whose names are not there. How many these are.
+// Inserts the variables whose names are not there behind the first `behind` ones. Returns how many it inserted.
 size_t InsertEnv(json::array& env, size_t behind, const std::vector<json::object>& variables) {
   std::unordered_set<std::string_view> given;
   for (const json::value& variable : env) given.insert(FindString(variable, "name"));

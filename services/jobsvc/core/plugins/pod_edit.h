@@ -1,7 +1,7 @@
 #pragma once
 
-// The pod of one task while it is being compiled: plugins edit it once per task, not once per pod. What differs from
-// pod to pod is written as a mark, which stands for its value until a pod is made.
+// The pod of one task while it is being compiled: plugins edit it once per task, not once per pod. A text that differs
+// from pod to pod is written as a mark, which is replaced by its value when a pod is made.
 //
 // Lives for one compilation; confined to its caller.
 #include <cstddef>
@@ -21,7 +21,7 @@ class PodEdit {
   enum class Containers { kNormal, kNormalAndInit };
   using IndexFunction = std::function<std::string(int32_t index)>;
 
-  // `job`, `task` (one of its tasks) and `pod` outlive this. `mark_prefix` occurs nowhere in the pod's own texts.
+  // `job`, `task` (one of its tasks) and `pod` must outlive this. `mark_prefix` occurs nowhere in the pod's own texts.
   PodEdit(const JobView& job, const TaskView& task, json::object& pod, std::string mark_prefix);
 
   const JobView& job() const { return job_; }
@@ -29,18 +29,19 @@ class PodEdit {
   json::object& metadata();
   json::object& spec();
 
-  // Stands for the pod's index in its task, in decimal; for its name.
+  // Returns the mark of the pod's index in its task, in decimal.
   std::string Index();
+  // Returns the pod's name, which contains that mark.
   std::string PodName();
-  // Stands for a text computed from the index. The text goes into the pod as it is, so it holds nothing that JSON
-  // escapes.
+  // Returns the mark of a text that is computed from the index. The text is inserted into JSON unchanged, so it must
+  // contain nothing that JSON escapes.
   std::string PerPod(IndexFunction function);
   const std::vector<IndexFunction>& functions() const { return functions_; }
   const std::string& mark_prefix() const { return mark_prefix_; }
 
   void ForEachContainer(Containers which, const std::function<void(json::object&)>& edit);
-  // Appends the port to the container unless the container exposes that number already; without the name where another
-  // port of the container has that name, since Kubernetes refuses two of one name.
+  // Adds the port unless the container exposes its number already. Leaves the name out if another port of the container
+  // has it, since Kubernetes refuses two ports of one name.
   static void AddPort(json::object& container, std::string_view name, int64_t port);
   // Adds to every container the variables whose names it does not have, behind those of earlier plugins and before
   // those of the template, which can refer to them: X=$(VC_TASK_INDEX).
@@ -55,11 +56,11 @@ class PodEdit {
   const std::string mark_prefix_;
   std::vector<IndexFunction> functions_;
   std::string index_mark_;
-  std::vector<size_t> added_;  // Variables of plugins in each container, in the order of ForEachContainer.
+  std::vector<size_t> added_;  // Number of variables of plugins in each container, in the order of ForEachContainer.
 };
 
-// The member of that name; made where it is missing or null. Requires: it is of that type otherwise (MakeJobView
-// checks).
+// Returns the member of that name, which is made if it is missing or null. Requires the right type otherwise
+// (MakeJobView checks it).
 json::object& ObjectMember(json::object& parent, std::string_view name);
 json::array& ArrayMember(json::object& parent, std::string_view name);
 

@@ -26,7 +26,7 @@ struct Entry {
   std::string_view name;
   std::unique_ptr<Plugin> (*make)() = nullptr;
 };
-// In the order in which they work on a job. hcclrank is last because it reads a variable that pytorch injects.
+// In the order in which the plugins work on a job. hcclrank is last because it reads a variable that pytorch injects.
 constexpr Entry kPlugins[] = {
     {"env", &Make<EnvPlugin>}, {"svc", &Make<SvcPlugin>},
     {"ssh", &Make<SshPlugin>}, {"tensorflow", &Make<TensorflowPlugin>},

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which plugins there are, and in which order they work on a job: env, svc, ssh, tensorflow, mpi, pytorch, ray,
-// hcclrank (job spec 11.1). Stateless.
+// The plugins, and the order in which they work on a job: env, svc, ssh, tensorflow, mpi, pytorch, ray, hcclrank (job
+// spec 11.1). Stateless.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,16 +15,17 @@ namespace basalt::jobsvc {
 
 using Plugins = std::vector<std::unique_ptr<Plugin>>;
 
-// Every name that a manifest may use, in the fixed order.
+// Returns every name that a manifest may use, in the fixed order.
 std::vector<std::string_view> KnownPlugins();
 
-// Null: there is no plugin of that name.
+// Null if there is no plugin of that name.
 std::unique_ptr<Plugin> MakePlugin(std::string_view name, const PluginArguments& arguments = {});
 
-// Those of one job, in the fixed order, ready to work. Names of no plugin are passed over.
+// Returns the plugins of one job, in the fixed order, ready to work. Skips names of no plugin.
 Plugins MakePlugins(const kube::v1::JobSpec& effective_spec);
 
-// Of all plugins, in order. Of an object that is too large for Kubernetes only the size is kept: nobody sends it.
+// Returns the objects of all plugins, in order. An object that is too large for Kubernetes is returned without its
+// content, since nobody sends it.
 std::vector<WantedObject> WantedObjects(const Plugins& plugins, const JobView& job);
 
 }  // namespace basalt::jobsvc

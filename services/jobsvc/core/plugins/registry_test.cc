@@ -121,7 +121,7 @@ TEST(RegistryTest, OnlyHcclrankHasNoMarker) {
     EXPECT_EQ(MakePlugin(name)->HasMarker(), name != "hcclrank") << name;
 }
 
-// The names by which a job is warned of what its template sets itself are those that the plugin sets.
+// A job is warned of variables that its template sets itself: the names are those that the plugin sets.
 TEST(RegistryTest, EveryPluginNamesTheVariablesThatItSets) {
   const JobView job = TestView(TestJob("j", {{"master", 1}, {"worker", 2}, {"head", 1}, {"ps", 1}, {"other", 1}}));
   for (const std::string_view name : KnownPlugins()) {

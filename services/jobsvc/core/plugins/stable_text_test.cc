@@ -5,7 +5,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-// These values stand in clusters: a change here renames claims and volumes of running jobs.
+// Clusters contain these values: a change here renames claims and volumes of running jobs.
 TEST(StableTextTest, NeverChanges) {
   EXPECT_EQ(StableSuffix(""), "36k2e2oy2u7q");
   EXPECT_EQ(StableSuffix("claim/1d8f3c1e/0"), "oh9vugmb2fez");

@@ -1,4 +1,4 @@
-// The worked example of CONTRIBUTING, "A plugin of jobs": a plugin as somebody would write the ninth one, and its test.
+// The worked example of CONTRIBUTING, "A plugin of jobs": a ninth plugin as somebody would write it, and its test.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-// Tells every container how many pods its task has, in a variable that an argument names.
+// Gives every container the number of pods of its task, in a variable that an argument names.
 class CountPlugin : public Plugin {
  public:
   std::string_view Name() const override { return "count"; }

@@ -189,7 +189,7 @@ ControlledState ReadControlledState(const kube::v1::JobStatus& status) {
     }
   }
   if (const json::value* done = Find(value, "done"); done != nullptr && done->is_object()) {
-    size_t left = kMostIndices;  // A few bytes can name any number of them.
+    size_t left = kMostIndices;  // A few bytes can name any number of indices.
     for (const auto& [task, ranges] : done->as_object()) {
       if (!ranges.is_string()) continue;
       std::set<int32_t>& indices = state.done[std::string(task)] = ParseRanges(ranges.as_string(), left);

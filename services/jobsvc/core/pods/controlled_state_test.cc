@@ -79,7 +79,7 @@ TEST(ControlledStateTest, ANumberThatDoesNotFitIsTheSameAsNone) {
   EXPECT_EQ(read.kill->version, 0);
 }
 
-// Forty bytes of a status are not to cost a replica gigabytes, at every start.
+// Forty bytes of a status must not cost a replica gigabytes at every start.
 TEST(ControlledStateTest, IndicesOfAllTasksTogetherAreBounded) {
   kube::v1::JobStatus status;
   SetResource(status, "basalt", R"({"seq":7,"done":{"a":"0-1","b":"0-999999","c":"0-999999","d":"5"}})");

@@ -1,8 +1,7 @@
 #pragma once
 
-// A set of places of pods that holds neighbours of one task as one range: places without a pod cost nothing but the
-// ranges in which they lie. A change costs what a step in a tree of the ranges does. Iterated in the order of the
-// places. Pure.
+// A set of places of pods that stores neighbours of one task as one range: memory grows with the number of ranges, not
+// of places. A change costs one step in a tree of the ranges. Iterates in the order of the places. Pure.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,7 +12,7 @@ namespace basalt::jobsvc {
 
 class PlaceSet {
  private:
-  using Ranges = std::map<PodIndex, int32_t>;  // From its first place to the index behind its last one.
+  using Ranges = std::map<PodIndex, int32_t>;  // First place of a range -> index behind its last place.
 
  public:
   class Iterator {
@@ -39,10 +38,10 @@ class PlaceSet {
     PodIndex place_;
   };
 
-  // Requires: an index from 0 on, and below the greatest number. In already, or not in: nothing happens.
+  // Both do nothing if the place is in the set, or is not, already. Requires an index in [0, INT32_MAX).
   void Insert(PodIndex place);
   void Erase(PodIndex place);
-  // From an index up to one that is not in any more. Requires: none of it is in, and neither neighbour of it.
+  // Inserts the indices [from, to). Requires that neither they nor their two neighbours are in the set.
   void AddRange(int32_t task, int32_t from, int32_t to);
   void Clear();
 
@@ -51,13 +50,13 @@ class PlaceSet {
   size_t ranges() const { return ranges_.size(); }
   Iterator begin() const { return {ranges_.begin(), ranges_.end()}; }
   Iterator end() const { return {ranges_.end(), ranges_.end()}; }
-  // The first of that task or, where it has none, of those behind it.
+  // Returns the first place of the task, or of the tasks behind it if it has none.
   Iterator FirstOf(int32_t task) const { return {ranges_.lower_bound({task, -1}), ranges_.end()}; }
 
   friend bool operator==(const PlaceSet&, const PlaceSet&) = default;
 
  private:
-  Ranges ranges_;  // None of them touches another of its task.
+  Ranges ranges_;  // No range touches another one of its task.
   size_t size_ = 0;
 };
 

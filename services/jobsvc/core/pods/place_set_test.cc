@@ -17,7 +17,7 @@ namespace {
 
 using testing::PlacesOf;
 
-// Of task 0: "#" is in, "." is not.
+// Returns the places of task 0 for which the picture has "#".
 PlaceSet Make(std::string_view picture) {
   PlaceSet places;
   for (size_t from = picture.find('#'); from != std::string_view::npos;) {
@@ -44,24 +44,24 @@ struct Row {
 
 TEST(PlaceSetTest, NeighboursAreOneRange) {
   const Row rows[] = {
-      // Alone, behind one, before one, between two, and not in reach of any.
+      // The place is alone, behind another one, before one, between two, or out of reach of any.
       {"....", '+', 1, ".#..", 1},
       {"#...", '+', 1, "##..", 1},
       {"..#.", '+', 1, ".##.", 1},
       {"#.#.", '+', 1, "###.", 1},
       {"#..#", '+', 1, "##.#", 2},
       {"#....", '+', 3, "#..#.", 2},
-      // In already.
+      // The place is in the set already.
       {"##..", '+', 1, "##..", 1},
       {"####", '+', 1, "####", 1},
       {"####", '+', 0, "####", 1},
-      // All of a range, its first, its last, and one in the middle.
+      // The place is all of a range, its first, its last, or one in the middle.
       {".#..", '-', 1, "....", 0},
       {".##.", '-', 1, "..#.", 1},
       {"##..", '-', 1, "#...", 1},
       {"###.", '-', 1, "#.#.", 2},
       {"#.###", '-', 3, "#.#.#", 3},
-      // Not in.
+      // The place is not in the set.
       {"#.#.", '-', 1, "#.#.", 2},
       {"#...", '-', 1, "#...", 1},
       {"..#.", '-', 1, "..#.", 1},

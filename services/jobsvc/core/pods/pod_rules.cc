@@ -8,7 +8,7 @@ namespace {
 
 enum class Class : uint8_t { kNone, kPending, kRunning, kSucceeded, kFailed, kUnknown, kTerminating };
 
-// Pods of an older version than this go, by what has become of them.
+// Pods of a version below the result are deleted. It depends on how the pod ended.
 int32_t OldestKept(const PodEntry& entry, const PodRules& rules) {
   if (!entry.terminal()) return rules.version;
   const bool failed = entry.phase == kube::v1::POD_PHASE_FAILED;
@@ -18,13 +18,13 @@ int32_t OldestKept(const PodEntry& entry, const PodRules& rules) {
 Class Classify(PodIndex place, const PodEntry& entry, const PodRules& rules) {
   if (!entry.present()) return IsDone(entry, rules) ? Class::kSucceeded : Class::kNone;
   if (entry.has(kPodForeign)) return Class::kNone;
-  // What a kill takes with it says nothing about the run that follows, whether it has finished or not.
+  // A pod that a kill takes says nothing about the run that follows, whether the pod has finished or not.
   if (entry.version < OldestKept(entry, rules)) return Class::kTerminating;
   if (!rules.targets.empty() && rules.targets.contains(entry.uid)) return Class::kTerminating;
   if (entry.has(kPodTerminating) && (place.task >= 0 || rules.kill_all)) return Class::kTerminating;
-  if (place.task < 0) return Class::kNone;    // Of a task that the spec does not have: what a kill takes alone counts.
-  if (!place.indexed()) return Class::kNone;  // Surplus: not counted by phase.
-  // It is about to go, and its index to be made anew.
+  if (place.task < 0) return Class::kNone;  // The spec does not have its task: the pod counts only if a kill takes it.
+  if (!place.indexed()) return Class::kNone;  // Surplus pods are not counted by phase.
+  // It is about to be deleted, and the pod of its index to be made anew.
   if (entry.has(kPodFailedSurplus) && !rules.kill_all && entry.version >= rules.version) return Class::kTerminating;
   switch (entry.phase) {
     case kube::v1::POD_PHASE_PENDING:

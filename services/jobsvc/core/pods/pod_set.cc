@@ -10,7 +10,7 @@ namespace basalt::jobsvc {
 
 namespace {
 
-// What the pod's own state does not say: it holds for as long as the pod lives.
+// These flags do not follow from the pod's state and hold for as long as the pod lives.
 constexpr uint16_t kKeptFlags = kPodEvictionSeen | kPodFailedSurplus | kPodAnswered;
 
 uint16_t FlagsOf(const kube::v1::Pod& pod) {
@@ -125,7 +125,7 @@ void PodSet::Contribute(std::string_view name, PodIndex place, const PodEntry& e
   } else if (MustDelete(entry, rules_)) {
     flip(to_delete_);
   }
-  // One that is not the job's any more is not waited for.
+  // A kill does not wait for a pod that does not belong to the job any more.
   const bool is_target =
       !rules_.targets.empty() && entry.present() && rules_.targets.contains(entry.uid) && !entry.has(kPodForeign);
   if (is_target) targets_left_ += sign;
@@ -150,7 +150,7 @@ void PodSet::Rebuild() {
   for (const auto& [name, other] : others_) Contribute(name, {other.task, -1}, other.entry, true);
 }
 
-// What is missing is what lies between the others.
+// The places between the known ones are missing.
 void PodSet::RebuildTask(int32_t task) {
   int32_t from = 0;
   int32_t missing = 0;
@@ -232,7 +232,7 @@ void PodSet::SetReported(const kube::v1::JobStatus& status, const std::map<std::
   reported_done_.clear();
   for (const auto& [name, indices] : done) {
     const int32_t task = TaskOf(name);
-    // An index of no task, and a task without any, are told and are not done.
+    // An index of an unknown task, and a task without any indices, are reported and are not done.
     if (indices.empty()) reported_done_.insert({task, -1});
     for (const int32_t index : indices) reported_done_.insert({task, index});
   }
@@ -278,7 +278,7 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   PodEntry* slot =
       change.place.indexed() ? &slots_[change.place.task].Make(change.place.index) : Slot(pod.name(), change.place);
   const bool has_task = change.place.task >= 0;
-  // With the old entry: the crossing of a threshold is judged on whole states.
+  // The counts include the old entry: crossings of a threshold are decided on whole states.
   if (has_task) change.task_before = task_counts_[change.place.task];
   if (slot == nullptr) {
     Other& other = others_[pod.name()];
@@ -288,11 +288,12 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
     Contribute(pod.name(), change.place, *slot, false);
   }
   change.before = *slot;
-  // Also where it is seen for the first time, as on an empty disk: the kill under way was decided for it, or takes it.
+  // This holds also for a pod that is observed for the first time, as on an empty disk: the kill under way was decided
+  // for that pod, or takes it.
   change.was_ours_to_delete =
       MustDelete(*slot, rules_) || MustMark(change.place, *slot, rules_) || rules_.targets.contains(pod.uid());
   const bool same = slot->uid == pod.uid();
-  // Owner UID and the three annotations make a pod this job's (job spec 3.2); anything else only holds the name.
+  // Owner UID and the three annotations make a pod this job's (job spec 3.2). Any other pod only has the name.
   const bool ours = pod.owner_uid() == job_uid_ && pod.has_job_version() && !pod.task().empty();
   const bool labelled = pod.job_uid_label() == job_uid_;
   slot->flags = static_cast<uint16_t>(FlagsOf(pod) | (same ? slot->flags & kKeptFlags : 0) | (ours ? 0 : kPodForeign) |
@@ -329,7 +330,7 @@ PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
   Contribute(name, change.place, *slot, false);
   if (change.place.indexed()) {
     *slot = PodEntry();
-    // W19: finished work of the current version is not done twice because somebody cleaned up.
+    // Finished work of the current version is not repeated because somebody cleaned up (W19).
     const bool done = change.before.phase == kube::v1::POD_PHASE_SUCCEEDED && !change.before.has(kPodForeign) &&
                       change.before.version >= rules_.delete_terminal_below && !change.before.has(kPodOutOfSync) &&
                       !rules_.targets.contains(change.before.uid);
@@ -405,7 +406,7 @@ std::set<std::string> PodSet::Uids(int32_t task, int32_t partition) const {
   const size_t last_task = task >= 0 ? first_task + 1 : slots_.size();
   for (size_t t = first_task; t < last_task; ++t) {
     const int64_t replicas = tasks_[t].replicas;
-    // Without partitions all pods are in the first.
+    // Without partitions all pods are in the first one.
     const int64_t size = task >= 0 && tasks_[t].partition_size > 0 ? tasks_[t].partition_size : replicas;
     const int64_t first = partition >= 0 ? std::min(replicas, partition * size) : 0;
     const int64_t last = partition >= 0 ? std::min(replicas, first + size) : replicas;

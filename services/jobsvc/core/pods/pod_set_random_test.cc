@@ -1,4 +1,4 @@
-// PodSet beside a model that has an entry for every index, over random histories.
+// Compares PodSet with a model that has an entry for every index, over random histories.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,10 +22,10 @@ namespace {
 using testing::MakePod;
 using testing::PlacesOf;
 
-// An entry for every index, each looked at whenever something is asked: what PodSet has to tell, at any price.
+// The model of PodSet: it has an entry for every index, and walks over all of them for every answer.
 class DensePods {
  public:
-  // What becomes of each pod under one change is PodSet's to say; where it is kept is not.
+  // PodSet alone decides what becomes of each pod under one change. The model only stores the result.
   void Follow(const PodChange& change) {
     if (change.place.indexed()) {
       At(change.place) = change.after;
@@ -50,7 +50,7 @@ class DensePods {
     entry.version = version;
     entry.phase = kube::v1::POD_PHASE_SUCCEEDED;
   }
-  // After `pods` has got them.
+  // Call after `pods` has got the new tasks.
   void SetTasks(const PodSet& pods) {
     std::map<std::string, PodEntry> all = std::exchange(others_, {});
     Walk([&](const std::string& name, PodIndex, const PodEntry& entry) {
@@ -116,7 +116,7 @@ class DensePods {
 
  private:
   PodEntry& At(PodIndex place) { return slots_[place.task][place.index]; }
-  template <typename Look>  // Look(name, place, entry) at each index, in order.
+  template <typename Look>  // Calls look(name, place, entry) at each index, in order.
   void Walk(Look look) const {
     for (size_t task = 0; task < slots_.size(); ++task) {
       for (size_t index = 0; index < slots_[task].size(); ++index) {
@@ -131,7 +131,7 @@ class DensePods {
   std::map<std::string, PodEntry> others_;
 };
 
-// A pod, a rule or a shape at a time.
+// Makes one change of a pod, a rule or the shape at a time.
 class RandomChanges {
  public:
   explicit RandomChanges(uint64_t seed) : random_(seed) {
@@ -173,7 +173,7 @@ class RandomChanges {
     if (random_.OneIn(6)) pod.set_out_of_sync(true);
     dense_.Follow(pods_.Apply(pod));
   }
-  // The first that there is from that name on.
+  // Removes the first pod from that name on.
   void Remove(const std::string& name) {
     const auto pod = uids_.lower_bound(name);
     if (pod == uids_.end()) return;

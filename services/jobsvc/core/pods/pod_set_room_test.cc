@@ -1,4 +1,5 @@
-// What a job takes in memory follows from the pods that it has and from what is done of it, not from what it asks for.
+// The memory of a job depends on the pods that it has and on its finished work, not on the pods that its spec calls
+// for.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -100,7 +101,7 @@ TEST(PodSetRoomTest, WorkThatIsDoneIsKeptUntilItIsToBeDoneAgain) {
   EXPECT_EQ(pods.missing().ranges(), 2u);
   pods.SetSucceededGone({0, kMany - 1}, false);
   EXPECT_EQ(pods.room(), kGroup);
-  // A kill that retained nothing: the other one is to be done again, too.
+  // The kill retains nothing, so the other index is to be done again, too.
   PodRules rules;
   rules.version = 1;
   rules.delete_terminal_below = 1;

@@ -22,7 +22,7 @@ TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
   EXPECT_EQ(pods.PlaceOf("j-a-1"), (PodIndex{0, 1}));
   EXPECT_EQ(pods.PlaceOf("j-a-1-0"), (PodIndex{1, 0}));
   EXPECT_EQ(pods.PlaceOf("j-a-2"), (PodIndex{0, -1}));   // Surplus.
-  EXPECT_EQ(pods.PlaceOf("j-a-01"), (PodIndex{0, -1}));  // Not how we write it.
+  EXPECT_EQ(pods.PlaceOf("j-a-01"), (PodIndex{0, -1}));  // We do not write an index like this.
   EXPECT_EQ(pods.PlaceOf("j-b-0"), (PodIndex{-1, -1}));
   EXPECT_EQ(pods.PlaceOf("other-a-0"), (PodIndex{-1, -1}));
   EXPECT_EQ(pods.missing().size(), 5u);
@@ -124,7 +124,7 @@ TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {
   EXPECT_FALSE(pods.HasTargetsLeft());
 }
 
-// As a status may say that somebody has written by hand.
+// A status that somebody wrote by hand may contain this.
 TEST(PodSetTest, ATargetWithoutAUidIsNoIndexWithoutAPod) {
   PodSet pods = Two();
   PodRules rules;
@@ -145,7 +145,7 @@ TEST(PodSetTest, AStaleEndOfAnotherUidChangesNothing) {
   EXPECT_EQ(pods.counts().running(), 1);
 }
 
-// Nobody is told of its end while it is surplus, so nobody would act on it once its index is back.
+// The end of a surplus pod is not reported, so nothing would act on it once its index is back.
 TEST(PodSetTest, WhatFailedWhileItWasSurplusIsMarkedAlsoWhenItsIndexIsBack) {
   PodSet pods = testing::MakePodSet({{"a", 4}});
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED));
@@ -154,7 +154,8 @@ TEST(PodSetTest, WhatFailedWhileItWasSurplusIsMarkedAlsoWhenItsIndexIsBack) {
   pods.Apply(MakePod("j-a-3", "u3", kube::v1::POD_PHASE_RUNNING));
   pods.SetTasks({{"a", 1}});
   EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-1", "j-a-2", "j-a-3"}));
-  pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));  // As before: its end was told when it came.
+  // The state is the one from before: its end was reported when it came.
+  pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
   pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_FAILED));
   pods.Apply(MakePod("j-a-3", "u3", kube::v1::POD_PHASE_SUCCEEDED));
   pods.SetTasks({{"a", 4}});
@@ -179,7 +180,7 @@ void ExpectSameAsRecount(const PodSet& pods) {
   const auto [counts, tasks] = pods.Recount();
   ASSERT_EQ(counts.SerializeAsString(), pods.counts().SerializeAsString());
   ASSERT_EQ(tasks, pods.task_counts());
-  // The sets, from scratch: the same content in a set that never knew another shape or other rules.
+  // The sets are compared with those of a fresh PodSet that never knew another shape or other rules.
   PodSet fresh;
   fresh.Reset("j", testing::kJobUid);
   pods.ForEach([&](const std::string& name, PodIndex, const PodEntry& entry) {
@@ -208,8 +209,8 @@ void ExpectSameAsRecount(const PodSet& pods) {
   ASSERT_EQ(fresh.known(), pods.known());
 }
 
-// A name that is held by a pod of another run, by one that is going, or by one that is not the job's is not missing,
-// and its pod is not there either.
+// A name is not missing if a pod of another run, a pod that is going or a foreign pod has it, but its own pod is not
+// there either.
 TEST(PodSetTest, ATaskIsWholeOnceItsOwnPodsOfThisRunAreThere) {
   using Start = TaskFacts::Start;
   PodSet pods = testing::MakePodSet(
@@ -238,7 +239,7 @@ TEST(PodSetTest, ATaskIsWholeOnceItsOwnPodsOfThisRunAreThere) {
   rules.version = 1;
   pods.SetRules(rules);
   EXPECT_EQ(pods.facts().StartOf(1), Start::kWaits) << "all are of the run before";
-  // What has finished and stays, or is done although its pod is gone, is there.
+  // A finished pod that stays is there, and so is an index that is done without a pod.
   rules.version = 0;
   pods.SetRules(rules);
   pods.Apply(MakePod("j-b-0", "b0", kube::v1::POD_PHASE_FAILED));
@@ -247,8 +248,8 @@ TEST(PodSetTest, ATaskIsWholeOnceItsOwnPodsOfThisRunAreThere) {
   EXPECT_EQ(pods.facts().StartOf(1), Start::kWhole);
 }
 
-// A status that was written for the pods as they were then.
-struct Told {
+// A status that was written for the pods of an earlier time.
+struct ReportedStatus {
   void Write(PodSet& pods) {
     counts.clear_task_status_count();
     PutCounts(pods.counts(), pods.task_counts(), pods.tasks(), counts);
@@ -262,39 +263,39 @@ struct Told {
   std::map<std::string, std::set<int32_t>> done;
 };
 
-// Told is what would be written once more, word for word.
-void ExpectReportedAsWritten(const Told& told, PodSet& pods) {
-  if (!pods.has_reported()) pods.SetReported(told.counts, told.done);
+// Expects MatchesReported() exactly if a new status would be the same, word for word.
+void ExpectReportedAsWritten(const ReportedStatus& reported, PodSet& pods) {
+  if (!pods.has_reported()) pods.SetReported(reported.counts, reported.done);
   PodSet copy = pods;
-  Told again;
+  ReportedStatus again;
   again.Write(copy);
   again.counts.clear_counts();
-  kube::v1::JobStatus before = told.counts;
+  kube::v1::JobStatus before = reported.counts;
   before.clear_counts();
   ASSERT_EQ(pods.MatchesReported(),
-            again.counts.SerializeAsString() == before.SerializeAsString() && again.done == told.done);
+            again.counts.SerializeAsString() == before.SerializeAsString() && again.done == reported.done);
 }
 
 TEST(PodSetTest, WhatIsToldIsSoUntilItChangesAndAgainOnceItIsBack) {
   PodSet pods = Two();
   EXPECT_FALSE(pods.MatchesReported()) << "nothing was";
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
-  Told told;
-  told.Write(pods);
+  ReportedStatus reported;
+  reported.Write(pods);
   EXPECT_TRUE(pods.MatchesReported());
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_SUCCEEDED));
   EXPECT_FALSE(pods.MatchesReported());
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
   EXPECT_TRUE(pods.MatchesReported());
-  told.counts.mutable_task_status_count(0)->set_task("z");
-  pods.SetReported(told.counts, {});
+  reported.counts.mutable_task_status_count(0)->set_task("z");
+  pods.SetReported(reported.counts, {});
   EXPECT_FALSE(pods.MatchesReported()) << "of a task that is not there";
-  told.counts.clear_task_status_count();
-  pods.SetReported(told.counts, {});
+  reported.counts.clear_task_status_count();
+  pods.SetReported(reported.counts, {});
   EXPECT_FALSE(pods.MatchesReported()) << "nothing of a task with pods";
-  told.Write(pods);
+  reported.Write(pods);
   for (const auto& done : {std::map<std::string, std::set<int32_t>>{{"a", {1}}}, {{"a", {}}}, {{"z", {0}}}}) {
-    pods.SetReported(told.counts, done);
+    pods.SetReported(reported.counts, done);
     EXPECT_FALSE(pods.MatchesReported()) << "what is not done";
   }
 }
@@ -305,7 +306,7 @@ TEST(PodSetTest, IncrementalCountersEqualARecountOnRandomHistories) {
     SeededRandom random(seed);
     PodSet pods = Two();
     PodRules rules;
-    Told told;
+    ReportedStatus reported;
     std::map<std::string, std::string> uids;
     for (int step = 0; step < 300; ++step) {
       const std::string task = random.OneIn(2) ? "a" : "a-1";
@@ -347,8 +348,8 @@ TEST(PodSetTest, IncrementalCountersEqualARecountOnRandomHistories) {
       }
       ExpectSameAsRecount(pods);
       if (HasFatalFailure()) return;
-      ExpectReportedAsWritten(told, pods);
-      if (random.OneIn(4)) told.Write(pods);
+      ExpectReportedAsWritten(reported, pods);
+      if (random.OneIn(4)) reported.Write(pods);
     }
   }
 }

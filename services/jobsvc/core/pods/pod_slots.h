@@ -1,7 +1,7 @@
 #pragma once
 
-// What is known of the pods of one task, by index. Memory is taken for pods, not for indices: room is made for an index
-// and its neighbours together, and given back when nothing is in it any more. Pure.
+// The entries of the pods of one task, by index. Memory is taken for pods, not for indices: an index and its neighbours
+// get their entries together, and lose them when all of these are empty. Pure.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,25 +13,25 @@ namespace basalt::jobsvc {
 
 class PodSlots {
  public:
-  // So many indices, from 0 on, have room made together: where one of them has it, so have the others.
+  // Number of neighbouring indices, from 0 on, whose entries are allocated together.
   static constexpr int32_t kNeighbours = 64;
 
   explicit PodSlots(int32_t size) : size_(size) {}
 
-  // Null: there is no room, hence nothing in it. A pointer holds until the room is given back.
+  // Null if the entry is not allocated, hence empty. The pointer is valid until the entry is released.
   PodEntry* Find(int32_t index);
-  // Makes room where there is none. Requires: 0 <= index < size.
+  // Returns the entry, allocated if needed. Requires 0 <= index < size.
   PodEntry& Make(int32_t index);
-  // Gives room back if this one and its neighbours are empty.
+  // Frees the entries of the index and its neighbours if all of them are empty.
   void Release(int32_t index);
-  // So many entries take memory.
+  // Number of allocated entries.
   size_t room() const;
 
-  template <typename Visit>  // Visit(index, entry) of those that are not empty, in order.
+  template <typename Visit>  // Calls visit(index, entry) for entries that are not empty, in order.
   void ForEach(Visit visit) const {
     ForEachOf(0, size_, visit);
   }
-  // The same of the indices from `first` up to `last`, which is not among them.
+  // Like ForEach(), for the indices in [first, last).
   template <typename Visit>
   void ForEachOf(int32_t first, int32_t last, Visit visit) const {
     for (auto group = groups_.lower_bound(first / kNeighbours); group != groups_.end(); ++group) {
@@ -46,7 +46,7 @@ class PodSlots {
 
  private:
   int32_t size_;
-  std::map<int32_t, std::vector<PodEntry>> groups_;  // By index / kNeighbours. Their size never changes.
+  std::map<int32_t, std::vector<PodEntry>> groups_;  // By index / kNeighbours. The vectors never change their size.
 };
 
 }  // namespace basalt::jobsvc

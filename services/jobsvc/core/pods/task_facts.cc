@@ -88,7 +88,7 @@ void TaskFacts::NoteForGood(int32_t task) {
   const bool failed = fact.replicas - fact.failed - unstartable < fact.needed;
   if (failed == fact.failed_for_good) return;
   fact.failed_for_good = failed;
-  // A change goes one way along the dependencies, of which no task is its own: it ends.
+  // The recursion ends: a change follows the dependencies in one direction, and no task depends on itself.
   for (const int32_t dependent : fact.dependents) {
     facts_[dependent].failed_dependencies += failed ? 1 : -1;
     NoteForGood(dependent);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of this folder begin with: pods of a job named j.
+// The setup of the tests of this folder: pods of a job named j.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -26,7 +26,7 @@ inline PodSet MakePodSet(std::vector<TaskShape> tasks) {
   return pods;
 }
 
-// That it says a task makes it the job's (job spec 3.2); of which one it is, its name says.
+// The annotation of the task makes the pod the job's (job spec 3.2). Its name determines the task.
 inline kube::v1::Pod MakePod(std::string name, std::string uid, kube::v1::PodPhase phase, int32_t version = 0) {
   kube::v1::Pod pod;
   pod.set_namespace_("default");

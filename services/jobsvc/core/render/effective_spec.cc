@@ -22,7 +22,7 @@ int32_t Clamp(int64_t value) {
   return static_cast<int32_t>(std::clamp<int64_t>(value, 0, std::numeric_limits<int32_t>::max()));
 }
 
-// Job spec 14, S7. 0 where nothing can be worked out.
+// By job spec 14, S7. Returns 0 if the number cannot be computed.
 int32_t PartitionsIn(const TaskSpec& task) {
   const int32_t size = task.partition_policy().partition_size();
   return size <= 0 || task.replicas() <= 0 || task.replicas() % size != 0 ? 0 : task.replicas() / size;
@@ -61,7 +61,7 @@ TaskSpec* FindTask(JobSpec& spec, std::string_view name) {
   return nullptr;
 }
 
-// Whether the task waits for the other one, by whatever tasks between them.
+// Returns whether the task waits for the other one, directly or by tasks between them.
 bool WaitsFor(const JobSpec& spec, std::string_view task, std::string_view other) {
   std::map<std::string_view, const TaskSpec*> tasks;
   for (const TaskSpec& each : spec.tasks()) tasks.emplace(each.name(), &each);
@@ -79,7 +79,7 @@ bool WaitsFor(const JobSpec& spec, std::string_view task, std::string_view other
   return false;
 }
 
-// mpirun of a master that starts before its workers cannot log in to any of them.
+// If a master starts before its workers, mpirun cannot log in to any of them.
 void DefaultMpiOrder(JobSpec& spec) {
   const kube::v1::JobPlugin* const wanted = FindPlugin(spec, "mpi");
   if (wanted == nullptr) return;

@@ -10,7 +10,7 @@ namespace {
 using kube::v1::Job;
 using kube::v1::JobSpec;
 
-// One row per default: D1-D4 and D6-D10 of job spec 2.1; D5 is of the pod (pod_test.cc).
+// One row per default: D1-D4 and D6-D10 of job spec 2.1. D5 belongs to the pod (pod_test.cc).
 struct Row {
   std::string name;
   std::function<void(Job&)> given;
@@ -43,7 +43,7 @@ void GivePlugins(Job& job, std::initializer_list<const char*> names) {
 
 using Names = std::vector<std::string>;
 
-// What each task waits for, of one name.
+// Returns the first task on which each task depends.
 Names Dependencies(const JobSpec& spec) {
   Names names;
   for (const auto& task : spec.tasks()) {

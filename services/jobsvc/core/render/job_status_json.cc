@@ -64,7 +64,7 @@ bool HasPods(const PodCounts& counts) {
          counts.unknown() != 0;
 }
 
-// A task without counted pods has no entry, as upstream writes it.
+// A task without counted pods has no entry, as in upstream's status.
 json::object TaskChanges(const JobStatus& observed, const JobStatus& wanted) {
   std::map<std::string_view, std::pair<const PodCounts*, const PodCounts*>> tasks;
   const PodCounts none;

@@ -8,12 +8,12 @@
 
 namespace basalt::jobsvc {
 
-// {"status":{…}}: only what changed, explicit nulls for what is gone; a count of zero is gone. `observed` is what
-// stands in Kubernetes. Empty when nothing differs. Times compare as Kubernetes keeps them, in whole seconds. Writers
-// add uid and resourceVersion.
+// Returns {"status":{…}} with the changed members alone. A null removes a member, and a count of zero is removed.
+// `observed` is the status in Kubernetes. Empty if nothing differs. Times are compared as Kubernetes keeps them, in
+// whole seconds. The writer adds uid and resourceVersion.
 std::string JobStatusPatch(const kube::v1::JobStatus& observed, const kube::v1::JobStatus& wanted);
 
-// At most one condition per phase, the newest last: an entry of the same phase moves to the end.
+// Keeps one condition per phase at most, the newest last: an entry of the same phase moves to the end.
 void AppendCondition(kube::v1::JobStatus& status, kube::v1::JobPhase phase, int64_t now_ms);
 
 // status.runningDuration: the time from creation to the last transition, in Go's form.

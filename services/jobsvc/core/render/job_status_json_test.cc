@@ -20,7 +20,7 @@ struct Row {
   std::string name;
   std::string observed;
   std::string wanted;
-  std::string patch;  // Of status; empty: nothing differs.
+  std::string patch;  // Patch of the status. Empty if nothing differs.
 };
 
 class JobStatusPatchTest : public testing::TestWithParam<Row> {};

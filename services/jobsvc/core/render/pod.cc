@@ -18,7 +18,7 @@ using kube::v1::Job;
 using kube::v1::JobSpec;
 using kube::v1::TaskSpec;
 
-constexpr size_t kDigits = 4;  // Of a mark, behind its prefix.
+constexpr size_t kDigits = 4;  // Digits of a mark, behind its prefix.
 
 const std::string* FindKey(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& map, std::string_view key) {
   for (const kube::v1::KeyValue& entry : map) {
@@ -27,8 +27,8 @@ const std::string* FindKey(const google::protobuf::RepeatedPtrField<kube::v1::Ke
   return nullptr;
 }
 
-// A prefix that occurs in nothing that becomes part of the pod, so that a mark is always ours. Plugins tell a pod the
-// host names of other tasks, too.
+// Returns a prefix that occurs in no text of the pod, so that every mark is ours. Plugins also put the host names of
+// other tasks into a pod.
 std::string UnusedPrefix(const Job& job, const JobSpec& spec, const JobView& view, const json::object& pod_template) {
   std::string texts = fmt::format("{}{}{}", ToText(pod_template), job.SerializeAsString(), spec.SerializeAsString());
   for (const TaskView& task : view.tasks) texts += fmt::format("{} {} ", task.hostname, task.subdomain);
@@ -57,7 +57,7 @@ struct Marks {
   std::string group_name;
 };
 
-// Job spec 10, step 5 and 6.
+// Applies job spec 10, steps 5 and 6.
 void Annotate(json::object& annotations, const Job& job, const JobSpec& spec, const TaskSpec& task, PodEdit& pod,
               const Marks& marks) {
   const std::string template_uid = fmt::format("{}-{}", job.meta().name(), task.name());
@@ -83,7 +83,7 @@ void Annotate(json::object& annotations, const Job& job, const JobSpec& spec, co
   if (!copy(kube::kJdbMinAvailableKey)) copy(kube::kJdbMaxUnavailableKey);
 }
 
-// Steps 7 and 9, and our own labels.
+// Applies steps 7 and 9, and sets our own labels.
 void Label(json::object& labels, const Job& job, const JobSpec& spec, const TaskSpec& task, PodEdit& pod,
            const Marks& marks) {
   SetText(labels, kube::kTaskIndexKey, pod.Index());
@@ -114,7 +114,7 @@ std::string CompiledTask::Build(int32_t index, const PodContext& context) const 
   const Form& form = forms_[context.forwarding ? 1 : 0];
   std::string pod;
   pod.reserve(form.size + form.pieces.size() * (context.pod_group_name.size() / 4 + 8));
-  // Each text once per pod, not once per place.
+  // Each text is made once per pod, not once per place.
   std::vector<std::string> texts(functions_.size());
   for (const Piece& piece : form.pieces) {
     pod += piece.text;
@@ -145,7 +145,7 @@ absl::StatusOr<PodCompiler> PodCompiler::Create(const Job& job, const JobSpec& s
   PodCompiler compiler;
   *compiler.job_.mutable_meta() = job.meta();
   compiler.spec_ = spec;
-  // The view holds them parsed.
+  // The view holds the templates parsed.
   for (TaskSpec& task : *compiler.spec_.mutable_tasks()) task.clear_template_json();
   BASALT_ASSIGN_OR_RETURN(compiler.view_, MakeJobView(job, spec));
   compiler.plugins_ = MakePlugins(spec);
@@ -158,7 +158,7 @@ absl::StatusOr<CompiledTask> PodCompiler::Compile(int task_index) const {
   json::object object = {{"apiVersion", "v1"}, {"kind", "Pod"}};
   object["spec"] = view.pod_template.at("spec");
   PodEdit pod(view_, view, object, UnusedPrefix(job_, spec_, view_, view.pod_template));
-  // In the order of CompiledTask::Value, so that the first marks are known by their number.
+  // The marks are made in the order of CompiledTask::Value, so that the first ones are known by their number.
   const auto stands_in = [](int32_t) { return std::string(); };
   const Marks marks = {pod.PerPod(stands_in), pod.PerPod(stands_in), pod.PerPod(stands_in)};
 
@@ -209,7 +209,7 @@ absl::StatusOr<CompiledTask> PodCompiler::Compile(int task_index) const {
     }
   };
   compiled.forms_[0] = cut(ToText(object));
-  // Step 8.
+  // Job spec 10, step 8.
   for (const std::string_view map : {"annotations", "labels"}) {
     SetText(ObjectMember(pod.metadata(), map), kube::kJobForwardingKey, "true");
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pods of a job as job spec section 10 builds them. A task is compiled once: the template is parsed, everything that
-// all its pods share is written, the plugins have edited it. Making a pod then only fills in its own texts.
+// Builds the pods of a job by job spec 10. A task is compiled once: the template is parsed, the parts that all pods
+// share are written, and the plugins edit the result. Making a pod then only fills in its own texts.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace basalt::jobsvc {
 
-// What of a pod is known only when it is made.
+// The values of a pod that are known only when it is made.
 struct PodContext {
   int32_t version = 0;              // status.version
   int32_t retry_count = 0;          // status.retryCount
@@ -26,7 +26,7 @@ struct PodContext {
 // Immutable; safe from any thread.
 class CompiledTask {
  public:
-  // The pod <job>-<task>-<index> as complete JSON, ready to be created.
+  // Returns the pod <job>-<task>-<index> as complete JSON, ready to be created.
   std::string Build(int32_t index, const PodContext& context) const;
   const std::string& name() const { return task_; }
 
@@ -35,8 +35,8 @@ class CompiledTask {
   enum class Value : uint8_t { kNone, kIndexed, kVersion, kRetryCount, kGroupName };
   struct Piece {
     std::string text;
-    Value value = Value::kNone;  // Follows the text.
-    uint32_t function = 0;       // With kIndexed.
+    Value value = Value::kNone;  // The value that follows the text.
+    uint32_t function = 0;       // Only with kIndexed.
   };
   struct Form {
     std::vector<Piece> pieces;
@@ -48,13 +48,13 @@ class CompiledTask {
   std::array<Form, 2> forms_;  // Without and with forwarding.
 };
 
-// The tasks of one job. Immutable; holds copies of what it needs.
+// The tasks of one job. Immutable; holds copies of its arguments.
 class PodCompiler {
  public:
   // `spec` is the effective spec. INVALID_ARGUMENT names the task whose template cannot be used.
   static absl::StatusOr<PodCompiler> Create(const kube::v1::Job& job, const kube::v1::JobSpec& spec);
 
-  // INVALID_ARGUMENT where a plugin refuses the task. Requires: 0 <= task < spec.tasks_size().
+  // INVALID_ARGUMENT if a plugin refuses the task. Requires: 0 <= task < spec.tasks_size().
   absl::StatusOr<CompiledTask> Compile(int task) const;
 
   const JobView& view() const { return view_; }
@@ -69,13 +69,13 @@ class PodCompiler {
   Plugins plugins_;
 };
 
-// For a single task.
+// Compiles a single task.
 absl::StatusOr<CompiledTask> CompileTask(const kube::v1::Job& job, const kube::v1::JobSpec& spec, int task);
 inline std::string BuildPod(const CompiledTask& task, int32_t index, const PodContext& context) {
   return task.Build(index, context);
 }
 
-// Partition of a pod: index div size, 0 where the size is not positive.
+// Returns the partition of a pod: index div size, or 0 if the size is not positive.
 int32_t PartitionOf(int32_t index, int32_t partition_size);
 
 }  // namespace basalt::jobsvc

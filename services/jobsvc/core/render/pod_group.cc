@@ -26,13 +26,13 @@ int32_t MinimumOf(const TaskSpec& task) {
   return static_cast<int32_t>(std::clamp<int64_t>(product, 0, std::numeric_limits<int32_t>::max()));
 }
 
-// As the schema of a PodGroup fills it in: what is observed then equals what is wanted.
+// Fills the mode in as the schema of a PodGroup does, so that the observed spec equals the wanted one.
 NetworkTopology WithMode(NetworkTopology topology) {
   if (topology.mode().empty()) topology.set_mode("hard");
   return topology;
 }
 
-// Of the two tier fields the number wins (they exclude each other in a valid job).
+// Keeps the number if both tier fields are set (they exclude each other in a valid job).
 NetworkTopology OneTier(NetworkTopology topology) {
   if (topology.has_highest_tier_allowed()) topology.clear_highest_tier_name();
   return topology;
@@ -57,8 +57,8 @@ int64_t SumOfMinimums(const PodGroupSpec& group) {
   return sum;
 }
 
-// One size stands for all partitions of a task: that of the one with the least left to do. Those that are wholly done
-// need not be satisfied any more.
+// All partitions of a task share one size: that of the partition with the least work left. Partitions that are wholly
+// done need not be satisfied any more.
 void LowerSubGroups(const PartitionPolicy& partitions, const std::set<int32_t>& done,
                     kube::v1::SubGroupPolicy& policy) {
   const int32_t size = partitions.partition_size();
@@ -84,8 +84,8 @@ bool IsTrue(const std::vector<bool>& of_tasks, int task) {
 
 // The numbers of pods from which minMember follows while tasks wait for others.
 struct Stage {
-  int64_t least = 0;  // The minimums of the tasks that do not wait.
-  int64_t given = 0;  // Pods that the tasks that wait can have.
+  int64_t least = 0;  // Sum of the minimums of the tasks that do not wait.
+  int64_t given = 0;  // Number of pods that the waiting tasks can have.
 };
 
 void Add(const TaskSpec& task, bool waits, Stage& stage) {
@@ -158,19 +158,19 @@ std::vector<bool> LeftOut(const PodGroupSpec& observed, const PodGroupSpec& whol
     if (!IsTrue(being_made, i)) continue;
     const TaskSpec& task = spec.tasks(i);
     const Stage without = {.least = with_all.least - MinimumOf(task), .given = with_all.given + task.replicas()};
-    const bool tells =
+    const bool is_included =
         observed.min_member() >= as_high || observed.min_member() > MinMemberOf(without, whole.min_member());
-    waits[i] = is_named ? !named.contains(task.name()) : !tells;
+    waits[i] = is_named ? !named.contains(task.name()) : !is_included;
   }
   return waits;
 }
 
 PodGroupSpec WithoutDone(PodGroupSpec group, const JobSpec& spec, const std::vector<std::set<int32_t>>& done,
                          const std::vector<bool>& waits) {
-  // The minimums of tasks are only looked at where minMember covers them all: both before and after.
+  // The scheduler checks minimums of tasks only if minMember covers them all: before this change, and after it.
   const bool by_task = CountsMinimums(group);
   int64_t all_done = 0;
-  std::map<std::string_view, int> task_of;  // Of those with something done.
+  std::map<std::string_view, int> task_of;  // Tasks with finished work.
   for (int i = 0; i < spec.tasks_size() && static_cast<size_t>(i) < done.size(); ++i) {
     if (done[i].empty() || IsTrue(waits, i)) continue;
     task_of.emplace(spec.tasks(i).name(), i);

@@ -62,10 +62,10 @@ TEST(WantedPodGroupTest, TheMinimumOfATask) {
 TEST(WithoutWaitingTest, TheTasksThatDoNotWaitStartAsAGangOfTheirOwn) {
   struct Row {
     int32_t min_member;
-    int32_t minimum_a, minimum_b;  // Of 4 and 2 replicas.
+    int32_t minimum_a, minimum_b;  // For tasks of 4 and 2 replicas.
     std::vector<bool> waits;
     int32_t left;
-    std::vector<std::string> looked_at;  // Tasks whose minimums are asked for.
+    std::vector<std::string> looked_at;  // Tasks whose minimums are in the group.
   };
   const std::vector<std::string> both = {"a", "b"};
   for (const Row& row : {
@@ -73,14 +73,14 @@ TEST(WithoutWaitingTest, TheTasksThatDoNotWaitStartAsAGangOfTheirOwn) {
            Row{6, 4, 2, {false, false}, 6, both},
            Row{6, 4, 2, {false, true}, 4, {"a"}},
            Row{6, 4, 2, {true, false}, 2, {"b"}},
-           // What the task that waits can give is not asked of the other beyond its minimum.
+           // The other task's share stays at its minimum if the waiting task can give the rest.
            Row{4, 2, 2, {false, true}, 2, {"a"}},
            Row{4, 2, 1, {false, true}, 2, {"a"}},
            Row{3, 2, 1, {false, true}, 2, {"a"}},
            Row{5, 2, 1, {false, true}, 3, {"a"}},
            Row{6, 2, 1, {false, true}, 4, {"a"}},
            Row{4, 2, 1, {true, false}, 1, {"b"}},
-           // The minimums of the tasks are not looked at, and that stays so.
+           // The scheduler does not check the minimums of tasks, before or after.
            Row{3, 4, 2, {false, true}, 3, both},
            Row{4, 3, 2, {false, true}, 3, both},
            Row{0, 4, 2, {true, true}, 0, both},
@@ -113,11 +113,11 @@ using Done = std::vector<std::set<int32_t>>;
 TEST(LeftOutTest, WhatTheGroupAsksForStays) {
   struct Group {
     int32_t min_member;
-    std::vector<std::string> named;  // With the minimums of `spec`.
+    std::vector<std::string> named;  // Tasks with the minimums of `spec`.
   };
   struct Row {
     const char* what;
-    int32_t min_member;  // Of 4 replicas each, all of which are the minimum, and b's pods are being made.
+    int32_t min_member;  // Each task has 4 replicas, all of which are its minimum, and b's pods are being made.
     Group observed;
     Done done;
     bool left_out;
@@ -164,7 +164,7 @@ TEST(LeftOutTest, WhatWaitsIsLeftOutAndOfSeveralThatAreBeingMadeEachIsAskedForBy
 TEST(WithoutDoneTest, WhatIsLeftStartsWhereTheWholeGangWould) {
   struct Row {
     int32_t min_member;
-    int32_t minimum_a, minimum_b;  // Of 4 replicas each.
+    int32_t minimum_a, minimum_b;  // For tasks of 4 replicas each.
     Done done;
     int32_t left, left_a, left_b;
   };
@@ -174,10 +174,10 @@ TEST(WithoutDoneTest, WhatIsLeftStartsWhereTheWholeGangWould) {
            Row{8, 4, 4, {{0, 2}, {3}}, 5, 2, 3},
            Row{8, 4, 4, {{0, 1, 2, 3}, {0, 1, 2, 3}}, 0, 0, 0},
            Row{4, 2, 2, {{0}}, 3, 1, 2},
-           // More of a task is done than it needs: the other still starts as one.
+           // More of a task is done than it needs: the other task still starts as one gang.
            Row{4, 1, 3, {{0, 1, 2, 3}}, 3, 0, 3},
            Row{6, 1, 3, {{0, 1}}, 4, 0, 3},
-           // The minimums of the tasks are not looked at, and that stays so.
+           // The scheduler does not check the minimums of tasks, before or after.
            Row{3, 4, 4, {{0}}, 2, 3, 4},
            Row{3, 4, 4, {{0, 1, 2, 3}}, 0, 0, 4},
        }) {

@@ -1,4 +1,4 @@
-// The labels and annotations of a pod, one by one: job spec 1.10. Who reads them is a scheduler, vcctl, or ourselves.
+// The labels and annotations of a pod, one by one: job spec 1.10. A scheduler, vcctl or Basalt itself reads them.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,7 +17,7 @@ using Give = std::function<void(kube::v1::Job& job)>;
 struct KeyRow {
   std::string id;
   std::string key;
-  std::string annotation;  // Empty: absent.
+  std::string annotation;  // Empty if absent.
   std::string label;
   Give given;
 };
@@ -44,7 +44,7 @@ void Put(google::protobuf::RepeatedPtrField<kube::v1::KeyValue>* map, std::strin
   entry->set_value(std::string(value));
 }
 
-// The job says so in an annotation, and something else in a label.
+// The job has this value in an annotation, and another one in a label.
 Give JobSays(std::string key, std::string annotation, std::string label = "") {
   return [=](kube::v1::Job& job) {
     Put(job.mutable_meta()->mutable_annotations(), key, annotation);

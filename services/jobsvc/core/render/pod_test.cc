@@ -200,7 +200,7 @@ TEST(PodTest, PluginsWorkInTheirOrder) {
   EXPECT_EQ(Member(pod, "annotations", "hccl/rankIndex"), "2") << "as pytorch's RANK, which comes before";
 }
 
-// Plugins tell a pod the hosts of other tasks.
+// Plugins put the hosts of other tasks into a pod.
 TEST(PodTest, AHostNameOfAnotherTaskIsNeverTakenForAMark) {
   kube::v1::Job job = TestJob(
       "j", {{"worker", 1},
@@ -214,7 +214,7 @@ TEST(PodTest, AHostNameOfAnotherTaskIsNeverTakenForAMark) {
   EXPECT_EQ(address, "basalt0mark.basalt1markx");
 }
 
-// A template may hold anything, also what we use as marks.
+// A template may contain any text, also the text of a mark.
 TEST(PodTest, MarksAreNeverTakenForTexts) {
   kube::v1::Job job = TestJob("j", {{"t", 1, R"({"metadata":{"annotations":{"m":"basalt0mark0000 \u0062asalt1mark0001",
       "q":"\"\\\n\u0001ünïcode"}},"spec":{"containers":[{"name":"c"}]}})"}});

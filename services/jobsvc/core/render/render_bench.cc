@@ -1,4 +1,4 @@
-// How many pods one core makes from a compiled task, and what compiling costs. Goal: 50 000 pods/s.
+// Measures how many pods one core makes from a compiled task, and the cost of compiling. Goal: 50 000 pods/s.
 #include <benchmark/benchmark.h>
 
 #include "basalt/kube/v1/kube.pb.h"

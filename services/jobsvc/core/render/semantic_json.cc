@@ -11,7 +11,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-// Maps and plain structs: an empty one is no statement. Other empty objects are: emptyDir: {} is a volume.
+// Maps and plain structs that mean nothing when empty. Other empty objects have a meaning: emptyDir: {} is a volume.
 constexpr std::array<std::string_view, 9> kEmptyIsAbsent = {
     "annotations", "labels", "limits", "matchLabels", "metadata", "nodeSelector", "overhead", "requests", "resources"};
 constexpr std::array<std::string_view, 4> kQuantities = {"capacity", "limits", "overhead", "requests"};
@@ -21,7 +21,7 @@ bool In(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// By its value alone: the form of a sum is that of what is added to.
+// Formats the quantity by its value alone: a sum has the form of its first operand, which is `one`.
 json::value CanonicalQuantity(const json::value& value) {
   const auto quantity = kube::QuantityFromJson(value);
   if (!quantity.ok()) return value;
@@ -31,7 +31,7 @@ json::value CanonicalQuantity(const json::value& value) {
 
 json::value Canonical(const json::value& value, std::string_view name, bool is_quantity);
 
-// Its members by name; those that say nothing are left out.
+// Sorts the members by name, and leaves out those that mean nothing.
 json::value CanonicalObject(const json::object& object, std::string_view name) {
   std::map<std::string_view, json::value> members;
   for (const json::key_value_pair& member : object) {
@@ -45,7 +45,7 @@ json::value CanonicalObject(const json::object& object, std::string_view name) {
   return canonical;
 }
 
-// Null: it says nothing.
+// Null if the value means nothing.
 json::value Canonical(const json::value& value, std::string_view name, bool is_quantity) {
   if (const json::array* const list = value.if_array(); list != nullptr) {
     if (list->empty()) return nullptr;

@@ -14,7 +14,7 @@ namespace {
 std::string ClaimJson(const JobView& job, const std::string& name, const std::string& claim_spec) {
   json::object claim = OwnedObject(job, "v1", "PersistentVolumeClaim", name);
   absl::StatusOr<json::value> spec = ParseJson(claim_spec);
-  // What does not parse is the API server's to refuse, with its own words.
+  // A text that does not parse is left to the API server, which refuses it with its own message.
   claim["spec"] = spec.ok() ? *std::move(spec) : json::value(claim_spec);
   return ToText(claim);
 }

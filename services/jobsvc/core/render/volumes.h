@@ -15,14 +15,13 @@ struct JobVolume {
   std::string pod_volume;  // <job>-<12 characters>
   std::string mount_path;
   bool generated = false;  // We chose the claim's name.
-  std::string claim_json;  // The PersistentVolumeClaim to create; empty: it must exist already.
+  std::string claim_json;  // The PersistentVolumeClaim to create. Empty if the claim must exist already.
 };
 
-// In the order of spec.volumes. A claim that is named twice is mounted once, for its first volume: later ones are left
-// out.
+// Returns the volumes in the order of spec.volumes. A claim that is named twice is mounted once, for its first volume.
 std::vector<JobVolume> VolumesOf(const JobView& job, const kube::v1::JobSpec& spec);
 
-// The key in status.controlledResources that says a claim belongs to the job; its value is the claim's name.
+// The key in status.controlledResources by which a claim belongs to the job; its value is the claim's name.
 std::string ClaimMarkerKey(const std::string& claim);
 
 }  // namespace basalt::jobsvc

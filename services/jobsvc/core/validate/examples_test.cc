@@ -1,4 +1,4 @@
-// Manifests that people run, from file to pods.
+// Manifests that people run, from the file to the pods.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ const json::array& ListAt(const json::value& value, std::string_view name) {
   return found != nullptr && found->is_array() ? found->get_array() : kNone;
 }
 
-// Only what the manifests below use; the full decoder belongs to another layer.
+// Reads only the fields that the manifests below use; the full decoder belongs to another layer.
 kube::v1::Job ReadJob(const json::value& manifest) {
   kube::v1::Job job;
   job.mutable_meta()->set_namespace_("default");

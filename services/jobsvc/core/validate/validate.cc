@@ -23,7 +23,7 @@ using kube::v1::NetworkTopology;
 using kube::v1::TaskSpec;
 using Kind = ViolationKind;
 
-// Names in a sentence are foreign text: it goes into a status, an Event and a terminal.
+// Names in a message are foreign text, and the message goes into a status, an Event and a terminal.
 constexpr size_t kMaxMessage = 1000;
 constexpr size_t kMaxNameWithVolumes = 50;  // <job>-<12 characters> is a volume's name.
 
@@ -122,7 +122,7 @@ void CheckJobActions(Checker& c) {
   WarnOfWhatTasksTake(c);
 }
 
-// V1-V5: the first violation wins.
+// V1-V5. The first violation ends the check.
 void CheckVolumes(Checker& c) {
   std::set<std::string_view> paths;
   const std::vector<std::string> of_plugins = PathsOfPlugins(c.spec);
@@ -164,7 +164,7 @@ void CheckQueue(Checker& c) {
   }
 }
 
-// Kahn's algorithm; what never becomes free lies on a cycle or behind one.
+// Kahn's algorithm. A task that never becomes free lies on a cycle or behind one.
 void CheckDependencies(Checker& c) {
   std::map<std::string_view, int> missing;
   std::multimap<std::string_view, std::string_view> dependants;
@@ -265,7 +265,7 @@ void CheckEachTask(Checker& c) {
     c.rule = "C4";
     CheckTaskMinimum(c, i);
     if (!names.insert(c.spec.tasks(i).name()).second) {
-      // Ends the loop: what is said about later tasks would be about the wrong one.
+      // The loop ends here: messages about later tasks would concern the wrong one.
       c.rule = "C5";
       c.Add(Kind::kDuplicate, TaskField(i, ".name"),
             fmt::format("'{}' is a name of two tasks; give each task a name of its own", c.spec.tasks(i).name()));
@@ -328,7 +328,7 @@ std::string PartitionProblem(const TaskSpec& task) {
   const kube::v1::PartitionPolicy& policy = task.partition_policy();
   if (policy.total_partitions() < 0) return "has totalPartitions that should be greater than or equal to 1";
   if (policy.partition_size() <= 0) return "has partitionSize that should be greater than or equal to 1";
-  // Without a total there are as many as fit (job spec 14, S7).
+  // Without a total there are as many partitions as fit (job spec 14, S7).
   const bool fits = task.replicas() > 0 && task.replicas() % policy.partition_size() == 0;
   if (policy.total_partitions() == 0 && !fits) {
     return fmt::format(
@@ -384,7 +384,7 @@ std::vector<Violation> ValidateQueue(std::string_view queue, const std::optional
          fmt::format("is {}, not Open; open it or name another",
                      facts->state.empty() ? "not initialised" : facts->state));
   }
-  // Root is C16c's.
+  // The root queue is refused by C16c.
   if (facts->has_children && queue != kube::kRootQueue) {
     fail("C16d", Kind::kPrecondition, "has queues below it; name one of them");
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one table of rules for Volcano Jobs (job spec 2.2-2.7): the gRPC API applies it before a job is created, the
-// controller to jobs that reached the cluster some other way. Pure.
+// The one table of rules for Volcano Jobs (job spec 2.2-2.7). The gRPC API applies it before a job is created, the
+// controller applies it to jobs that reached the cluster some other way. Pure.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,37 +16,39 @@ enum class ViolationKind { kRequired, kInvalid, kDuplicate, kConflict, kNotFound
 std::string_view ViolationKindName(ViolationKind kind);  // REQUIRED, INVALID, …
 
 struct Violation {
-  std::string rule;  // Of the spec: C4, P2, …; S… for the schema's own bounds (2.2), N… for what we do not carry out.
+  // Code in the spec: C4, P2, …. S… are the schema's own bounds (2.2), N… are features that we do not carry out.
+  std::string rule;
   std::string field;  // spec.tasks[1].name
   ViolationKind kind = ViolationKind::kInvalid;
-  std::string message;  // One sentence that names the field and what would be right.
+  std::string message;  // One sentence that names the field and a correct value.
 };
 
 struct Validation {
   std::vector<Violation> violations;
-  std::vector<Violation> warnings;  // Accepted, but not what one would expect.
+  std::vector<Violation> warnings;  // For input that is accepted but has an unexpected effect.
   bool ok() const { return violations.empty(); }
 };
 
 struct QueueFacts {
-  std::string state;          // status.state; empty on a queue that nobody has opened yet.
+  std::string state;          // The status.state. Empty if nobody has opened the queue yet.
   bool has_children = false;  // Another queue names it as its parent.
 };
 
-// `spec` is the effective spec (effective_spec.h). What other objects decide is not asked: C16a, C16b and C16d.
+// `spec` is the effective spec (effective_spec.h). Rules that depend on other objects are left out: C16a, C16b and
+// C16d.
 Validation ValidateJob(const kube::v1::JobSpec& spec, std::string_view name, std::string_view job_namespace);
 
-// C16a, C16b and C16d of the queue that a job names. Nullopt: there is no such queue.
+// Checks C16a, C16b and C16d for the queue that a job names. Nullopt if there is no such queue.
 std::vector<Violation> ValidateQueue(std::string_view queue, const std::optional<QueueFacts>& facts);
 
-// U1-U5: the first violation wins, so at most one. Both specs as stored or sent, nothing defaulted.
+// Checks U1-U5, and returns the first violation only. Both specs are as stored or sent, without defaults.
 std::vector<Violation> ValidateUpdate(const kube::v1::JobSpec& before, const kube::v1::JobSpec& after);
 
-// Takes out what the definition fills in where nothing is given, so that it is no edit when somebody installs it.
+// Clears the fields that have the definition's defaults, so that installing the definition is no edit.
 void ClearDefaults(kube::v1::JobSpec& spec);
-// What U5 holds fast: without what may change, and one of all specs that mean the same (job spec 1.2). The sentences of
-// U4 and U5 go on behind the field.
+// Returns the part of the spec that U5 protects, in one form for all specs of the same meaning (job spec 1.2).
 kube::v1::JobSpec FixedPart(kube::v1::JobSpec spec);
+// The texts of U4 and U5, which follow the field.
 inline constexpr std::string_view kCannotChange =
     "cannot be changed; of a job only minAvailable, priorityClassName and the tasks' replicas and minAvailable can";
 std::string TaskCountChanged(int before, int after);

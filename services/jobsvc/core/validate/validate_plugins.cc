@@ -1,5 +1,5 @@
-// What plugins ask of a job: C2, C14, X3 and X5 of the job spec, what a program can start with, and what a job hardly
-// means.
+// Rules of plugins: C2, C14, X3 and X5 of the job spec, the limits within which a program can start, and warnings about
+// arguments that are hardly intended.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,7 +32,8 @@ bool IsNameOfVolumes(std::string_view job) { return kube::IsDnsLabel(job) && job
 
 std::string FieldOf(std::string_view plugin) { return fmt::format("spec.plugins.{}", plugin); }
 
-// What templates set themselves of a plugin's variables: the first, and how many there are beside. Empty: nothing.
+// Finds the variables of a plugin that templates set themselves. Doubt() names the first and the number of the others.
+// It is empty if there are none.
 class SetVariables {
  public:
   SetVariables(const Plugin& plugin, const JobView& job) {
@@ -118,14 +119,14 @@ void CheckPluginNames(Checker& c) {
 }
 
 void CheckNameForSvc(Checker& c) {
-  // Whether it may begin with a digit, the API server knows: of versions before 1.36 it refuses the Service.
+  // Only the API server knows whether the name may begin with a digit: versions before 1.36 refuse such a Service.
   if (FindPlugin(c.spec, "svc") == nullptr || IsNameOfVolumes(c.name)) return;
   c.Add(Kind::kInvalid, "metadata.name",
         "names a Service, so with the svc plugin it must be a DNS label of at most 59 characters");
 }
 
 void CheckNameForSsh(Checker& c) {
-  // With svc that rule says as much.
+  // With svc, the rule for svc covers this one.
   if (FindPlugin(c.spec, "ssh") == nullptr || FindPlugin(c.spec, "svc") != nullptr || IsNameOfVolumes(c.name)) return;
   c.Add(Kind::kInvalid, "metadata.name",
         "names a volume, so with the ssh plugin it must be a DNS label of at most 59 characters");
@@ -157,7 +158,7 @@ void CheckPlugins(Checker& c) {
   kube::v1::Job job;
   job.mutable_meta()->set_namespace_(c.job_namespace.data(), c.job_namespace.size());
   job.mutable_meta()->set_name(c.name.data(), c.name.size());
-  // Not of a template in a bad shape, and not of more pods than a job can have: rules of their own tell of these.
+  // Other rules report a template of the wrong shape, and more pods than a job can have.
   std::optional<JobView> view;
   if (!HasTooManyPods(c.spec)) {
     if (absl::StatusOr<JobView> made = MakeJobView(job, c.spec); made.ok()) view = *std::move(made);

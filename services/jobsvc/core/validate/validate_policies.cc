@@ -26,13 +26,13 @@ bool In(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What has been seen in one list so far.
+// The events and exit codes of the list so far.
 struct Seen {
   std::set<std::string_view> events;
   std::set<int32_t> exit_codes;
 };
 
-// The policy is fine, or one violation has been added.
+// Returns true if the policy is valid. Otherwise it has added one violation.
 bool CheckPolicy(Checker& checker, const LifecyclePolicy& policy, const std::string& field, Seen& seen) {
   const auto fail = [&](std::string_view rule, ViolationKind kind, std::string_view member, std::string_view what) {
     checker.rule = rule;
@@ -82,7 +82,7 @@ bool Names(const LifecyclePolicy& policy, std::string_view event) {
   return std::find(policy.events().begin(), policy.events().end(), event) != policy.events().end();
 }
 
-// Whether it answers to that event of a pod, whatever its exit code (job spec 6, match).
+// Returns whether the policy answers that event of a pod, whatever the exit code (job spec 6, match).
 bool Takes(const LifecyclePolicy& policy, std::string_view event) {
   if (event == "PodPending" && !policy.has_timeout_ms()) return false;
   return Names(policy, event) || Names(policy, kAnyEvent);
@@ -113,10 +113,10 @@ void WarnOfWhatNeverMatches(Checker& checker, const LifecyclePolicy& policy, con
   }
 }
 
-// What one list answers to by itself: of its task nothing of that reaches the policies of the job.
+// The events and exit codes that one list answers. Those of its task never reach the policies of the job.
 struct Taken {
   std::set<std::string_view> events;
-  std::set<int32_t> exit_codes;  // Where PodFailed is not among the events.
+  std::set<int32_t> exit_codes;  // Decisive only if `events` lacks PodFailed.
 };
 
 Taken TakenBy(const Policies& policies) {

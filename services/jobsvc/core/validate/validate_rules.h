@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside of validate.h: what every rule sees, and the groups of rules that lie in files of their own.
+// Internal to validate.h: the context of every rule, and the groups of rules in files of their own.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace basalt::jobsvc {
 
-// The sentences and patterns that deploy/crds says in the same words; tests/crds compares them.
+// Texts and patterns that deploy/crds contains, too; tests/crds compares them.
 inline constexpr std::string_view kAboveTaskReplicas =
     "must not be more than the task's replicas; lower it or raise replicas";
 inline constexpr std::string_view kAboveAllReplicas =
@@ -28,9 +28,9 @@ class Checker {
   const kube::v1::JobSpec& spec;
   const std::string_view name;
   const std::string_view job_namespace;
-  const std::vector<absl::StatusOr<json::value>> templates;  // Of the tasks, parsed.
+  const std::vector<absl::StatusOr<json::value>> templates;  // The parsed templates of the tasks.
   Validation result;
-  std::string_view rule;  // Being evaluated.
+  std::string_view rule;  // Code of the rule that is being evaluated.
 
   // `what` completes the sentence "<field> …".
   void Add(ViolationKind kind, std::string field, std::string_view what);
@@ -50,33 +50,33 @@ void CheckEnums(Checker& checker);
 void CheckMountPaths(Checker& checker);
 void CheckNamespace(Checker& checker);
 
-// Where plugins mount what they add to every container.
+// Returns the paths at which plugins mount their volumes in every container.
 std::vector<std::string> PathsOfPlugins(const kube::v1::JobSpec& spec);
 
-// C2, C14, X3 (of svc, ssh and ray), X5; N4 and, which only warns, N2.
+// C2, C14, X3 (svc, ssh and ray) and X5; N4, and N2, which only warns.
 void CheckMpiMaster(Checker& checker);
 void CheckPluginNames(Checker& checker);
 void CheckNameForSvc(Checker& checker);
 void CheckNameForSsh(Checker& checker);
 void CheckRayHead(Checker& checker);
 void CheckNameForRay(Checker& checker);
-// Names N4 and N2 itself.
+// Sets the rule to N4 or N2 itself.
 void CheckPlugins(Checker& checker);
 
-// P1-P8 over one list of policies; each violation carries its own rule.
+// Checks P1-P8 over one list of policies. Each violation carries its own rule.
 void CheckPolicies(Checker& checker, const google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>& policies,
                    std::string_view field);
-// X4 and X6 over one list.
+// Checks X4 and X6 over one list.
 void CheckActions(Checker& checker, const google::protobuf::RepeatedPtrField<kube::v1::LifecyclePolicy>& policies,
                   std::string_view field, bool has_partitions);
-// Only warns: of policies of the job that no task leaves anything to.
+// Warns of policies of the job that never match, since every task answers their events itself.
 void WarnOfWhatTasksTake(Checker& checker);
 
 // C8 and C9 for one task.
 void CheckTemplate(Checker& checker, int task);
 void CheckTopologyPolicy(Checker& checker, int task);
 
-// What C10 and U1 share: the first rule that a partitioned task breaks; empty when none.
+// Returns the first rule that a partitioned task breaks; C10 and U1 share it. Empty if it breaks none.
 std::string PartitionProblem(const kube::v1::TaskSpec& task);
 bool UsesBothTiers(const kube::v1::NetworkTopology& topology);
 

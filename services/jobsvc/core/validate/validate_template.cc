@@ -1,4 +1,4 @@
-// Pod templates: job spec C8 and C9. As much of Kubernetes' own rules as makes pods fail for good when it is broken.
+// Pod templates: job spec C8 and C9. Contains those rules of Kubernetes without which every pod would fail for good.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ const json::array& ListOf(const json::value& holder, std::string_view name) {
   return found != nullptr && found->is_array() ? found->get_array() : kNone;
 }
 
-// One task's template, whose shape MakeJobView has accepted.
+// The template of one task, whose shape MakeJobView has accepted.
 class TemplateRules {
  public:
   TemplateRules(Checker& checker, int task, const json::value& pod_template)

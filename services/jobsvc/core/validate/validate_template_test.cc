@@ -10,7 +10,7 @@ namespace {
 struct Row {
   std::string name;
   std::string pod_template;
-  std::string wanted;  // "KIND field" of each violation below the template; C8 unless said otherwise.
+  std::string wanted;  // "KIND field" of each violation below the template; C8 unless the text names another rule.
   std::string topology_policy;
 };
 
@@ -144,7 +144,7 @@ TEST(TemplateSshTest, TheFolderOfTheKeysIsTaken) {
   }
 }
 
-// What users of upstream did not expect: the pods are in the group of the job.
+// Users of upstream did not expect this: the pods are in the group of the job.
 TEST(TemplateWarningTest, U19TheGroupThatATemplateNamesIsIgnored) {
   for (const char* key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
     const std::string pod_template = std::string(R"({"metadata":{"annotations":{")") + key +

@@ -42,7 +42,7 @@ std::string RulesOf(const std::vector<Violation>& violations) {
 struct Row {
   std::string name;
   std::function<void(JobSpec&)> change;
-  std::string wanted;  // rule, kind and field of each violation.
+  std::string wanted;  // Rule, kind and field of each violation.
   std::string job_name = "j";
 };
 
@@ -424,7 +424,7 @@ TEST(ValidateJobTest, AJobHasSoManyPodsAtMost) {
   EXPECT_EQ(RulesOf(ValidateJob(spec, "j", "ns").violations), "N3 INVALID spec.tasks");
 }
 
-// What a plugin asks of the job costs as much as the job has pods: of more than a job can have none is asked.
+// The checks of a plugin cost as much as the job has pods. A job with too many pods is not given to plugins.
 TEST(ValidateJobTest, OfTooManyPodsNoPluginIsAsked) {
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   struct Case {
@@ -446,7 +446,7 @@ TEST(ValidateJobTest, OfTooManyPodsNoPluginIsAsked) {
       spec.clear_tasks();
       for (size_t i = 0; i < test.replicas.size(); ++i) {
         kube::v1::TaskSpec* const task = spec.add_tasks();
-        // The names that plugins look for.
+        // Plugins look for these names.
         constexpr std::string_view kRoles[] = {"worker", "master"};
         task->set_name(i < 2 ? std::string(kRoles[i]) : fmt::format("t{}", i));
         task->set_replicas(test.replicas[i]);
@@ -595,7 +595,7 @@ TEST(ValidateJobTest, ForeignWordsInAMessageAreCutBetweenCharactersAndHaveNoCont
   for (const Violation& violation : validation.violations) {
     EXPECT_LE(violation.message.size(), 1000u) << violation.rule;
     for (const char c : violation.message) EXPECT_FALSE(c >= '\0' && c < ' ') << violation.message;
-    // Half a character would be refused by every message on its way.
+    // A message with half a character would be refused on its way.
     kube::v1::KeyValue sent;
     sent.set_value(violation.message);
     kube::v1::KeyValue received;

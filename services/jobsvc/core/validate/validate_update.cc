@@ -1,4 +1,4 @@
-// What may change in a Job that exists: job spec 2.6.
+// The changes that an existing Job accepts: job spec 2.6.
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -76,8 +76,8 @@ std::string WireName(const google::protobuf::FieldDescriptor& field) {
   return name;
 }
 
-// The first field in which two messages of one type differ; empty when they are equal. Walks into lists of messages of
-// the same length, so that a task's field is named.
+// Returns the first field in which two messages of one type differ. Empty if they are equal. Walks into lists of
+// messages of the same length, so that a task's field is named.
 std::string FirstDifference(const google::protobuf::Message& a, const google::protobuf::Message& b) {
   const google::protobuf::Reflection& reflection = *a.GetReflection();
   for (int i = 0; i < a.GetDescriptor()->field_count(); ++i) {
@@ -95,7 +95,7 @@ std::string FirstDifference(const google::protobuf::Message& a, const google::pr
       }
       continue;
     }
-    // Everything but this field made equal: what is left of a difference is in it.
+    // All other fields are cleared, so that a difference is one of this field.
     const auto only = [&](google::protobuf::Message& message) {
       for (int other = 0; other < a.GetDescriptor()->field_count(); ++other) {
         if (other != i) reflection.ClearField(&message, a.GetDescriptor()->field(other));
@@ -124,7 +124,7 @@ void ClearDefaults(JobSpec& spec) {
     if (topology.mode() == "hard") topology.clear_mode();
   };
   if (spec.queue() == kube::kDefaultQueue) spec.clear_queue();
-  // 0 stands for the default, too.
+  // A value of 0 means the default, too.
   if (spec.max_retry() == 0 || spec.max_retry() == kDefaultMaxRetry) spec.clear_max_retry();
   if (spec.has_network_topology()) clear_mode(*spec.mutable_network_topology());
   for (TaskSpec& task : *spec.mutable_tasks()) {

@@ -14,7 +14,7 @@ using kube::v1::JobSpec;
 struct Row {
   std::string name;
   std::function<void(JobSpec&)> change;
-  std::string wanted;  // Empty: allowed.
+  std::string wanted;  // Empty if the change is allowed.
 };
 
 class ValidateUpdateTest : public testing::TestWithParam<Row> {};

@@ -1,4 +1,4 @@
-// Commands, and actions that meet problem or a phase of their own.
+// Commands, and actions that meet a problem or a phase of their own.
 #include <string>
 
 #include "common/testing/controller_rig/kill_points.h"

@@ -9,7 +9,7 @@ int64_t allocations = 0;
 
 }  // namespace
 
-// All that a library may mix: what one of them has made another one frees.
+// Libraries may mix these forms: one frees what another one has allocated.
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(size == 0 ? 1 : size);

@@ -1,6 +1,6 @@
 #pragma once
 
-// How often this process has allocated with operator new. Linked by one test alone, which has one thread.
+// Returns how often this process has allocated with operator new. Linked by one test alone, which has one thread.
 #include <cstdint>
 
 namespace basalt::jobsvc::testing {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of this folder begin with: one job, "default/j", in a rig of its own. Each is named after the rows of
-// the job specification that it proves (docs/conformance.md).
+// The setup of the tests of this folder: one job, "default/j", in a rig of its own. Each test is named after the rows
+// of the job specification that it proves (docs/conformance.md).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,13 +25,13 @@ class ConformanceTest : public ::testing::Test {
   const kube::v1::PodGroup& Group() { return kube().groups().begin()->second; }
   std::string UidOf(const std::string& pod) { return kube().pods().at("default/" + pod).uid(); }
 
-  // Until its pods are made.
+  // Runs until the job's pods are made.
   void Begin(kube::v1::Job job) {
     rig_->Start();
     kube().PutJob(std::move(job));
     rig_->Run();
   }
-  // Until they run, and nothing is left to be told.
+  // Runs until the pods run and everything is reported.
   void BeginRunning(kube::v1::Job job) {
     Begin(std::move(job));
     kube().SetAllPods(kPodRunning);
@@ -40,7 +40,7 @@ class ConformanceTest : public ::testing::Test {
     kube().ClearLog();
   }
   void Wait(absl::Duration duration = absl::Seconds(20)) { rig_->Run(duration); }
-  // Of the first task; and what follows from it.
+  // Changes a pod of the first task, and waits for the consequences.
   void Pod(int index, kube::v1::PodPhase phase, int exit_code = 0) {
     const std::string& task = kube().job("default/j").spec().tasks(0).name();
     kube().SetPodPhase(fmt::format("default/j-{}-{}", task, index), phase, exit_code);
@@ -52,7 +52,7 @@ class ConformanceTest : public ::testing::Test {
     rig_->Start();
   }
   void Command(const std::string& name, const std::string& action) { kube().PutCommand("default", name, action, "j"); }
-  // Of anything that is neither a job nor a pod, by somebody else.
+  // Writes an object that is neither a job nor a pod, as somebody else.
   gateway::v1::WriteResponse Write(const std::string& plural, const std::string& name,
                                    const std::function<void(gateway::v1::WriteRequest&)>& edit) {
     gateway::v1::WriteRequest request;

@@ -1,5 +1,5 @@
-// What a pass costs, in allocations and in what it records: whatever copies, builds or looks up something for each pod
-// of a job makes some for each of them. Names are long here, so that no text fits into its own object.
+// The cost of a pass, in allocations and in recorded bytes: code that copies, builds or looks up something for each pod
+// of a job allocates for each of them. Names are long here, so that no text fits into its own object.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -18,14 +18,14 @@ class CostTest : public ::testing::Test {
  protected:
   struct Cost {
     int64_t allocations = std::numeric_limits<int64_t>::max();
-    size_t bytes = std::numeric_limits<size_t>::max();  // Recorded.
+    size_t bytes = std::numeric_limits<size_t>::max();  // Recorded bytes.
     void TakeLess(const Cost& other) {
       allocations = std::min(allocations, other.allocations);
       bytes = std::min(bytes, other.bytes);
     }
   };
 
-  // A job of so many tasks with so many pods each, which run.
+  // Begins a job of this many tasks with this many pods each, which run.
   void BeginRunning(int tasks, int pods) {
     BeginRunning(WithPolicy(MakeJob(kJobName, tasks, pods), "PodEvicted", "AbortJob"));
   }
@@ -40,7 +40,7 @@ class CostTest : public ::testing::Test {
     ASSERT_EQ(rig_->PhaseOf(kKey), kRunning);
   }
   static std::string PodName(int index) { return std::string(kKey) + "-t0-" + std::to_string(index); }
-  // Of a pass that judges a newer state of the pod.
+  // Returns the cost of a pass that handles a newer state of the pod.
   Cost Pass(kube::v1::Object object) {
     kv::WriteBatch batch;
     rig_->controller().OnState(kKey, std::string(kube::kWatchJobPods), std::move(object));
@@ -69,11 +69,11 @@ class CostTest : public ::testing::Test {
 
 TEST_F(CostTest, APassOverOnePodCostsTheSameInASmallJobAndInALargeOne) {
   struct Size {
-    int tasks, pods;  // Of each task.
+    int tasks, pods;  // `pods` is per task.
   };
   struct Case {
     Size small, large;
-    int64_t more;  // Allocations that the large one may make.
+    int64_t more;  // Allocations that the large job may make beyond those of the small one.
   };
   for (const auto& [small, large, more] : {Case{{1, 20}, {1, 2000}, 20}, Case{{1, 1}, {1000, 1}, 2}}) {
     BeginRunning(small.tasks, small.pods);

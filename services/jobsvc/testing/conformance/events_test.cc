@@ -1,4 +1,4 @@
-// What happens to pods and groups, and what policies answer.
+// The events of pods and groups, and the policies that answer them.
 #include "common/kube/names.h"
 #include "services/jobsvc/testing/conformance/conformance.h"
 
@@ -143,8 +143,8 @@ TEST_F(ConformanceTest, PodsNameTheGroupThatThereIs) {
 TEST_F(ConformanceTest, AGroupOfAKubernetesJobOfThatNameIsNobodys) {
   rig().Start();
   kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "Unknown", "AbortJob"));
-  // Routed to us by group, kind and name of its owner. The version is none that is served: else the garbage collector
-  // would find that nobody has that UID, and take the group.
+  // The group is routed to us by group, kind and name of its owner. The version is not served: otherwise the garbage
+  // collector would find that no object has that UID, and delete the group.
   const auto made = Write("podgroups", "j", [](gateway::v1::WriteRequest& request) {
     request.mutable_create()->set_body(
         R"({"metadata":{"ownerReferences":[{"apiVersion":"batch.volcano.sh/v9","kind":"Job","name":"j",)"

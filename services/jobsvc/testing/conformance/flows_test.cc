@@ -54,7 +54,7 @@ TEST_F(ConformanceTest, JobsOfEverySchedulerAreCarriedOut) {
   EXPECT_EQ(Phase(), kCompleted);
 }
 
-// Job spec, appendix B: policy PodFailed -> RestartJob, and how often that helps.
+// Job spec, appendix B: the policy PodFailed -> RestartJob, and how often it helps.
 TEST_F(ConformanceTest, TheRestartBudget) {
   for (int max_retry = 1; max_retry <= 3; ++max_retry) {
     Fresh();

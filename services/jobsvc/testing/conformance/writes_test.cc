@@ -1,4 +1,4 @@
-// How much is asked of Kubernetes (job spec 15.2).
+// The number of requests to Kubernetes (job spec 15.2).
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -32,7 +32,7 @@ TEST_F(ConformanceTest, AJobThatWaitsAsksForNothingTwice) {
 TEST_F(ConformanceTest, APodIsAskedForOnce) {
   Begin(MakeJob("j", 4, 30));
   for (int i = 0; i < 30; ++i) kube().RemovePod("default/j-t0-" + std::to_string(i));
-  // Passes while their creation is under way, of which no watch tells yet.
+  // These passes run while the creates are in flight and no watch shows the pods yet.
   for (int i = 0; i < 60; ++i) {
     kube().EditJob("default/j", [](kube::v1::Job&) {});
     rig().Run(absl::Microseconds(300));
@@ -113,13 +113,13 @@ TEST_F(ConformanceTest, AForwardingQueueCostsOneWriteOfTheJob) {
   ASSERT_EQ(Phase(), kRunning);
   EXPECT_EQ(kube().Count("patch", "jobs"), 1);
   EXPECT_EQ(kube().Count("create", "jobs"), 0);
-  const auto told = [](const auto& annotations) {
+  const auto is_marked = [](const auto& annotations) {
     return std::any_of(annotations.begin(), annotations.end(), [](const kube::v1::KeyValue& it) {
       return it.key() == kube::kJobForwardingKey && it.value() == "true";
     });
   };
-  EXPECT_TRUE(told(kube().job("default/j").meta().annotations()));
-  EXPECT_TRUE(told(kube().groups().begin()->second.meta().annotations()));
+  EXPECT_TRUE(is_marked(kube().job("default/j").meta().annotations()));
+  EXPECT_TRUE(is_marked(kube().groups().begin()->second.meta().annotations()));
   kube().ClearLog();
   rig().Kill();
   rig().LoseDisk();
@@ -143,7 +143,7 @@ TEST_F(ConformanceTest, AForwardedJobThatIsMadeAnewMeanwhileIsTakenForItself) {
     }
     return false;
   });
-  // The answer comes when the job before is forgotten.
+  // The answer comes when the first job has been forgotten.
   rig().unknown_after = absl::Seconds(5);
   rig().fate = [&](const gateway::v1::WriteRequest& request) {
     return forwards(request) && !anew ? Fate::kLostAnswer : Fate::kNormal;

@@ -1,6 +1,6 @@
-// Random jobs and random histories of their pods, undisturbed and projected: states merged and doubled, the process
-// dead at any point, its disk lost. What comes of a job is what the reference model admits, in every window, and where
-// the model admits one thing alone it is the same in every run.
+// Random jobs and random histories of their pods, undisturbed and disturbed: states are merged and doubled, the process
+// dies at any point, its disk is lost. In every window, the state of a job is one that the reference model admits.
+// Where the model admits one state alone, every run has that state.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ constexpr uint64_t kSeeds = 60;
 constexpr uint64_t kSeeds = 300;
 #endif
 constexpr int kMostWindows = 80;
-constexpr int kWellAfter = 50;  // Windows.
+constexpr int kWellAfter = 50;  // Windows, after which only good things happen.
 
 std::string Text(const std::vector<Fact>& facts) {
   std::string text;
@@ -38,7 +38,7 @@ std::string Text(const kube::v1::JobSpec& spec) {
   return "\n" + brief.DebugString();
 }
 
-// The facts of the next window, those of pods that start and others in turn.
+// Returns the facts of the next window: in turn, those of pods that start, and others.
 std::vector<Fact> Next(Random& random, Life& life, const kube::v1::JobSpec& spec, int window, size_t most) {
   const bool well = window > kWellAfter;
   std::vector<Fact> facts = life.Draw(random, /*starts=*/window % 2 == 1, well);
@@ -47,7 +47,7 @@ std::vector<Fact> Next(Random& random, Life& life, const kube::v1::JobSpec& spec
   return facts;
 }
 
-// Facts that happen together, some of which nobody may see.
+// The facts happen together, and some may be observed by no process.
 TEST(PropertyTest, AProjectedLifeIsOneThatTheReferenceModelAdmits) {
   std::map<kube::v1::JobPhase, int> ends;
   int windows = 0;
@@ -82,7 +82,7 @@ TEST(PropertyTest, AProjectedLifeIsOneThatTheReferenceModelAdmits) {
   EXPECT_LT(undecided, windows / 8) << "the model admits too much to tell anything";
 }
 
-// One after the other.
+// The facts happen one after the other.
 TEST(PropertyTest, AProjectedLifeIsTheUndisturbedOneWhereEveryEndIsSeen) {
   int windows = 0;
   int undecided = 0;

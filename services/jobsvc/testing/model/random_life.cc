@@ -20,8 +20,8 @@ std::string Pick(Random& random, std::initializer_list<std::string_view> of) {
 
 int UpTo(Random& random, int most) { return static_cast<int>(random.Uniform(static_cast<uint64_t>(most) + 1)); }
 
-// A ResumeJob does nothing to a job that runs, and what it answers may be there still when a lost disk lets it be seen
-// anew: only of what leaves no trace is it clear what is to come of it.
+// Returns whether every event of the policy leaves no trace. A ResumeJob does nothing to a running job. If the event
+// left a trace, a process on an empty disk could observe it anew, and several ends would be possible.
 bool LeavesNoTrace(const kube::v1::LifecyclePolicy& policy) {
   return !policy.has_exit_code() && std::all_of(policy.events().begin(), policy.events().end(), [](const auto& event) {
     return event == "PodEvicted" || event == "Unknown";
@@ -36,7 +36,7 @@ void PickAction(Random& random, bool has_partitions, kube::v1::LifecyclePolicy& 
   if (random.OneIn(3)) policy.set_timeout_ms(TimeoutOf(1 + UpTo(random, 2)));
 }
 
-// An event is in one policy of a list alone, and "*" beside no other.
+// An event is in one policy of a list at most, and "*" stands alone.
 template <typename Policies>
 void AddPolicies(Random& random, bool has_partitions, Policies& policies) {
   std::vector<std::string> events = {"PodFailed", "PodEvicted", "PodPending", "TaskCompleted", "TaskFailed", "Unknown"};
@@ -180,11 +180,11 @@ std::vector<Fact> Life::Draw(Random& random, bool starts, bool well) {
     const bool is_alive = runs || phase == kube::v1::POD_PHASE_PENDING;
     const uint64_t what = well ? 0 : random.Uniform(is_alive ? 10 : 6);
     if (well && !runs) continue;
-    if (!runs && what > 2) continue;  // Most happens to those that run.
+    if (!runs && what > 2) continue;  // Most things happen to running pods.
     if (what == 0 && !well) {
       fact.what = Fact::What::kRemoval;
     } else if (is_alive && what == 1) {
-      // A task that has reached its limit is restarted, or is never told of again.
+      // A task at its limit is restarted, or never raises TaskFailed again.
       const int given = rig_.kube().job(kKey).spec().tasks(fact.task).max_retry();
       if (restarts || RestartsOf(fact.task) >= (given == 0 ? 3 : given)) continue;
       restarts = true;
@@ -240,7 +240,7 @@ void Life::Carry(const Fact& fact) {
   }
 }
 
-// What comes next meets a process that is dead, about to die, or hears everything twice.
+// The next facts meet a process that is dead, that is about to die, or that gets everything twice.
 void Life::Disturb() {
   switch (random_->Uniform(4)) {
     case 0:
@@ -278,7 +278,7 @@ void Life::RunToQuiet() {
   rig_.KillAt(0);
   if (!rig_.alive()) rig_.Start();
   twice_ = false;
-  rig_.Run(absl::Minutes(1));  // Longer than anything is waited for before it is tried again.
+  rig_.Run(absl::Minutes(1));  // Longer than any pause before another try.
 }
 
 std::string Life::Sight() {

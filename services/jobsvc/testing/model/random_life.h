@@ -1,7 +1,7 @@
 #pragma once
 
-// Random jobs, and lives of them over a JobRig: quiet ones, and those in which states are merged and doubled, the
-// process dies at any point and its disk is lost.
+// Random jobs, and their lives in a JobRig: quiet ones, and those in which states are merged and doubled, the process
+// dies at any point and its disk is lost.
 #include <string>
 #include <vector>
 
@@ -11,28 +11,29 @@
 
 namespace basalt::jobsvc::testing {
 
-// Few pods, so that the reference model can follow every order; accepted as it is, with the defaults that the model
-// reads. At most one of its claims is made by somebody else.
+// Returns a job of few pods, so that the reference model can follow every order. The job is valid as it is, with the
+// defaults that the model reads. Somebody else makes one of its claims at most.
 kube::v1::Job RandomJob(Random& random);
 inline constexpr char kLateClaim[] = "data";
 bool WaitsForClaim(const kube::v1::JobSpec& spec);
 
 class Life {
  public:
-  // `disturbed`: null for a quiet life.
+  // `disturbed` is null for a quiet life.
   Life(const kube::v1::Job& job, Random* disturbed);
 
   bool IsOver() const;
   kube::v1::JobPhase phase() const { return rig_.PhaseOf("default/j"); }
-  // What may happen next: `starts`: pods start; else other things, at most three, and nothing but good ones if `well`.
+  // Returns what may happen next. If `starts`, pods start. Otherwise at most three other things happen, and only good
+  // ones if `well`.
   std::vector<Fact> Draw(Random& random, bool starts, bool well);
-  // A window of the reference model. True: a disk was lost in it.
+  // Carries out a window of the reference model. Returns whether a disk was lost in it.
   bool Happen(const std::vector<Fact>& facts);
 
   std::string Sight();
-  // Phase, counts and the set of objects.
+  // Returns phase, counts and the set of objects.
   std::string End();
-  // Beside the phase: what the controller counts is what is there; "": nothing.
+  // Returns the difference between the counts of the status and a recount. Empty if there is none.
   std::string Problem();
 
  private:

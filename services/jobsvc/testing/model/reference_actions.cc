@@ -1,4 +1,4 @@
-// What the reference model's worlds do: actions (job spec 7.5, 8.1, 9.4, 9.5), and what follows without any (8.2, 9.1,
+// The transitions of the reference model's worlds: by actions (job spec 7.5, 8.1, 9.4, 9.5), and without any (8.2, 9.1,
 // 9.7).
 #include <algorithm>
 #include <string>
@@ -28,7 +28,7 @@ void ReferenceModel::Act(World& world) const {
   if (!IsLive(world) || (answer.version >= 0 && answer.version < world.version)) return;
   if (answer.due != 0 && !StillHolds(world, answer)) return;
   if (IsTargeted(answer.action)) return KillSome(world, answer);
-  if (answer.action == "ResumeJob") return;  // Of a job that is not aborted.
+  if (answer.action == "ResumeJob") return;  // The job is not aborted.
   const bool is_restarting = world.phase == kube::v1::JOB_PHASE_RESTARTING;
   const bool restarts = answer.action == "RestartJob";
   KillAll(world, /*keeps=*/!restarts || (!is_restarting && world.retries >= spec_.max_retry() - 1));
@@ -40,7 +40,7 @@ void ReferenceModel::Act(World& world) const {
   world.phase = kube::v1::JOB_PHASE_RESTARTING;
 }
 
-// With a new version, of which nothing was asked yet.
+// Begins a new version: deadlines and delayed actions of the old one are dropped.
 void ReferenceModel::KillAll(World& world, bool keeps) const {
   ++world.version;
   world.deadlines.clear();
@@ -56,7 +56,7 @@ void ReferenceModel::KillAll(World& world, bool keeps) const {
   }
 }
 
-// W32: with nothing to kill nothing is done, unless an eviction has taken it away.
+// Without targets nothing is done, unless an eviction has removed the target (W32).
 void ReferenceModel::KillSome(World& world, const Answer& answer) const {
   const std::vector<Place> targets = TargetsOf(world, answer);
   const bool is_without = answer.action == "RestartPartition" && PartitionOf(answer.place) < 0;
@@ -75,7 +75,7 @@ std::vector<ReferenceModel::Place> ReferenceModel::TargetsOf(World& world, const
     const Cell& cell = *At(world, place);
     if (cell.state == Cell::kNothing) continue;
     if (answer.action == "RestartPod") {
-      // A deadline after the end of a pod is about the one that was made instead.
+      // A deadline that counts since the end of a pod is about its successor.
       const bool of_next = answer.due != 0 && (answer.event == "PodFailed" || answer.event == "PodEvicted");
       if (place != answer.place || cell.state == Cell::kDone || (cell.pod != answer.pod && !of_next)) continue;
     } else if (answer.action == "RestartPartition") {
@@ -86,7 +86,7 @@ std::vector<ReferenceModel::Place> ReferenceModel::TargetsOf(World& world, const
   return targets;
 }
 
-// 7.5; a job's level is KillAll's.
+// Applies 7.5, except for the level of the job, which KillAll cleans up.
 void ReferenceModel::CleanUp(World& world, const Answer& done) const {
   const auto clears = [&](const Answer& other) {
     if (other.due == 0 || other.action != done.action || other.place.first != done.place.first) return false;
@@ -145,7 +145,7 @@ bool ReferenceModel::MayStart(const World& world, int task) const {
   return std::all_of(on.names().begin(), on.names().end(), is_ready);
 }
 
-// Nothing but a delayed action would make anew what has failed.
+// Only a delayed action would make failed pods anew.
 bool ReferenceModel::CanNeverStart(const World& world, int task) const {
   const kube::v1::DependsOn& on = spec_.tasks(task).depends_on();
   if (on.names_size() == 0 || MayStart(world, task)) return false;
@@ -170,7 +170,7 @@ bool ReferenceModel::IsReady(const World& world, const std::string& task) const 
   return false;
 }
 
-// 8.2: PEND, RUN and REST.
+// Concludes by 8.2: PEND, RUN and REST.
 JobPhase ReferenceModel::Conclude(const World& world) const {
   if (world.phase == kube::v1::JOB_PHASE_RESTARTING) {
     return world.retries >= spec_.max_retry() ? kube::v1::JOB_PHASE_FAILED : kube::v1::JOB_PHASE_PENDING;

@@ -20,7 +20,7 @@ int CountOf(const Cells& cells, std::string_view states) {
 
 bool HasPod(const Cell& cell) { return cell.state != Cell::kNothing && cell.state != Cell::kDone; }
 
-// 6, match.
+// Matches by job spec 6.
 template <typename Policies>
 const kube::v1::LifecyclePolicy* FirstMatch(const Policies& policies, const std::string& event, int exit_code) {
   for (const kube::v1::LifecyclePolicy& policy : policies) {
@@ -63,7 +63,7 @@ std::string ReferenceModel::SightOfWorld(const World& world) {
   return SightOf(world.phase, world.retries, world.version, counts, world.cells);
 }
 
-// Everything that a window may lead to from one world.
+// Finds every world to which a window may lead from one world.
 class ReferenceModel::Window {
  public:
   Window(const ReferenceModel& model, const World& world, const std::vector<Fact>& facts, bool may_lose)
@@ -115,7 +115,7 @@ class ReferenceModel::Window {
     return {next};
   }
 
-  // Pods are numbered anew.
+  // Numbers the pods anew.
   static World AtItsEnd(World world) {
     world.version_before = world.version;
     for (auto& [place, deadline] : world.deadlines) {
@@ -189,12 +189,12 @@ std::vector<ReferenceModel::World> ReferenceModel::Observe(const World& world, c
   if (fact.what == Fact::What::kUnknown) {
     if (!IsLive(next)) return {next};
     Raise(next, "Unknown", {-1, -1});
-    // A kill may have taken the group before anybody looked.
+    // A kill may have deleted the group before any process observed it.
     if (world.version == world.version_before) return {next};
     return {next, world};
   }
   Cell& cell = *At(next, {fact.task, fact.index});
-  if (cell.pod != 0) return {next};  // About a pod that was killed.
+  if (cell.pod != 0) return {next};  // The fact is about a pod that was killed.
   if (fact.what == Fact::What::kRemoval) return Remove(world, fact, may_lose);
   if (fact.what == Fact::What::kRestarts) return Restart(world, fact, may_lose);
   const bool was_there = cell.state == Cell::kMade || cell.state == Cell::kAlive;
@@ -243,7 +243,8 @@ std::vector<ReferenceModel::World> ReferenceModel::Remove(const World& world, co
   return {seen, unseen};
 }
 
-// 3.4 and W31: once, with what reaches the limit. Who looks for the first time may count in another order.
+// TaskFailed is raised once, by the restarts that reach the limit (3.4, W31). A process that observes the task for the
+// first time may count in another order.
 std::vector<ReferenceModel::World> ReferenceModel::Restart(const World& world, const Fact& fact, bool may_lose) const {
   World next = world;
   Cell& cell = *At(next, {fact.task, fact.index});
@@ -278,11 +279,11 @@ void ReferenceModel::Raise(World& world, const std::string& event, Place place, 
   AddDeadline(world, answer);
 }
 
-// 7.1; what concerns a task is the same whichever pod tells of it.
+// Applies 7.1. The deadline of a task is the same whichever pod's event sets it.
 void ReferenceModel::AddDeadline(World& world, const Answer& answer) {
   const auto known = world.deadlines.find(answer.place);
   if (known != world.deadlines.end() && known->second.action == answer.action) {
-    // Of a pod that is gone (W15).
+    // The old deadline is of a pod that is gone (W15).
     const bool is_over = known->second.event == "PodPending" && known->second.pod != answer.pod;
     if (!is_over) return;
   }
@@ -295,7 +296,7 @@ void ReferenceModel::AddDeadline(World& world, const Answer& answer) {
   world.deadlines[answer.place] = answer;
 }
 
-// 7.3, and S19: also once the pod has succeeded.
+// Applies 7.3, also if the pod has succeeded (S19).
 void ReferenceModel::Cancel(World& world, const std::string& event, Place place) {
   const bool runs = event == "PodRunning" || event == "TaskCompleted";
   if (!runs && !IsOfAnEnd(event)) return;
@@ -322,8 +323,8 @@ void ReferenceModel::Expire(World& world, Place place) const {
   if (StillHolds(world, answer)) world.asked.push_back(answer);
 }
 
-// Nothing in Kubernetes tells of a pod that failed and is gone, nor that a task which has reached its limit was told
-// of.
+// Kubernetes records neither that a pod which is gone had failed, nor that TaskFailed was raised for a task at its
+// limit.
 std::vector<ReferenceModel::World> ReferenceModel::Lose(const World& world) const {
   World lost = world;
   std::erase_if(lost.deadlines, [&](const auto& entry) {

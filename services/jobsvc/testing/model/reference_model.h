@@ -1,10 +1,10 @@
 #pragma once
 
-// What may become of a job, from job spec 6 to 9 with the repairs of 15.1, written a second time: slow, and of nothing
-// that the product is made of. Time goes in windows: what happens in one happens at its beginning, and all that follows
-// is over before the next. The facts of a window, and what is due in it, are delivered in any order and merged in any
-// way; what one delivery led to may or may not have come to rest when the next one comes. Every world that some
-// delivery leads to is admitted.
+// The states that a job may reach, by job spec 6 to 9 with the repairs of 15.1. The rules are written a second time:
+// slow, and without any code of the product. Time goes in windows: facts happen at the beginning of a window, and all
+// consequences are over before the next one. The facts of a window, and the deadlines that are due in it, are delivered
+// in any order and merged in any way. The consequences of one delivery may or may not be complete when the next one
+// comes. Every world to which some delivery leads is admitted.
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -18,28 +18,28 @@
 
 namespace basalt::jobsvc::testing {
 
-// Something that happens to a pod that is there, or to the whole job.
+// An event in the life of an existing pod, or of the whole job.
 struct Fact {
   enum class What {
     kStart,
     kSuccess,
-    kFailure,   // `number`: exit code.
-    kRemoval,   // By somebody else.
-    kRestarts,  // Of containers, `number` of them.
-    kUnknown,   // The PodGroup becomes Unknown, until the window is over.
-    kClaim,     // What the job waited for is there.
+    kFailure,   // `number` is the exit code.
+    kRemoval,   // Somebody else removes the pod.
+    kRestarts,  // Containers restart `number` times.
+    kUnknown,   // The PodGroup is Unknown until the window is over.
+    kClaim,     // The claim for which the job waits comes.
   } what = What::kSuccess;
   int task = -1;
   int index = -1;
   int number = 0;
 };
 
-// The timeout of a policy that is due so many windows after its event, at least 1; whatever happens in a window is over
-// before its end.
+// The timeout of a policy whose deadline comes this many windows after its event, at least 1. The facts of a window
+// happen before its end.
 inline constexpr int64_t kWindowMs = 300'000;
 constexpr int64_t TimeoutOf(int windows) { return windows * kWindowMs + 2'000; }
 
-// A place of a job and what is there.
+// A place of a job, and its pod.
 struct Cell {
   enum State : char {
     kNothing = '-',
@@ -50,62 +50,63 @@ struct Cell {
     kDone = 'd',  // Succeeded, and the pod is gone (W19).
   };
   State state = kNothing;
-  bool is_older = false;   // Kept by a kill: of an older version.
-  bool is_ending = false;  // Killed by one that would keep it if it had ended in time.
-  int pod = 0;             // How often one was made here since the window began.
-  int restarts = 0;        // Of its containers.
+  bool is_older = false;   // A kill kept the pod: it is of an older version.
+  bool is_ending = false;  // A kill takes the pod that would have kept it if it had ended in time.
+  int pod = 0;             // How often a pod was made here since the window began.
+  int restarts = 0;        // Restarts of the pod's containers.
   friend auto operator<=>(const Cell&, const Cell&) = default;
 };
 using Cells = std::vector<std::vector<Cell>>;
-// Of so many cells the state is one of these.
+// Counts the cells whose state is one of these.
 int CountOf(const std::vector<Cell>& cells, std::string_view states);
 
-// What can be seen of a job that is at rest.
+// Returns the visible state of a job at rest.
 std::string SightOf(kube::v1::JobPhase phase, int retries, int version, const kube::v1::PodCounts& counts,
                     const Cells& cells);
 
 class ReferenceModel {
  public:
-  // `spec` outlives the model, is one that is accepted, and has every default filled in.
+  // `spec` must outlive the model. It is accepted, and has every default filled in.
   explicit ReferenceModel(const kube::v1::JobSpec& spec, bool waits_for_claim = false);
 
-  // The next window. `may_lose`: nobody may have noticed that a pod was removed, and what only a disk tells may be
-  // gone.
+  // Goes to the next window. `may_lose`: it may be that no process has noticed the removal of a pod, and that
+  // information on the disk alone is gone.
   void Happen(const std::vector<Fact>& facts, bool may_lose);
 
   std::set<std::string> Sights() const;
-  // Gives up the worlds that look otherwise.
+  // Drops the worlds with another visible state.
   void See(const std::string& sight);
   size_t size() const { return worlds_.size(); }
 
  private:
-  using Place = std::pair<int, int>;  // Task, index; -1, -1: the whole job.
-  // What a policy has answered to an event.
+  using Place = std::pair<int, int>;  // Task, index. (-1, -1) is the whole job.
+  // The answer of a policy to an event.
   struct Answer {
     std::string event;
     std::string action;
     Place place;
-    int pod = 0;      // Cell::pod; negative: before this window's.
-    int version = 0;  // -1: of none.
-    int due = 0;      // A window; 0: at once.
+    int pod = 0;      // Cell::pod. Negative if the pod was made before this window.
+    int version = 0;  // -1 if the event carries no version.
+    int due = 0;      // A window. 0 if the action is due at once.
     friend auto operator<=>(const Answer&, const Answer&) = default;
   };
   struct World {
     kube::v1::JobPhase phase = kube::v1::JOB_PHASE_PENDING;
     int retries = 0;
     int version = 0;
-    int version_before = 0;  // When the window began.
+    int version_before = 0;  // The version when the window began.
     bool is_blocked = false;
     Cells cells;
     std::map<Place, Answer> deadlines;
-    std::vector<Answer> asked;  // To be carried out in this order.
+    std::vector<Answer> asked;  // Requested actions, in the order in which they are carried out.
     friend auto operator<=>(const World&, const World&) = default;
   };
-  // A fact, what is due, or the loss of what a disk alone tells.
+  // A fact, a due deadline, or the loss of information that only a disk has.
   struct Item {
     enum class What { kFact, kDue, kLoss } what = What::kFact;
     Fact fact;
-    std::string kind;  // Of what may be delivered in their order without loss; empty: in any.
+    // Items of one kind are delivered in their order, which loses no world. Empty if the order matters.
+    std::string kind;
   };
 
   class Window;

@@ -18,7 +18,7 @@ using basalt::testing::RigKube;
 constexpr std::string_view kHeld = "basalt.dev/held-by-a-test";
 constexpr std::string_view kNode = "node-0";
 constexpr char kServiceSpec[] = R"({"ports":[{"port":80}]})";
-constexpr const char* kPriorityClasses[] = {"low", "high"};  // That jobs of tests name.
+constexpr const char* kPriorityClasses[] = {"low", "high"};  // The classes that jobs of tests name.
 
 constexpr kube::Kind kKinds[] = {kube::kJobs,           kube::kCommands, kube::kPodGroups,
                                  kube::kPods,           kube::kServices, kube::kPersistentVolumeClaims,
@@ -54,7 +54,7 @@ json::object Meta(json::object members) { return json::object{{"metadata", std::
 JobKube::JobKube(basalt::testing::ControllerRig& rig)
     : refuse_get(rig.server().refuse_get), rig_(rig), server_(rig.server()) {
   server_.Follow([this](const RigKube::Change& change) { OnChange(change); });
-  // The API server refuses pods of a class that it does not have.
+  // The API server refuses pods whose class does not exist.
   for (const char* name : kPriorityClasses) {
     server_.Create(kube::kPriorityClasses, json::object{{"metadata", json::object{{"name", name}}}, {"value", 0}});
   }
@@ -82,7 +82,7 @@ void JobKube::OnChange(const RigKube::Change& change) {
   }
 }
 
-// ---- what users do ----
+// ---- actions of users ----
 
 void JobKube::PutJob(kube::v1::Job job) { StoreJob(MetadataJson(job.meta()), JobSpecJson(job)); }
 
@@ -173,7 +173,7 @@ gateway::v1::WriteResponse JobKube::Write(gateway::v1::WriteRequest request) {
   return server_.WriteAsUser(request);
 }
 
-// ---- what the cluster does ----
+// ---- actions of the cluster ----
 
 absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> JobKube::EnsurePodGroup(
     const podgroup::v1::EnsurePodGroupRequest& request) {
@@ -259,7 +259,7 @@ void JobKube::EditPod(const std::string& key, const std::function<void(kube::v1:
   if (pod.deletion_ms() != before.deletion_ms()) server_.Delete(kube::kPods, ns, name);
 }
 
-// Another than a job is of a kind that is not served, so that nobody finds out that it is not there.
+// An owner other than a job has a kind that is not served, so that nobody can find out that it does not exist.
 json::object JobKube::OwnerOf(const std::string& uid) const {
   json::object owner{
       {"apiVersion", "example.com/v1"}, {"kind", "Thing"}, {"name", uid}, {"uid", uid}, {"controller", true}};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The Kubernetes of JobRig as tests of jobs speak of it: what users, a scheduler and kubelets do, and what there is, by
-// "namespace/name". It stores nothing of its own: everything is kubesim's.
+// The Kubernetes of JobRig, in the terms of tests of jobs: the actions of users, a scheduler and kubelets, and the
+// objects by "namespace/name". It stores nothing of its own: kubesim stores everything.
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace basalt::jobsvc::testing {
 
-// Of a PersistentVolumeClaim, with what the API server wants.
+// The spec of a PersistentVolumeClaim that the API server accepts.
 inline constexpr char kClaimSpec[] = R"({"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}})";
 
 class JobKube {
@@ -30,58 +30,59 @@ class JobKube {
   // ---- faults ----
   void SetRefuse(Refuse refuse) { server_.refuse = std::move(refuse); }
   basalt::testing::RigKube::RefuseGet& refuse_get;
-  absl::Status refuse_group;  // Not OK: what whoever asks for a PodGroup is answered.
+  absl::Status refuse_group;  // If not OK, the answer to every request for a PodGroup.
 
-  // ---- what users do ----
-  // Creates, or replaces the spec; what changes nothing of it is an edit all the same.
+  // ---- actions of users ----
+  // Creates the job, or replaces its spec. An unchanged spec is an edit, too.
   void PutJob(kube::v1::Job job);
-  void PutManifest(const json::value& manifest);  // The same as it is written, in the namespace "default".
+  void PutManifest(const json::value& manifest);  // Stores the manifest as it is written, in the namespace "default".
   void EditJob(const std::string& key, const std::function<void(kube::v1::Job&)>& edit);
-  void DeleteJob(const std::string& key);  // With everything it owns.
-  // The same, and a finalizer keeps it.
+  void DeleteJob(const std::string& key);  // Deletes the job with everything that it owns.
+  // Deletes the job; a finalizer keeps it.
   void HoldDeletedJob(const std::string& key);
   void PutCommand(const std::string& ns, const std::string& name, const std::string& action, const std::string& job,
                   const std::function<void(kube::v1::Command&)>& edit = nullptr);
   void PutForeignPod(const std::string& ns, const std::string& name, const std::string& job_name);
-  // A write of somebody else; of a request that names its kind by the plural alone, too.
+  // Writes as somebody else. The request may name its kind by the plural alone.
   gateway::v1::WriteResponse Write(gateway::v1::WriteRequest request);
   gateway::v1::GetResponse Get(const gateway::v1::GetRequest& request) { return server_.Get(request); }
 
-  // ---- what the cluster does ----
-  // What pgsvc makes of it.
+  // ---- actions of the cluster ----
+  // Makes or changes the group as pgsvc does.
   absl::StatusOr<podgroup::v1::EnsurePodGroupResponse> EnsurePodGroup(
       const podgroup::v1::EnsurePodGroupRequest& request);
   void SetGroupPhase(const std::string& key, const std::string& phase);
-  // A time of deletion: it is deleted, and a finalizer keeps it.
+  // Applies the edit. A new time of deletion deletes the group, and a finalizer keeps it.
   void EditGroup(const std::string& key, const std::function<void(kube::v1::PodGroup&)>& edit);
-  // An empty value takes the label away.
+  // An empty value removes the label.
   void EditLabel(const std::string& pod, std::string_view label, std::string_view value);
-  // What it changes of status, owner, labels and node. A time of deletion: it is deleted, and a finalizer keeps it.
+  // Applies changes of status, owner, labels and node. A new time of deletion deletes the pod, and a finalizer keeps
+  // it.
   void EditPod(const std::string& key, const std::function<void(kube::v1::Pod&)>& edit);
   void SetPodPhase(const std::string& key, kube::v1::PodPhase phase, int exit_code = 0);
   void SetAllPods(kube::v1::PodPhase phase);
-  void RemovePod(const std::string& key);  // Deleted by somebody, at once.
-  // A finalizer keeps it once it is deleted; without one a pod that has ended goes at once.
+  void RemovePod(const std::string& key);  // Deletes the pod as somebody else, at once.
+  // Adds a finalizer, which keeps the pod once it is deleted. Without one, a pod that has ended goes at once.
   void HoldPod(const std::string& key);
-  // Pods are on nodes, those of now and those to come: what is deleted lingers until FinishDeletions.
+  // Binds pods to nodes, the present ones and those to come: a deleted pod lingers until FinishDeletions.
   void SchedulePods(bool schedules = true);
   void FinishDeletions();                   // Pods with a deletionTimestamp go.
-  std::string new_group_phase = "Inqueue";  // Of a group that is made.
-  void ForgetEvents();                      // As the API server does after about an hour.
+  std::string new_group_phase = "Inqueue";  // Phase of a new group.
+  void ForgetEvents();                      // The API server forgets them after about an hour.
 
-  // ---- what there is ----
+  // ---- stored objects ----
   const std::map<std::string, kube::v1::Job>& jobs() const { return Synced().jobs_; }
   const std::map<std::string, kube::v1::Pod>& pods() const { return Synced().pods_; }
   const std::map<std::string, kube::v1::PodGroup>& groups() const { return Synced().groups_; }
   const std::map<std::string, kube::v1::Command>& commands() const { return Synced().commands_; }
-  // "<plural>/<ns>/<name>"
+  // By "<plural>/<ns>/<name>".
   const std::map<std::string, json::object>& others() const { return Synced().others_; }
   const kube::v1::Job& job(const std::string& key) const { return jobs().at(key); }
-  // Of "<plural>/<ns>/<name>".
+  // Returns the UID of "<plural>/<ns>/<name>".
   std::string UidOf(const std::string& other) const;
   const json::object& pod_body(const std::string& key) const { return Synced().pod_bodies_.at(key)->as_object(); }
 
-  // ---- what was asked for ----
+  // ---- requests ----
   const std::vector<Logged>& log() const { return server_.log(); }
   void ClearLog() { server_.ClearLog(); }
   int Count(std::string_view verb, std::string_view plural = {}, std::string_view name = {}) const {
@@ -89,9 +90,9 @@ class JobKube {
   }
   int WritesButEvents() const { return server_.WritesButEvents(); }
   int gets() const { return server_.gets(); }
-  int group_asks() const { return group_asks_; }  // For a PodGroup; answered or refused.
+  int group_asks() const { return group_asks_; }  // Requests for a PodGroup, answered or refused.
 
-  // That a job has ended which the next snapshot shows once more, as of a cache that lags.
+  // Shows that the job is gone, although the next snapshot contains it once more, like that of a lagging cache.
   void ShowJobGone(const std::string& key);
 
  private:
@@ -102,7 +103,7 @@ class JobKube {
     return *this;
   }
   void OnChange(const basalt::testing::RigKube::Change& change);
-  // `spec`: null where there is none.
+  // `spec` is null if there is none.
   void StoreJob(json::object metadata, json::value spec);
   void Bind(const std::string& key, std::string_view node);
   json::object OwnerOf(const std::string& uid) const;

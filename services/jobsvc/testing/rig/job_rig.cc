@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::Duration kLatency = absl::Milliseconds(1);
 
-// Keys in the right form that are none, at once.
+// Makes texts of the right form that are no keys, without delay.
 class InlineKeys : public KeyMaker {
  public:
   InlineKeys(Loop& loop, int& made) : loop_(loop), made_(made), source_(MakeFakeKeySource()) {}
@@ -49,7 +49,7 @@ absl::StatusOr<podgroup::v1::DeletePodGroupResponse> AnswerOf(runtime::WriteOutc
   return response;
 }
 
-// What pgsvc makes of it.
+// Answers in place of pgsvc.
 class Groups final : public rpc::PodGroupPeer {
  public:
   Groups(runtime::Context& context, JobKube& kube) : context_(context), kube_(kube) {}
@@ -59,7 +59,7 @@ class Groups final : public rpc::PodGroupPeer {
       done(kube_.EnsurePodGroup(request));
     });
   }
-  // With the fate and the points of a write.
+  // The deletion has the fate and the points of a write.
   void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request, absl::Duration,
                       rpc::Done<podgroup::v1::DeletePodGroupResponse> done) override {
     auto write = kube::WriteOf(kube::kPodGroups, request.namespace_(), request.name());

@@ -1,7 +1,7 @@
 #pragma once
 
-// The job controller in the rig of common/testing/controller_rig, which says how it runs and what may break; and jobs
-// to begin with.
+// The job controller in the rig of common/testing/controller_rig, which documents how it runs and what may break. Also
+// contains jobs to begin with.
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,20 +23,20 @@ class JobRig : public basalt::testing::ControllerRig {
 
   JobKube& kube() { return kube_; }
   const JobKube& kube() const { return kube_; }
-  // Starts a process with that job, whose pods run and whose status says so.
+  // Starts a process with that job, whose pods run and whose status reports that.
   void StartRunning(kube::v1::Job job);
   JobController& controller() { return static_cast<JobController&>(any_controller()); }
   kube::v1::JobPhase PhaseOf(const std::string& key) const;
-  // Of all records of jobs that were written, those of their pods apart; in bytes.
+  // Bytes of all records of jobs that were written, without those of pods.
   size_t job_records_written() const { return job_records_written_; }
   int ssh_keys_made() const { return ssh_keys_made_; }
 
   const std::unique_ptr<obs::Metrics> prometheus = obs::MakeMetrics();
-  JobMetrics metrics{*prometheus, /*series_per_job=*/false};  // Of all processes.
-  JobControllerOptions options;                               // Of the next start.
-  // Tells the process of a priority class, which the next one hears of as the server has it.
+  JobMetrics metrics{*prometheus, /*series_per_job=*/false};  // Metrics of all processes.
+  JobControllerOptions options;                               // Options of the next process.
+  // Shows the process a priority class. The next process gets it as the server has it.
   void ShowPriorityClass(const std::string& name, int32_t value, bool gone = false);
-  // Given each controller before its first slot.
+  // Called with each controller before its first slot.
   std::function<void(JobController&)> on_start;
 
  private:
@@ -58,13 +58,13 @@ inline constexpr auto kPodSucceeded = kube::v1::POD_PHASE_SUCCEEDED;
 inline constexpr auto kRestarting = kube::v1::JOB_PHASE_RESTARTING;
 inline constexpr auto kRunning = kube::v1::JOB_PHASE_RUNNING;
 
-// A job of `tasks` × `replicas` with the defaults of a user who writes little.
+// Returns a job of `tasks` × `replicas` with the defaults of a user who writes little.
 kube::v1::Job MakeJob(const std::string& name, int tasks, int replicas);
-// The same with one more policy, for what happens to any pod of it.
+// Returns the job with one more policy, for the events of all its pods.
 kube::v1::Job WithPolicy(kube::v1::Job job, const std::string& event, const std::string& action,
                          absl::Duration timeout = absl::ZeroDuration());
-// The next commit of the job of that key, by a process that is no more: what is recorded here of it proves stale.
-// `state`: what it says beside, a part of a status. False: it is refused, or the job is not ours yet.
+// Writes the next commit of the job as a process that is gone: the job's record here proves stale. `state` is the part
+// of the status that is written with it. Returns false if the write is refused or the job is not ours yet.
 bool CommitLate(JobKube& kube, const std::string& key, std::string_view state = "{}");
 
 }  // namespace basalt::jobsvc::testing

@@ -19,7 +19,7 @@ json::array List(const Names& names) {
   return list;
 }
 
-// What is no JSON stands there as a text, which cannot be read as an object.
+// A text that is no JSON becomes a JSON string, which cannot be read as an object.
 json::value Parsed(const std::string& text) {
   auto value = ParseJson(text);
   return value.ok() ? *std::move(value) : json::value(text);

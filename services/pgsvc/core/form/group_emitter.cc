@@ -43,7 +43,7 @@ std::optional<std::string> LinkPatchOf(const kube::v1::Pod& pod, std::string_vie
   }
   const std::optional<std::string_view> label = FindKey(pod.grouping().labels(), kube::kKaiSubGroupNameKey);
   if (label.value_or("") != sub_group || (label && sub_group.empty())) {
-    // A label that leads to no subgroup any more keeps the pod from being placed (weakness G18).
+    // A label that names no subgroup keeps the pod from being placed (weakness G18).
     metadata["labels"] =
         json::object{{kube::kKaiSubGroupNameKey, sub_group.empty() ? json::value(nullptr) : json::value(sub_group)}};
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 // How a group by the rules of all kinds is written for the scheduler that reads it (pod-grouper 11): one emitter for
-// each form. An emitter decides nothing by itself; it is asked by one loop at a time.
+// each form. An emitter decides nothing by itself. One loop at a time calls it.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,16 +23,18 @@
 
 namespace basalt::pgsvc {
 
-// A group as the rules want it, and pods of it by which a form may count.
+// A group as the rules want it, with the pods from which a form may compute resources.
 struct GroupPlanOfPods {
   Grouping grouping;
-  const kube::v1::Pod* pod = nullptr;                          // That says how the group is to be; never null.
-  std::map<std::string, const kube::v1::Pod*> leaf_pods = {};  // The first one of each leaf; "": of none.
+  // The pod that determines the group; never null.
+  const kube::v1::Pod* pod = nullptr;
+  // The first pod of each leaf; under "" the first that belongs to no leaf.
+  std::map<std::string, const kube::v1::Pod*> leaf_pods = {};
 };
 
 struct RenderedGroup {
-  json::object object = {};              // Creates the group.
-  std::vector<std::string> losses = {};  // What the form cannot express of the group, for people.
+  json::object object = {};              // The object that creates the group.
+  std::vector<std::string> losses = {};  // Texts for people about what the form cannot express.
 };
 
 class GroupEmitter {
@@ -41,36 +43,36 @@ class GroupEmitter {
 
   virtual kube::GroupProfile profile() const = 0;
   virtual const kube::Kind& kind() const = 0;
-  // By which the gateway tells of the groups.
+  // The watch through which the gateway sends the groups.
   virtual std::string watch() const = 0;
-  // Annotation by which a pod names its group.
+  // The annotation by which a pod names its group.
   virtual std::string_view group_name_key() const = 0;
-  // What rules have to know of the form.
+  // The properties of the form that the rules depend on.
   virtual GroupForm form() const { return {}; }
-  // By which the gateway tells of the cluster's definition of the groups.
+  // The watch through which the gateway sends the cluster's definition of the groups.
   virtual std::string_view definition_watch() const = 0;
-  // That definition; null: there is none. Whether what is rendered may have changed by that.
+  // Sets that definition; null if there is none. Returns whether the next Render() may differ for this reason.
   bool TakeDefinition(const json::value* definition);
-  // A group says what its pods need.
+  // Whether a group states the resources that its pods need.
   virtual bool counts_resources() const = 0;
-  // A group without pods holds resources, and goes: pods that come have it made again.
+  // Whether a group without pods holds resources and is therefore deleted. New pods have the group made again.
   virtual bool drops_empty_groups() const = 0;
 
-  // The group is one that rules of grouping have made, for whomever.
+  // Whether rules of grouping have made the group, for this service or another one.
   virtual bool IsByRules(const ObservedGroup& observed) const = 0;
-  // The group is one that grouping has made. Any other of that name is somebody else's, and left alone.
+  // Whether grouping has made the group. Any other group of the name belongs to somebody else, and is left alone.
   virtual bool IsOurs(const ObservedGroup& observed, const Grouping& wanted) const = 0;
-  // spec of the group, as JSON.
+  // Returns spec of the group as JSON.
   virtual json::value SpecOf(const ObservedGroup& group) const = 0;
   virtual RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const = 0;
-  // Nullopt: nothing differs from what was rendered for that grouping.
+  // Returns nullopt if the group does not differ from `rendered`, the result of Render() for `wanted`.
   virtual std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
                                               const RenderedGroup& rendered) const = 0;
-  // Creates the group anew as it was, but for its owners: for pods whose owner has left them behind.
+  // Returns the group as it was, but without owners, to be created anew: for pods that their owner has left behind.
   json::object OwnerlessObjectOf(const ObservedGroup& group) const;
-  // Of these leaves, those that pods may name, as the group is now.
+  // Returns those of `leaves` that pods may name, given the group as it is now.
   virtual std::set<std::string> LeavesIn(const ObservedGroup& observed, const std::set<std::string>& leaves) const = 0;
-  // How many pods have to be placeable together for the scheduler to place any.
+  // Returns how many pods must be placeable together before the scheduler places any.
   virtual int64_t LeastPodsOf(const Grouping& grouping) const = 0;
 
  protected:
@@ -82,11 +84,11 @@ class GroupEmitter {
   SpecSchema schema_;
 };
 
-// We have made the group: it has the annotation of GroupedFields.
+// Whether this service has made the group: it has the annotation of GroupedFields.
 bool IsMadeHere(const ObservedGroup& observed);
 
-// The patch by which the pod names its group and subgroup, `sub_group` being empty where the pod belongs to none (8);
-// nullopt: the pod names them. `key`: GroupEmitter::group_name_key.
+// Returns the patch by which the pod names its group and subgroup (pod-grouper 8); nullopt if the pod names them
+// already. `sub_group` is empty if the pod belongs to none. `key` is GroupEmitter::group_name_key.
 std::optional<std::string> LinkPatchOf(const kube::v1::Pod& pod, std::string_view key, std::string_view group,
                                        std::string_view sub_group);
 

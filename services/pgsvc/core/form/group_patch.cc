@@ -18,7 +18,7 @@ bool IsEmpty(const json::value* value) {
   return value->is_string() && value->get_string().empty();
 }
 
-// Numbers by their value: a parser may say of 1 that it is signed or not.
+// Compares numbers by value: a parser may store 1 as signed or unsigned.
 bool IsSame(const json::value* a, const json::value* b) { return IsEmpty(a) ? IsEmpty(b) : b != nullptr && *a == *b; }
 
 bool IsListed(std::string_view list, std::string_view field) {
@@ -43,12 +43,13 @@ json::object SpecPatch(const json::value& observed, const json::value& wanted, s
   for (const std::string_view field : rules.optional) {
     if (!IsEmpty(Find(wanted, field)) || IsListed(grouped, field)) set(field);
   }
-  // A group without a queue is never placed.
+  // The scheduler never places a group without a queue.
   if (rules.follows_queue || IsEmpty(Find(observed, "queue"))) set("queue");
   return patch;
 }
 
-// An object is replaced as a whole: what a merge patch leaves out would stay.
+// Sets members to null that are not wanted: the patch replaces a whole object, and a merge patch keeps whatever it
+// omits.
 void ClearMembers(const json::value& observed, json::object& patch) {
   for (auto& field : patch) {
     const json::value* const before = Find(observed, field.key());
@@ -84,7 +85,7 @@ json::value OwnerObject(const kube::v1::OwnerReference& owner) {
   return object;
 }
 
-// Nullopt: the owner references are as wanted. `wanted` has one; null: they stay.
+// Returns nullopt if the owner references are as wanted. `wanted` has exactly one; if it is null, the references stay.
 std::optional<json::array> OwnersPatch(const kube::v1::ObjectMeta& observed, const json::value* wanted,
                                        bool is_only_owner) {
   if (wanted == nullptr) return std::nullopt;
@@ -95,7 +96,7 @@ std::optional<json::array> OwnersPatch(const kube::v1::ObjectMeta& observed, con
   json::array patch;
   if (!is_only_owner) {
     for (const kube::v1::OwnerReference& owner : owners) {
-      // There may be one controller: an earlier plan named another.
+      // Only one controller is allowed: an earlier plan named another one.
       if (owner.uid() != FindString(own, "uid") && !owner.controller()) patch.push_back(OwnerObject(owner));
     }
   }

@@ -31,7 +31,7 @@ bool KaiEmitter::IsOurs(const ObservedGroup& observed, const Grouping& wanted) c
   const kube::v1::ObjectMeta& meta = observed.object.meta();
   if (FindKey(meta.annotations(), kube::kKaiTopOwnerKey)) return true;
   const auto& owners = meta.owner_references();
-  // Somebody has made the group by hand, or has taken its owner away.
+  // Somebody has made the group by hand, or has removed its owner.
   if (owners.empty() && !wanted.owner.uid.empty() && meta.name().ends_with(wanted.owner.uid)) return true;
   return std::any_of(owners.begin(), owners.end(),
                      [&wanted](const auto& owner) { return owner.uid() == wanted.owner.uid; });
@@ -42,7 +42,7 @@ json::value KaiEmitter::SpecOf(const ObservedGroup& group) const {
   return parsed.ok() ? *parsed : json::value(json::object());
 }
 
-// A class that the rule itself names is written whether it exists or not (5.4).
+// Writes a class that the rule itself names whether it exists or not (5.4).
 RenderedGroup KaiEmitter::Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const {
   RenderedGroup rendered = Render(plan.grouping);
   const std::string& name = plan.grouping.priority_class;
@@ -64,7 +64,7 @@ RenderedGroup KaiEmitter::Render(const Grouping& grouping) const {
   return rendered;
 }
 
-// Queue and node pool are fixed when the group is made.
+// Queue and node pool are fixed at the creation of the group.
 std::optional<GroupUpdate> KaiEmitter::UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
                                                 const RenderedGroup& rendered) const {
   PatchRules rules{.own = kOwnOfKai,
@@ -79,7 +79,7 @@ std::optional<GroupUpdate> KaiEmitter::UpdateOf(const ObservedGroup& observed, c
   return GroupUpdateOf(meta, SpecOf(observed), rendered.object, rules);
 }
 
-// A pod that names another one is never placed (weakness G18).
+// The scheduler never places a pod that names any other subgroup (weakness G18).
 std::set<std::string> KaiEmitter::LeavesIn(const ObservedGroup& observed, const std::set<std::string>& leaves) const {
   std::set<std::string> known;
   const json::value spec = SpecOf(observed);

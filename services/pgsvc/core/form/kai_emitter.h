@@ -29,7 +29,7 @@ class KaiEmitter final : public GroupEmitter {
   bool drops_empty_groups() const override { return false; }
   // KAI's own grouper marks its groups in the same way.
   bool IsByRules(const ObservedGroup& observed) const override;
-  // Ours, or KAI's own: it says whose pods it has, or names the same owner.
+  // Whether the group is ours or KAI's own: it names its top owner, or has the same owner.
   bool IsOurs(const ObservedGroup& observed, const Grouping& wanted) const override;
   json::value SpecOf(const ObservedGroup& group) const override;
   RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const override;
@@ -38,7 +38,7 @@ class KaiEmitter final : public GroupEmitter {
   std::set<std::string> LeavesIn(const ObservedGroup& observed, const std::set<std::string>& leaves) const override;
   int64_t LeastPodsOf(const Grouping& grouping) const override;
 
-  // What Render makes; it looks at nothing but the grouping.
+  // Renders the group from the grouping alone: without the check of the priority class.
   RenderedGroup Render(const Grouping& grouping) const;
 
  private:

@@ -1,4 +1,4 @@
-// Who wins for each field of a group of KAI's that is there already.
+// Who wins for each field of an existing group of KAI's.
 #include "services/pgsvc/core/form/kai_emitter.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ Grouping Wanted() {
   return wanted;
 }
 
-// The group as it is stored once it was made.
+// Returns the group as it is stored after its creation.
 ObservedGroup Stored(const Grouping& wanted) {
   const json::object object = KaiEmitter({}).Render(wanted).object;
   ObservedGroup stored;
@@ -72,7 +72,7 @@ std::string Patch(const ObservedGroup& observed, const Grouping& wanted) {
   return update ? update->patch : "";
 }
 
-// The spec with that member set; an empty text takes it away.
+// Returns the group with that member of spec set, or removed if the text is empty.
 ObservedGroup With(ObservedGroup group, std::string_view field, std::string_view json_text) {
   json::value spec = ParseJson(group.spec_json).value();
   if (json_text.empty()) {

@@ -43,9 +43,9 @@ class Fitting {
   // The group, or a subgroup of it.
   struct Part {
     std::string where;
-    std::string_view name;  // Whose children count; empty: the group itself.
-    bool knows_sub_groups;  // The definition has a minimum of its children.
-    int64_t least;          // That its minimum of pods may be.
+    std::string_view name;  // The part whose children count; empty for the group itself.
+    bool knows_sub_groups;  // The definition has a minimum of children.
+    int64_t least;          // The least value that its minimum of pods may have.
   };
 
   void FitMinimum(const Part& part, const json::object& spec, json::object& object) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What becomes of a group of KAI's form where the cluster's definition is older (pod-grouper 9.4): what it knows is
-// told to the rules, and what it cannot store left out. The API server refuses values below a minimum. Pure.
+// Fits a group of KAI's form to an older definition in the cluster (pod-grouper 9.4): the rules learn what the
+// definition knows, and fields that it cannot store are left out. The API server refuses values below a minimum. Pure.
 #include <string>
 #include <vector>
 
@@ -11,10 +11,10 @@
 
 namespace basalt::pgsvc {
 
-// By which properties of the definition the rules group differently.
+// Returns the properties of the definition by which the rules group differently.
 GroupForm GroupFormOf(const SpecSchema& schema);
 
-// Takes out of spec what cannot be stored, and returns what is lost by that, in words, each with the field.
+// Removes from `spec` what the definition cannot store. Returns a text for each loss, which names the field.
 std::vector<std::string> FitInto(const SpecSchema& schema, json::object& spec);
 
 }  // namespace basalt::pgsvc

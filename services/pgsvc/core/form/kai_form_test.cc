@@ -1,4 +1,4 @@
-// Groups for clusters whose definition of KAI's groups is older (pod-grouper 9.4).
+// Groups for clusters with an older definition of KAI's groups (pod-grouper 9.4).
 #include "services/pgsvc/core/form/kai_form.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A definition with these fields of spec and of a subgroup; minima where `least` is not 0.
+// Returns a definition with these fields of spec and of a subgroup. A minimum of 0 is left out.
 SpecSchema Form(std::initializer_list<const char*> fields, std::initializer_list<const char*> sub_group_fields,
                 int64_t least, int64_t least_of_leaf) {
   const auto schema = [](std::initializer_list<const char*> names, int64_t minimum) {
@@ -41,7 +41,7 @@ SpecSchema FormOfV13() {
               {"name", "parent", "minMember"}, 1, 1);
 }
 
-// spec of the group that is made for the pod.
+// Returns spec of the group that is made for the pod.
 std::string SpecIn(const SpecSchema& form, Objects& objects, std::string_view pod = "") {
   objects.options.form = GroupFormOf(form);
   GroupPlan plan;

@@ -50,19 +50,19 @@ struct QueueDetails {
     }
     return resources;
   }
-  // "quota 8, limit 10, allocated 7 (5 non-preemptible), requested 12, available 3"
+  // Returns "quota 8, limit 10, allocated 7 (5 non-preemptible), requested 12, available 3".
   std::string TextOf(const std::string& resource) const;
 
   std::string queue;
   Amounts wanted, wanted_non_preemptible, quota, limit, allocated, allocated_non_preemptible, requested;
 };
 
-// What the most allows beside what is taken; nothing where that is not known, or nothing is the most.
+// Returns `most` minus `taken`; nullopt if either is unknown or `most` is no limit.
 std::optional<std::string> LeftOf(const std::string* most, const std::string* taken) {
   if (most == nullptr || taken == nullptr) return std::nullopt;
   const absl::StatusOr<kube::Quantity> all = kube::Quantity::Parse(*most);
   const absl::StatusOr<kube::Quantity> used = kube::Quantity::Parse(*taken);
-  if (!all.ok() || !used.ok() || all->IsNegative()) return std::nullopt;  // -1: unlimited.
+  if (!all.ok() || !used.ok() || all->IsNegative()) return std::nullopt;  // -1 means unlimited.
   return *used < *all ? (*all - *used).Text() : "0";
 }
 
@@ -108,7 +108,7 @@ std::vector<std::string> UnschedulableReasons(const kube::v1::KaiPodGroup& group
     const std::string where = pool.empty() ? "" : fmt::format("node pool {}: ", pool);
     const json::value* const reasons = Find(condition, "reasons");
     if (reasons == nullptr || !reasons->is_array() || reasons->get_array().empty()) {
-      // The form of earlier releases.
+      // Earlier releases have this form.
       if (!FindString(condition, "reason").empty()) AddReason(where, condition, texts);
       continue;
     }

@@ -34,7 +34,7 @@ void PutOwners(const References& references, json::object& metadata) {
   metadata["ownerReferences"] = std::move(owners);
 }
 
-// KAI's own annotation says nothing of pods of another scheduler.
+// Only `key` counts: KAI's own annotation means nothing on pods of another scheduler.
 void RenameGroupName(std::string_view key, json::object& metadata) {
   if (!metadata.contains("annotations")) return;
   json::object& annotations = ObjectIn(metadata, "annotations");
@@ -44,7 +44,7 @@ void RenameGroupName(std::string_view key, json::object& metadata) {
   }
 }
 
-// But for the pair of that key.
+// Whether the pairs are equal, but for the one with the key `but`.
 bool AreSame(const Pairs& a, const Pairs& b, std::string_view but) {
   auto left = a.begin();
   auto right = b.begin();
@@ -106,7 +106,7 @@ json::value GroupObject(const ObservedGroup& group) {
   object["metadata"] = std::move(metadata);
   absl::StatusOr<json::value> spec = ParseJson(group.spec_json.empty() ? "{}" : group.spec_json);
   object["spec"] = spec.ok() ? *std::move(spec) : json::value(json::object());
-  // Of Volcano's form rules ask whether it has subgroups.
+  // Rules check whether a group of Volcano's form has subgroups.
   json::array sub_groups;
   for (const kube::v1::SubGroupPolicy& policy : group.object.spec().sub_group_policy()) {
     sub_groups.push_back(json::object{{"name", policy.name()}});

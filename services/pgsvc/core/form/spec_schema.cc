@@ -13,7 +13,7 @@ bool IsNothing(const json::value& value) {
   return (value.is_object() && value.get_object().empty()) || (value.is_array() && value.get_array().empty());
 }
 
-// Null: the schema names no fields, so that any may be there.
+// Returns null if the schema names no fields, so that it allows any.
 const json::object* PropertiesOf(const json::value& schema) {
   const json::value* const properties = Find(schema, "properties");
   return properties == nullptr ? nullptr : properties->if_object();
@@ -23,14 +23,14 @@ bool IsOpen(const json::value& schema) {
   return PropertiesOf(schema) == nullptr || Find(schema, "x-kubernetes-preserve-unknown-fields") != nullptr;
 }
 
-// The schema of a property, or of the entries of a list; null: the schema has none.
+// Returns the schema of a property, or of the entries of a list; null if there is none.
 const json::value* Below(const json::value& schema, std::string_view field) {
   return field == kItems ? Find(schema, kItems) : FindPath(schema, {"properties", field});
 }
 
 class Pruning {
  public:
-  // `where`: whose fields they are, in words; `path`: before their names.
+  // `where` names the object for people; `path` is a prefix of the names of its fields.
   void Prune(const json::value& schema, const std::string& where, const std::string& path, json::object& object) {
     for (auto member = object.begin(); member != object.end();) {
       const json::value* const known = FindPath(schema, {"properties", member->key()});

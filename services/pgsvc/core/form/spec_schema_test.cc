@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// `spec`: the schema of spec, in YAML's flow style.
+// `spec` is the schema of spec, in YAML's flow style.
 SpecSchema SchemaOf(std::string_view spec) {
   const auto definition = ParseYamlDocuments(fmt::format(
       "spec: {{versions: [{{name: v0}}, {{name: v1, schema: {{openAPIV3Schema: {{properties: {{spec: {}}}}}}}}}]}}",

@@ -42,8 +42,8 @@ absl::StatusOr<Usage> UsageOf(const GroupPlanOfPods& plan) {
   return usage;
 }
 
-// Where a tier can be named. A topology that named none would stand for the lowest one in releases that know tiers by
-// number alone.
+// Removes a topology whose tier cannot be named. Without the tier, releases that know tiers only by number would take
+// it for the lowest tier.
 void FitTopology(const std::string& where, bool can_name_tiers, json::object& object,
                  std::vector<std::string>& losses) {
   const auto topology = object.find(kNetworkTopology);
@@ -54,7 +54,7 @@ void FitTopology(const std::string& where, bool can_name_tiers, json::object& ob
   object.stable_erase(topology);
 }
 
-// Takes out of spec what cannot be stored.
+// Removes from `spec` what the definition cannot store.
 void FitInto(const SpecSchema& schema, json::object& spec, std::vector<std::string>& losses) {
   FitTopology("the group", schema.Knows({kNetworkTopology, kTierName}), spec, losses);
   if (json::value* const policies = spec.if_contains(kSubGroupPolicy)) {
@@ -71,7 +71,7 @@ void FitInto(const SpecSchema& schema, json::object& spec, std::vector<std::stri
 std::string VolcanoEmitter::watch() const { return std::string(kube::kWatchPodGroups); }
 std::string_view VolcanoEmitter::group_name_key() const { return kube::kGroupNameKey; }
 
-// A group whose subgroups are dropped would look like one of an earlier release.
+// Without subgroups the group would look like one of an earlier release.
 GroupForm VolcanoEmitter::form() const { return {.has_sub_group_minimum = schema().Knows({kSubGroupPolicy})}; }
 
 json::value VolcanoEmitter::SpecOf(const ObservedGroup& group) const {
@@ -83,7 +83,7 @@ RenderedGroup VolcanoEmitter::Render(const GroupPlanOfPods& plan, const ClusterV
   VolcanoGroup group =
       VolcanoGroupOf({.grouping = plan.grouping, .pod = ObjectView(pod), .usage = UsageOf(plan), .cluster = cluster});
   FitInto(schema(), group.object["spec"].as_object(), group.losses);
-  // Says that the group is ours, too.
+  // The annotation also marks the group as ours.
   json::object& annotations = ObjectIn(group.object["metadata"].as_object(), "annotations");
   annotations[kube::kGroupedFieldsKey] = GroupedFields(kOptionalOfVolcano, group.object);
   std::string inherited;

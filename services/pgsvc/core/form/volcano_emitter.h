@@ -26,13 +26,13 @@ class VolcanoEmitter final : public GroupEmitter {
   bool counts_resources() const override { return true; }
   bool drops_empty_groups() const override { return true; }
   bool IsByRules(const ObservedGroup& observed) const override { return IsMadeHere(observed); }
-  // A group that a user has made is the user's, whoever the group names as its owner.
+  // A group that a user has made belongs to the user, whomever the group names as its owner.
   bool IsOurs(const ObservedGroup& observed, const Grouping&) const override { return IsByRules(observed); }
   json::value SpecOf(const ObservedGroup& group) const override;
   RenderedGroup Render(const GroupPlanOfPods& plan, const ClusterView& cluster) const override;
   std::optional<GroupUpdate> UpdateOf(const ObservedGroup& observed, const Grouping& wanted,
                                       const RenderedGroup& rendered) const override;
-  // A pod that no policy captures is placed as one of the group's own.
+  // The scheduler places a pod that no policy captures as one of the group's own.
   std::set<std::string> LeavesIn(const ObservedGroup&, const std::set<std::string>& leaves) const override {
     return leaves;
   }

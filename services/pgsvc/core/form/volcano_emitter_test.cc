@@ -1,4 +1,4 @@
-// What of a group of Volcano's form is ours, where the group is there already.
+// The fields that are ours in an existing group of Volcano's form.
 #include "services/pgsvc/core/form/volcano_emitter.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ class VolcanoEmitterTest : public ::testing::Test {
   }
 
   RenderedGroup Render(SpecSchema schema = {}) { return VolcanoEmitter(std::move(schema)).Render(plan_, objects_); }
-  // Of the group with that spec, of our owner.
+  // Returns the patch of the group with that spec and our owner.
   std::string Patch(const kube::v1::PodGroupSpec& spec, const std::string& grouped = "",
                     const std::string& inherited = "") {
     ObservedGroup observed;
@@ -63,7 +63,7 @@ class VolcanoEmitterTest : public ::testing::Test {
     const auto update = VolcanoEmitter().UpdateOf(observed, plan_.grouping, Render());
     return update ? update->patch : "";
   }
-  // As `plan_` wants it.
+  // Returns spec as `plan_` wants it.
   static kube::v1::PodGroupSpec Spec() {
     kube::v1::PodGroupSpec spec;
     spec.set_min_member(2);
@@ -156,7 +156,7 @@ TEST_F(VolcanoEmitterTest, ATopologyWhoseTierCannotBeNamedIsALoss) {
                                              HasSubstr("subgroup a: networkTopology.highestTierName is not known"),
                                              HasSubstr("subgroup b: labelSelector is not known")}));
 
-  // A tier by its number can be said.
+  // A tier can be given by its number.
   pod_.mutable_grouping()->add_annotations()->set_key("volcano.sh/network-topology-mode");
   pod_.mutable_grouping()->mutable_annotations(0)->set_value("hard");
   pod_.mutable_grouping()->add_annotations()->set_key("volcano.sh/network-topology-highest-tier");

@@ -1,6 +1,6 @@
 #pragma once
 
-// What objects of both schedulers' groups have alike. Pure.
+// Parts of JSON that the groups of both schedulers have in common. Pure.
 #include <map>
 #include <string>
 

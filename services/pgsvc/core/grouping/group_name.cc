@@ -12,7 +12,8 @@ namespace {
 
 constexpr size_t kSuffix = 9;  // "-" and 8 hex digits.
 
-// Lower case, every character but letters, digits and, in a subdomain, dots as "-"; alphanumeric at both ends.
+// Returns the text in lower case, with "-" for every character but letters, digits and, in a subdomain, dots. Both ends
+// are alphanumeric.
 std::string Normalised(std::string_view text, bool keeps_dots) {
   std::string name;
   for (const char c : text) {
@@ -29,7 +30,7 @@ std::string NameOf(std::string_view text, size_t most, bool is_subdomain) {
   const bool is_name = is_subdomain ? kube::IsDnsSubdomain(text) : kube::IsDnsLabel(text);
   if (is_name) return std::string(text);
   std::string name = fmt::format("{}-{:08x}", Normalised(text, is_subdomain).substr(0, most - kSuffix), Fnv1(text));
-  // Dots that stand beside each other, or beside a "-", end no label.
+  // Dots beside each other, or beside a "-", make labels that do not end as they must: fall back to one label.
   if (is_subdomain && !kube::IsDnsSubdomain(name)) return NameOf(text, most, /*is_subdomain=*/false);
   return name;
 }

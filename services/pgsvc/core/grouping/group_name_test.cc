@@ -30,7 +30,7 @@ TEST(GroupNameTest, AnotherTextIsNormalisedAndEndsWithItsHash) {
     const char* group;
     const char* sub_group;
   };
-  // The hashes are FNV-1's of 32 bits, calculated apart.
+  // The hashes are FNV-1's of 32 bits, calculated independently.
   const Case cases[] = {
       {"GPU_Group", "gpu-group-11298509", "gpu-group-11298509"},
       {"", "g-811c9dc5", "g-811c9dc5"},

@@ -27,7 +27,7 @@ bool OptsOut(ObjectView object) {
   return text != nullptr && *text == "true";
 }
 
-// Adds the texts of which `to` lacks the key.
+// Adds the texts whose key `to` does not have.
 void AddMissing(const json::object* from, json::object& to) {
   if (from == nullptr) return;
   for (const auto& [key, value] : *from) {
@@ -35,7 +35,7 @@ void AddMissing(const json::object* from, json::object& to) {
   }
 }
 
-// Copies of objects with what a skipped owner adds to them; what is pointed to stays where it is.
+// Copies of objects with the texts that a skipped owner adds. Elements of a deque stay where they are.
 using Copies = std::deque<json::value>;
 
 ObjectView Completed(const json::value& object, ObjectView skipped, Copies& copies) {
@@ -46,7 +46,7 @@ ObjectView Completed(const json::value& object, ObjectView skipped, Copies& copi
   return ObjectView(copy);
 }
 
-// The row is that of another version of the kind.
+// The warning that the row was written for another version of the kind.
 std::string OtherVersionOf(ObjectView object, std::string_view version) {
   return fmt::format("{}: there is no rule for {}: the one for version {} is used", object.Described(),
                      object.api_version(), version);
@@ -63,7 +63,8 @@ bool LooksThrough(ObjectView object, const RuleOptions& options, std::vector<std
   return true;
 }
 
-// Goes down from the top owner while the owner's kind is looked through (4): the owner below takes over what it lacks.
+// Goes down from the top owner while the owner's kind is looked through (4). The owner below inherits the texts that it
+// lacks.
 void LookThroughOwners(RuleInput& input, Copies& copies, std::vector<std::string>& warnings) {
   while (!input.owners.empty() && LooksThrough(input.top, input.options, warnings)) {
     const ObjectView skipped = input.top;
@@ -81,7 +82,7 @@ absl::Status CheckMinimum(const Grouping& grouping, std::string_view what, const
                              minimum.count));
 }
 
-// Names as the definition wants them (G39). Two of one name the webhook would refuse.
+// Gives subgroups names as the definition requires (G39). The webhook would refuse two subgroups of one name.
 absl::Status NameSubGroups(Grouping& grouping) {
   if (grouping.sub_groups.size() > static_cast<size_t>(2 * kMostSubGroups)) {
     return Invalid(fmt::format("{} {}: {} subgroups are more than can be stored", grouping.owner.kind,
@@ -107,7 +108,7 @@ void FindDefaultSubGroup(const RuleInput& input, Grouping& grouping) {
       fmt::format("{} belongs to no subgroup: this cluster's scheduler cannot place the pod", input.pod.Described()));
 }
 
-// Some rules take a class without a look whether it exists (6.8, 6.10).
+// Some rules use a class without a check whether it exists (6.8, 6.10).
 void CheckPriority(const RuleInput& input, Grouping& grouping) {
   const std::string& name = grouping.priority_class;
   if (grouping.has_default_priority || name.empty() || input.cluster.HasPriorityClass(name)) return;
@@ -140,7 +141,7 @@ absl::Status ApplyRule(const RuleInput& input, PodGrouping& result) {
   }
   result.rule = row.rule->summary;
   BASALT_ASSIGN_OR_RETURN(result.grouping, row.rule->function(input));
-  // That the default rule is the one of the row makes no difference to anybody.
+  // No warning is needed if the row's rule is the default one.
   if (!row.is_of_version && row.rule->function != GroupByDefault) {
     result.grouping.warnings.push_back(OtherVersionOf(input.top, row.rule->version));
   }

@@ -21,8 +21,8 @@ constexpr std::string_view kUser = "user";
 constexpr std::string_view kDefaultQueue = "default-queue";
 constexpr std::string_view kPreemptible = "preemptible";
 constexpr std::string_view kNonPreemptible = "non-preemptible";
-// What kubectl keeps there is as long as the object, and says nothing of its pods (G17). The others grouping has
-// written itself, on a pod that is the owner.
+// kubectl's annotation is as long as the object, and contains nothing about its pods (G17). Grouping itself has written
+// the others, on a pod that is its own owner.
 constexpr std::string_view kLeftOut[] = {"kubectl.kubernetes.io/last-applied-configuration", kube::kKaiGroupNameKey,
                                          kube::kKaiSubGroupNameKey};
 
@@ -35,7 +35,7 @@ std::string AnnotationOf(ObjectView object, std::string_view key) {
 
 // ---- queue (5.3) ----
 
-// KAI reads the label alone; users who come from other schedulers write an annotation.
+// KAI reads the label alone. Users who come from other schedulers write an annotation.
 void WarnOfQueueAnnotation(const RuleInput& input, ObjectView owner, Grouping& grouping) {
   const std::string& key = input.options.queue_label;
   for (const ObjectView object : {owner, input.pod}) {
@@ -72,7 +72,7 @@ const KindDefaults* DefaultsOf(const RuleOptions& options, ObjectView object) {
   return found == options.kind_defaults.end() ? nullptr : &found->second;
 }
 
-// The kinds whose defaults count, in their order: one that was looked through before the one that was found (G30).
+// Returns the objects whose kinds' defaults count, in their order: those that were looked through come first (G30).
 std::vector<ObjectView> WithSkipped(const RuleInput& input, const std::vector<ObjectView>& considered) {
   std::vector<ObjectView> all = input.skipped;
   all.insert(all.end(), considered.begin(), considered.end());

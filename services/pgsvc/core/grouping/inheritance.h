@@ -1,7 +1,7 @@
 #pragma once
 
-// What a group takes from its owners, its pod and an administrator's defaults (pod-grouper 5): the default
-// rule, and its parts for rules that differ from it in some. Pure.
+// The part of a group that follows from its owners, its pod and an administrator's defaults (pod-grouper 5): the
+// default rule, and its parts for rules that differ from it in some. Pure.
 #include <map>
 #include <optional>
 #include <string>
@@ -27,47 +27,49 @@ inline constexpr std::string_view kPreferredLevelAnnotation = "kai.scheduler/top
 inline constexpr std::string_view kPreemptionDelayAnnotation = "kai.scheduler/preemption-delay";
 inline constexpr std::string_view kStalenessGraceAnnotation = "kai.scheduler/staleness-grace-period";
 
-// The group of a pod by the default rule, with `owner` as its owner and the source of its metadata. `considered`: the
-// objects, direct owner first, whose labels and annotations count for priority, preemptibility, delay and grace period.
+// Returns the group of a pod by the default rule, with `owner` as its owner and as the source of its metadata.
+// `considered` are the objects, direct owner first, whose labels and annotations count for priority, preemptibility,
+// delay and grace period.
 Grouping InheritFrom(const RuleInput& input, ObjectView owner, const std::vector<ObjectView>& considered,
                      std::string_view default_priority);
-// The same without what further objects say: names, owner, labels, annotations and queue alone.
+// Returns only names, owner, labels, annotations and queue.
 Grouping IdentityFrom(const RuleInput& input, ObjectView owner);
-// Sets the priority class by 5.4; `otherwise` where nobody names one that exists.
+// Sets the priority class by 5.4; `otherwise` if nothing names one that exists.
 void FindPriority(const RuleInput& input, const std::vector<ObjectView>& considered, std::string_view otherwise,
                   Grouping& grouping);
 // Sets a class that `source` names, whether the class exists or not.
 void SetPriority(std::string_view name, const std::string& source, Grouping& grouping);
-// Sets the rule's own class, whatever anybody says.
+// Sets the rule's own class, whatever any object names.
 void SetDefaultPriority(std::string_view name, Grouping& grouping);
-// InheritFrom the top owner alone: what every rule but the default one begins with.
+// Calls InheritFrom with the top owner alone, with which every rule but the default one begins.
 Grouping InheritFromTop(const RuleInput& input, std::string_view default_priority = kTrain);
-// The default rule itself.
+// Applies the default rule itself.
 Grouping DefaultGrouping(const RuleInput& input);
-// The queue of that project (5.3); of an empty one the default queue. `source`: who names it.
+// Sets the queue of the project (5.3), or the default queue if `project` is empty. `source` describes where the project
+// is named.
 void SetQueueOfProject(const RuleInput& input, std::string_view project, std::string source, Grouping& grouping);
 GroupOwner OwnerOf(ObjectView object);
-// "pg-<name>-<UID>" of the object, as a name of Kubernetes.
+// Returns "pg-<name>-<UID>" of the object, as a name of Kubernetes.
 std::string DefaultNameOf(ObjectView object);
 
-// Copies texts: over those that are there, or beside them. What kubectl keeps of a whole object is left out (G17).
+// Copies texts, which replace existing ones or not. Leaves out kubectl's copy of a whole object (G17).
 enum class Existing { kOverwritten, kKept };
 void CopyTexts(const json::object* from, Existing existing, std::map<std::string, std::string>& to);
 
-// Whether the text is a value of preemptibility, be it empty: unspecified.
+// Whether the text is a value of preemptibility; the empty text means unspecified.
 bool IsPreemptibility(std::string_view text);
-// Go's canonical form of the annotation's value; nullopt: the value is no duration, or below 0 where it must not be,
-// and a warning says so. `source`: "annotation <key> of <object>".
+// Returns Go's canonical form of the annotation's value; nullopt, with a warning, if the value is no duration or a
+// negative one where `sign` excludes that. `source` is "annotation <key> of <object>".
 enum class Sign { kAny, kNotNegative };
 std::optional<std::string> DurationOf(std::string_view text, Sign sign, const std::string& source,
                                       std::vector<std::string>& warnings);
 
-// The triple of the three annotations, as it is written; empty where there is none.
+// Returns the texts of the three annotations; each is empty if missing.
 Topology TopologyOf(ObjectView object);
-// The same from the annotations of a pod template, which may be null.
+// Reads the annotations of a pod template, which may be null.
 Topology TemplateTopologyOf(const json::value* pod_template);
 
-// The five lines that say who the top owner is.
+// Returns the five lines that identify the top owner.
 std::string TopOwnerText(ObjectView object);
 
 }  // namespace basalt::pgsvc

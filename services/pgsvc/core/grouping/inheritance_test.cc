@@ -276,7 +276,7 @@ TEST(InheritanceTest, APriorityClassThatDoesNotExistIsWarnedOf) {
 TEST(InheritanceTest, ThePreemptibilityIsTheFirstThatIsValidFromTheDirectOwnerUpThenThePods) {
   struct Case {
     const char* what;
-    const char* pod;  // Values of the label; null: none.
+    const char* pod;  // Values of the label; null if there is none.
     const char* lower;
     const char* upper;
     std::map<std::string, KindDefaults, std::less<>> defaults;
@@ -324,7 +324,7 @@ TEST(InheritanceTest, ThePreemptibilityIsTheFirstThatIsValidFromTheDirectOwnerUp
 
 TEST(InheritanceTest, DelayAndGracePeriodAreTheFirstValidDurationOfOwnerAndPod) {
   struct Case {
-    const char* pod;  // Values of the annotation; null: none.
+    const char* pod;  // Values of the annotation; null if there is none.
     const char* set;
     const char* delay;
     const char* grace;

@@ -54,7 +54,7 @@ json::object KaiGroupOf(const Grouping& grouping) {
   SetText("preemptibility", grouping.preemptibility, spec);
   SetText("preemptionDelay", grouping.preemption_delay, spec);
   SetText("stalenessGracePeriod", grouping.staleness_grace_period, spec);
-  // The topology counts where it has a name: levels without one are dropped.
+  // Levels without the name of a topology have no effect, and are dropped.
   spec["topologyConstraint"] = grouping.topology.name.empty() ? json::object() : TopologyOf(grouping.topology);
   json::array sub_groups = SubGroupsOf(grouping);
   if (!sub_groups.empty()) spec["subGroups"] = std::move(sub_groups);

@@ -13,13 +13,13 @@ namespace basalt::pgsvc {
 
 inline constexpr std::string_view kKaiApiVersion = "scheduling.run.ai/v2alpha2";
 
-// The object that creates the group. Of the group and of each subgroup either minMember or minSubGroup is set.
+// Returns the object that creates the group. The group and each subgroup have either minMember or minSubGroup.
 json::object KaiGroupOf(const Grouping& grouping);
 
-// What is asked for and the object cannot say, for an Event: a level of a topology that nobody names (G55).
+// Returns, for an Event, the requests that the object cannot express: a level of a topology that nothing names (G55).
 std::vector<std::string> KaiLossesOf(const Grouping& grouping);
 
-// Whether that PodGroup of KAI's has subgroups.
+// Whether a PodGroup of KAI's has subgroups.
 bool HasSubGroups(ObjectView group);
 
 }  // namespace basalt::pgsvc

@@ -1,4 +1,4 @@
-// Whose rule a pod is grouped by, and who is left alone: kinds that are looked through, and those who opt out.
+// The choice of the owner whose rule groups a pod: kinds that are looked through, and objects that opt out.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(RuleTableTest, OfRowsOfAKindTheOneOfTheVersionCountsElseOfTheNewestBelowEls
     const char* group;
     const char* kind;
     const char* version;
-    const char* expected;  // Version of the row.
+    const char* expected;  // The version of the row.
   };
   const Case cases[] = {
       {"kubeflow.org", "MPIJob", "v1", "v1"},
@@ -120,7 +120,7 @@ TEST(RuleTableTest, NoKindStandsThereTwice) {
   for (const Rule& rule : AllRules()) EXPECT_EQ(RuleFor(rule.group, rule.version, rule.kind).rule, &rule) << rule.kind;
 }
 
-// A kind in a version that no row was written for.
+// Kinds in a version that no row was written for.
 TEST(OtherVersionTest, TheRowOfTheKindGroupsItWithAWarning) {
   const auto torch = [](std::string_view api, std::string_view more = "") {
     return Objects(
@@ -226,7 +226,7 @@ TEST(LookThroughTest, TheGroupsOfADynamoDeploymentAreGrovesAlsoBelowAWorkflow) {
   }
 }
 
-// What stands below a WorkloadRunner is grouped as it is alone.
+// A workload below a WorkloadRunner is grouped as it is alone.
 TEST(LookThroughTest, AWorkloadRunnerAboveAWorkloadChangesNoGroup) {
   const std::string runner = ObjectOf("run.ai/v2", "WorkloadRunner", "r");
   const auto torch = [](std::string_view above) {
@@ -255,13 +255,13 @@ TEST(LookThroughTest, WhatTheOwnerBelowLacksItHasFromTheSkippedOne) {
   struct Case {
     const char* what;
     std::string pod;
-    std::string foo;  // Of example.com/v1, below the Workflow.
+    std::string foo;  // An object of example.com/v1 below the Workflow.
     std::string workflow;
     const char* queue;
     const char* delay;
     const char* priority;
     const char* preemptibility;
-    const char* team;  // Label of the group.
+    const char* team;  // The label of the group.
   };
   const std::string all =
       "  labels: {kai.scheduler/queue: q, priorityClassName: build, kai.scheduler/preemptibility: preemptible, team: "
@@ -308,7 +308,7 @@ TEST(LookThroughTest, DefaultsOfTheSkippedKindComeAfterWhatAnybodySays) {
     std::string pod;
     std::string job;
     std::string workflow;
-    KindDefaults defaults;  // Of Workflow.argoproj.io.
+    KindDefaults defaults;  // Defaults of Workflow.argoproj.io.
     const char* priority;
     const char* preemptibility;
   };

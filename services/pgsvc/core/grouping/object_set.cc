@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kDefaultNamespace = "default";
 
-// PriorityClasses that KAI brings along.
+// The PriorityClasses that KAI installs.
 constexpr std::string_view kShippedClasses[] = {"train", "build-preemptible", "build", "inference"};
 
 bool IsClusterScoped(std::string_view group, std::string_view kind) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Objects of a cluster as a list has them, in the way that rules ask for them: for rules that are tried on objects
-// which need not be in any cluster. Pure.
+// A ClusterView over a list of objects: for rules that are tried on objects which need not be in any cluster. Pure.
 #include <deque>
 #include <map>
 #include <string>
@@ -18,29 +17,29 @@ namespace basalt::pgsvc {
 
 class ObjectSet final : public ClusterView {
  public:
-  // Whether the PriorityClasses exist that KAI brings along.
+  // `has_kai_classes`: the PriorityClasses exist that KAI installs.
   explicit ObjectSet(bool has_kai_classes = true) : has_kai_classes_(has_kai_classes) {}
-  // Views point into the objects, which stay where they are when the set is moved.
+  // Views point into the objects, which do not move when the set is moved.
   ObjectSet(const ObjectSet&) = delete;
   ObjectSet& operator=(const ObjectSet&) = delete;
   ObjectSet(ObjectSet&&) = default;
   ObjectSet& operator=(ObjectSet&&) = default;
 
-  // INVALID_ARGUMENT names what is missing: apiVersion, kind or metadata.name, or that the object stands there twice.
+  // INVALID_ARGUMENT names what is missing (apiVersion, kind or metadata.name), or that the object was added before.
   absl::Status Add(json::value object);
-  // Once all are added: an object without a UID has the one by which another names it as its owner, or else one that is
-  // made of its kind and name; a reference without a UID has that of the object.
+  // Called once all objects are added. An object without a UID gets the one by which another object names it as its
+  // owner, or else one made from its kind and name. A reference without a UID gets that of its object.
   void CompleteUids();
 
-  // In the order in which they were added.
+  // The pods in the order in which they were added.
   const std::vector<ObjectView>& pods() const { return pods_; }
-  // All, pods among them, in the same order.
+  // All objects, pods included, in the same order.
   std::vector<ObjectView> objects() const { return {objects_.begin(), objects_.end()}; }
-  // As OwnersOf of owner_walk.h.
+  // See OwnersOf in owner_walk.h.
   absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod) const;
 
   bool HasPriorityClass(std::string_view name) const override;
-  // In whichever version it is.
+  // Finds the object in whichever version it has.
   ObjectView Find(std::string_view api_version, std::string_view kind, std::string_view ns,
                   std::string_view name) const override;
   KartaChoice KartaFor(ObjectView top) const override { return kartas_.For(top); }
@@ -48,7 +47,7 @@ class ObjectSet final : public ClusterView {
   std::vector<ObjectView> PodsWithLabels(std::string_view ns, const Labels& labels) const override;
 
  private:
-  // The object that a reference of an object in that namespace names; null: there is none.
+  // Returns the object that a reference in that namespace names; null if there is none.
   json::value* TargetOf(std::string_view api_version, std::string_view kind, std::string_view name,
                         std::string_view ns) const;
 

@@ -13,7 +13,7 @@ namespace {
 
 const json::object* ObjectOf(const json::value* value) { return value == nullptr ? nullptr : value->if_object(); }
 
-// `found`: what the object has at the path.
+// `found` is the object's value at the path.
 template <typename Path>
 absl::StatusOr<std::optional<int32_t>> IntOf(const json::value* found, ObjectView object, const Path& path) {
   if (found == nullptr || found->is_null()) return std::optional<int32_t>();

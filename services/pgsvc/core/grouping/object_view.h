@@ -1,7 +1,7 @@
 #pragma once
 
-// An object of Kubernetes as the rules of grouping read it: any kind, by the paths of its JSON. A view; the JSON stays
-// with the caller and outlives it. Pure.
+// An object of Kubernetes as rules of grouping read it: of any kind, by the paths of its JSON. A view: the caller keeps
+// the JSON, which outlives it. Pure.
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -27,42 +27,42 @@ class ObjectView {
  public:
   ObjectView() = default;
   explicit ObjectView(const json::value& object) : object_(&object) {}
-  // A part of an object, which has no name of its own: in messages it is called `where`, which outlives the view.
+  // A part of an object that has no name of its own. Messages call the part `where`, which outlives the view.
   ObjectView(const json::value& part, std::string_view where) : object_(&part), where_(where) {}
 
   bool empty() const { return object_ == nullptr; }
-  // Requires: it is not empty.
+  // Requires: the view is not empty.
   const json::value& json() const { return *object_; }
   std::string_view api_version() const;
-  std::string_view group() const;    // Of apiVersion; empty: the core group.
-  std::string_view version() const;  // Of apiVersion.
+  std::string_view group() const;    // The group in apiVersion; empty for the core group.
+  std::string_view version() const;  // The version in apiVersion.
   std::string_view kind() const;
   std::string_view ns() const;
   std::string_view name() const;
   std::string_view uid() const;
-  // In their order. An entry that is no object is left out.
+  // Returns the references in their order, without entries that are not objects.
   std::vector<OwnerReference> owners() const;
   bool IsBeingDeleted() const;
 
-  // Null where the object has no such label or annotation.
+  // Returns null if the object has no such label or annotation.
   const json::string* Label(std::string_view key) const;
   const json::string* Annotation(std::string_view key) const;
-  // Objects of texts; null where the object has none.
+  // Returns the object of texts; null if there is none.
   const json::object* labels() const;
   const json::object* annotations() const;
 
-  // Null where there is nothing, or where it is null.
+  // Returns the value at the path; null if there is none, or if it is JSON's null.
   const json::value* At(std::initializer_list<std::string_view> path) const;
-  // The text at the path; empty where there is none, or no text.
+  // Returns the text at the path; empty if there is none, or if the value is not a text.
   std::string_view TextAt(std::initializer_list<std::string_view> path) const;
-  // The 32-bit integer at the path; nullopt where there is nothing. INVALID_ARGUMENT, which names the path, where what
-  // stands there is no integer of 32 bits.
+  // Returns the 32-bit integer at the path; nullopt if there is no value. INVALID_ARGUMENT names the path if the value
+  // is not such an integer.
   absl::StatusOr<std::optional<int32_t>> IntAt(std::initializer_list<std::string_view> path) const;
 
-  // The same of a path that is known at run time only.
+  // Does the same for a path that is known only at run time.
   absl::StatusOr<std::optional<int32_t>> IntAt(const std::vector<std::string>& path) const;
 
-  // "Job default/j", for messages; of a part where it stands.
+  // Returns "Job default/j" for messages, or the place of a part.
   std::string Described() const;
 
  private:
@@ -72,10 +72,10 @@ class ObjectView {
   std::string_view where_;
 };
 
-// The API group of an apiVersion; empty: the core group.
+// Returns the API group of an apiVersion; empty for the core group.
 std::string_view GroupOfApiVersion(std::string_view api_version);
 
-// A text member of an object of texts, as labels are one; null where there is none, or no text.
+// Returns a text member of an object of texts, such as labels; null if there is none, or if it is not a text.
 const json::string* TextOf(const json::object* texts, std::string_view key);
 
 }  // namespace basalt::pgsvc

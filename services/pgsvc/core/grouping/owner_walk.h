@@ -1,7 +1,6 @@
 #pragma once
 
-// The way from a pod up to whoever stands above all its owners (pod-grouper 3). Pure: whoever looks an
-// owner up is passed in.
+// The way from a pod up to the top of its owners (pod-grouper 3). Pure: the lookup of owners is passed in.
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -11,20 +10,20 @@
 
 namespace basalt::pgsvc {
 
-// The object that a reference of an object in that namespace names. NOT_FOUND: there is none. PERMISSION_DENIED: nobody
-// may look.
+// Returns the object that a reference names, in the namespace of the pod. NOT_FOUND if it does not exist.
+// PERMISSION_DENIED if it may not be read.
 using FindOwner = std::function<absl::StatusOr<ObjectView>(const OwnerReference& reference, std::string_view ns)>;
 
 inline constexpr size_t kMostOwners = 64;
 
-// The owners from the direct one up; empty: nobody owns the pod, or nobody may look at whoever does. Of several
-// references the one with `controller: true` is followed, else the first (G7). An owner that nobody may look at ends
-// the way below. NOT_FOUND names an owner that is missing, or that has another UID by now. INVALID_ARGUMENT: the owners
-// lead back to one of them, or there are more than kMostOwners.
+// Returns the owners from the direct one up; empty if the pod has none, or if its direct owner may not be read. Follows
+// the reference with `controller: true`, else the first one (G7). The way ends below an owner that may not be read.
+// NOT_FOUND names an owner that is missing or has another UID now. INVALID_ARGUMENT if the owners lead back to one of
+// them or to the pod, or if there are more than kMostOwners.
 absl::StatusOr<std::vector<ObjectView>> OwnersOf(ObjectView pod, const FindOwner& find);
 
-// The owner is suspended or scaled to zero. What makes others by a calendar has its pods all the same while it is
-// suspended.
+// Whether the owner is suspended or scaled to zero. An owner that makes other objects by a calendar keeps its pods
+// while it is suspended.
 bool WantsNoPods(ObjectView owner);
 
 }  // namespace basalt::pgsvc

@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// One reference of an object to Foo `name` of that UID.
+// Returns a reference to the Foo of that name and UID.
 std::string Reference(std::string_view name, std::string_view uid, std::string_view more = "") {
   return fmt::format("{{apiVersion: example.com/v1, kind: Foo, name: {}, uid: {}{}}}", name, uid, more);
 }
@@ -31,7 +31,7 @@ std::string Controller(std::string_view name) {
 }
 std::string Plain(std::string_view name) { return Reference(name, fmt::format("foo-{}", name)); }
 
-// Names from the direct owner up, or the error. Nobody may look at an owner of a name that begins with "secret".
+// Returns the names from the direct owner up, or the error. An owner whose name begins with "secret" may not be read.
 std::string Walk(const std::string& manifests) {
   const auto documents = ParseYamlDocuments(manifests);
   EXPECT_TRUE(documents.ok()) << documents.status();
@@ -121,7 +121,7 @@ TEST(OwnerWalkTest, OwnersThatLeadBackAreAnError) {
   }
 }
 
-// A pod below that many owners, f1 directly above it.
+// Returns a pod below `count` owners, with f1 directly above it.
 std::string ChainOf(size_t count) {
   std::string manifests = Pod(Controller("f1"));
   for (size_t i = 1; i <= count; ++i) {

@@ -27,7 +27,7 @@ std::string FieldOf(std::string_view parent, std::string_view name) {
   return parent.empty() ? std::string(name) : fmt::format("{}.{}", parent, name);
 }
 
-// `where` is the path of the value; an object may have these members and no others.
+// `where` is the path of the value. The object may have these members and no others.
 absl::Status CheckObject(const json::value& value, std::string_view where,
                          std::initializer_list<std::string_view> members) {
   if (!value.is_object()) return Bad(where.empty() ? "the configuration" : where, "must be an object");
@@ -39,7 +39,7 @@ absl::Status CheckObject(const json::value& value, std::string_view where,
   return absl::OkStatus();
 }
 
-// The text of the member; empty: there is none.
+// Returns the text of the member; empty if there is none.
 absl::StatusOr<std::string> TextOf(const json::value& object, std::string_view where, std::string_view name) {
   const json::value* const member = Find(object, name);
   if (member == nullptr) return std::string();
@@ -56,7 +56,7 @@ absl::StatusOr<bool> BoolOf(const json::value& object, std::string_view name, bo
   return member->get_bool();
 }
 
-// Calls `read(entry, where)` for each entry of the list; none: there is no such member.
+// Calls `read(entry, where)` for each entry of the list, if the object has that member.
 template <typename Read>
 absl::Status ForEach(const json::value& object, std::string_view name, Read read) {
   const json::value* const list = Find(object, name);
@@ -79,7 +79,7 @@ absl::StatusOr<KindName> KindOf(const json::value& entry, std::string_view where
   return kind;
 }
 
-// "spec.workers.replicas" as its members.
+// Returns the members of a path such as "spec.workers.replicas".
 absl::StatusOr<std::vector<std::string>> PathOf(const json::value& value, std::string_view where) {
   if (!value.is_string()) return Bad(where, "must be a path like spec.replicas");
   const std::string text(value.get_string());

@@ -72,9 +72,8 @@ constexpr LookThrough kLookThrough[] = {
     {"nvidia.com", "*", "DynamoGraphDeployment"},
 };
 
-// The order in which versions follow each other: v1alpha1, v1beta1, v1, v2alpha1. A text that is no version comes
-// first.
-using VersionOrder = std::tuple<int32_t, int32_t, int32_t>;  // The version, its stage, the number in that stage.
+// The order of versions: v1alpha1, v1beta1, v1, v2alpha1. A text that is not a version comes first.
+using VersionOrder = std::tuple<int32_t, int32_t, int32_t>;  // The version, its stage, and the number in that stage.
 
 VersionOrder OrderOf(std::string_view version) {
   if (version.starts_with('v')) version.remove_prefix(1);
@@ -89,7 +88,7 @@ VersionOrder OrderOf(std::string_view version) {
   return {ParseInt32(version).value_or(-1), rank, 0};
 }
 
-// Whether one row suits that version, for which neither was written, better than the other one.
+// Whether `one` suits `version`, which no row was written for, better than `other` does.
 bool IsNearer(std::string_view one, std::string_view other, std::string_view version) {
   const bool is_below = OrderOf(one) < OrderOf(version);
   if (is_below != (OrderOf(other) < OrderOf(version))) return is_below;

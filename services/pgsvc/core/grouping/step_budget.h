@@ -1,6 +1,6 @@
 #pragma once
 
-// How much work what other people write may cause, counted in steps, since core knows no clock. A value. Pure.
+// Limits the work that other people's input may cause, counted in steps, since core has no clock. A value. Pure.
 #include <algorithm>
 #include <cstdint>
 
@@ -8,12 +8,12 @@ namespace basalt::pgsvc {
 
 class StepBudget {
  public:
-  // What the grouping of one pod may take in all; some milliseconds.
+  // The steps for the grouping of one pod: some milliseconds.
   static constexpr int64_t kOfPod = 200'000;
 
   explicit StepBudget(int64_t steps = kOfPod) : most_(steps), left_(steps) {}
 
-  // False: it is spent, and stays so. Requires: `steps` is not negative.
+  // Returns false if the budget is spent; it stays spent. Requires: `steps` is not negative.
   bool Take(int64_t steps = 1) {
     if (left_ >= 0) left_ = steps > left_ ? -1 : left_ - steps;
     return left_ >= 0;
@@ -24,7 +24,7 @@ class StepBudget {
 
  private:
   int64_t most_;
-  int64_t left_;  // Below 0: spent.
+  int64_t left_;  // Below 0 if spent.
 };
 
 }  // namespace basalt::pgsvc

@@ -18,18 +18,18 @@ inline std::string TextOf(const Minimum& minimum) {
   return minimum.of_sub_groups ? fmt::format("sub {}", minimum.count) : fmt::format("{}", minimum.count);
 }
 
-// " t/required/preferred", or nothing.
+// Returns " @t/required/preferred", or nothing.
 inline std::string TextOf(const Topology& topology) {
   return topology == Topology() ? "" : fmt::format(" @{}/{}/{}", topology.name, topology.required, topology.preferred);
 }
 
-// "worker-0{worker, 2}"
+// Returns "worker-0{worker, 2}".
 inline std::string TextOf(const SubGroup& sub_group) {
   return fmt::format("{}{{{}{}{}{}}}", sub_group.name, sub_group.parent, sub_group.parent.empty() ? "" : ", ",
                      TextOf(sub_group.minimum), TextOf(sub_group.topology));
 }
 
-// "pg-j-U 2: master{1} worker{sub 2}; in master"
+// Returns "pg-j-U 2: master{1} worker{sub 2}; in master".
 inline std::string TextOf(const Grouping& grouping) {
   std::string text = fmt::format("{} {}{}", grouping.name, TextOf(grouping.minimum), TextOf(grouping.topology));
   if (!grouping.sub_groups.empty()) text += ":";
@@ -40,7 +40,8 @@ inline std::string TextOf(const Grouping& grouping) {
 
 class Objects {
  public:
-  // Documents of YAML. UIDs need not be written: U of whoever is named as an owner is "<kind>-<name>", in lower case.
+  // Takes documents of YAML, which may lack UIDs: that of a named owner is "<kind>-<name>", with the kind in lower
+  // case.
   explicit Objects(std::string_view manifests) {
     const auto documents = ParseYamlDocuments(manifests);
     EXPECT_TRUE(documents.ok()) << documents.status() << "\n" << manifests;
@@ -53,7 +54,7 @@ class Objects {
     set_.CompleteUids();
   }
 
-  // The grouping of the first pod, or of the pod of that name.
+  // Groups the first pod, or the pod of that name.
   absl::StatusOr<PodGrouping> Group(std::string_view pod_name = "") const {
     for (const ObjectView pod : set_.pods()) {
       if (!pod_name.empty() && pod.name() != pod_name) continue;
@@ -69,7 +70,7 @@ class Objects {
     EXPECT_TRUE(grouped.ok()) << grouped.status();
     return grouped.ok() ? grouped->grouping : Grouping();
   }
-  // The group, or the message of the error.
+  // Returns the group, or the message of the error.
   std::string Text(std::string_view pod_name = "") const {
     const absl::StatusOr<PodGrouping> grouped = Group(pod_name);
     if (!grouped.ok()) return "error: " + std::string(grouped.status().message());
@@ -90,7 +91,7 @@ class Objects {
   ObjectSet set_;
 };
 
-// A pod of that owner. `more`: further lines of its metadata, in the indentation of two.
+// Returns a pod of that owner. `more` are further lines of its metadata, indented by two.
 inline std::string PodOf(std::string_view name, std::string_view api_version, std::string_view kind,
                          std::string_view owner, std::string_view more = "") {
   return fmt::format(
@@ -99,13 +100,13 @@ inline std::string PodOf(std::string_view name, std::string_view api_version, st
       name, name, api_version, kind, owner, absl::AsciiStrToLower(std::string(kind)), owner, more);
 }
 
-// Any other object. `more`: further lines of its metadata in the indentation of two, and then its other members.
+// Returns any other object. `more` are further lines of its metadata, indented by two, and then its other members.
 inline std::string ObjectOf(std::string_view api_version, std::string_view kind, std::string_view name,
                             std::string_view more = "") {
   return fmt::format("---\napiVersion: {}\nkind: {}\nmetadata:\n  name: {}\n{}", api_version, kind, name, more);
 }
 
-// The line of metadata that names the one owner of an object.
+// Returns the line of metadata that names the one owner of an object.
 inline std::string OwnedBy(std::string_view api_version, std::string_view kind, std::string_view name) {
   return fmt::format("  ownerReferences: [{{apiVersion: {}, kind: {}, name: {}, uid: {}-{}, controller: true}}]\n",
                      api_version, kind, name, absl::AsciiStrToLower(std::string(kind)), name);

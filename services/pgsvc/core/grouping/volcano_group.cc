@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kSubGroupLabel = "kai.scheduler/subgroup-name";
 constexpr std::string_view kVolcanoPrefix = "volcano.sh/";
 
-// By their parent, in their order; those of the group itself under "".
+// Subgroups by their parent, in their order; those directly below the group under "".
 using Children = std::map<std::string_view, std::vector<const SubGroup*>>;
 
 Children ChildrenOf(const Grouping& grouping) {
@@ -30,7 +30,7 @@ Children ChildrenOf(const Grouping& grouping) {
   return children;
 }
 
-// The sum of so many of the parent's children that cost least.
+// Returns the sum of the `count` cheapest children of the parent.
 int64_t CheapestOf(const Children& children, std::string_view parent, size_t count) {
   const auto found = children.find(parent);
   if (found == children.end()) return 0;
@@ -47,7 +47,7 @@ int64_t CheapestOf(const Children& children, std::string_view parent, size_t cou
   return sum;
 }
 
-// Whether all subgroups directly below the group have to be placed.
+// Whether all subgroups directly below the group must be placed.
 bool NeedsAllSubGroups(const Grouping& grouping) {
   const auto count = std::count_if(grouping.sub_groups.begin(), grouping.sub_groups.end(),
                                    [](const SubGroup& one) { return one.parent.empty(); });
@@ -86,7 +86,7 @@ json::object MetadataOf(const Grouping& grouping) {
 
 // ---- spec ----
 
-// Volcano's own annotations, the pod's before the owner's, and then what the rules have found.
+// Volcano's own annotations come before the result of the rules, and the pod's before the owner's.
 std::string QueueOf(const VolcanoInput& input) {
   for (const std::string_view key : {kube::kSchedulingQueueNameKey, kube::kQueueNameKey}) {
     if (const json::string* const queue = input.pod.Annotation(key); queue != nullptr) return std::string(*queue);
@@ -98,7 +98,7 @@ std::string QueueOf(const VolcanoInput& input) {
   return input.grouping.has_default_queue ? std::string() : input.grouping.queue;
 }
 
-// The rule's own class counts where there is one: Volcano brings none along.
+// Volcano installs no classes: the rule's own class counts only if it exists.
 std::string PriorityOf(const VolcanoInput& input) {
   const std::string& name = input.grouping.priority_class;
   return !input.grouping.has_default_priority || input.cluster.HasPriorityClass(name) ? name : std::string();
@@ -115,7 +115,7 @@ json::object TopologyOf(const Topology& topology, std::string_view what, std::ve
   return object;
 }
 
-// Volcano's own annotations of the pod come before what the rules have found.
+// Volcano's own annotations on the pod come before the result of the rules.
 json::object TopologyOf(const VolcanoInput& input, const Topology& lifted, std::vector<std::string>& losses) {
   const auto annotation = [&input](std::string_view key) {
     const json::string* const text = input.pod.Annotation(key);
@@ -155,8 +155,8 @@ json::object ResourcesOf(const VolcanoInput& input) {
 struct Policy {
   std::string name;
   std::vector<std::string> leaves;
-  int32_t size = 1;      // Pods of each leaf.
-  int32_t required = 0;  // Leaves.
+  int32_t size = 1;      // The number of pods of each leaf.
+  int32_t required = 0;  // The number of leaves that are required.
   Topology topology;
 };
 
@@ -173,7 +173,7 @@ class PolicyMaker {
     }
     return std::move(policies_);
   }
-  // The constraint of the only parent is that of the group.
+  // The constraint of an only parent, which becomes that of the group.
   const Topology& lifted() const { return lifted_; }
 
  private:

@@ -16,26 +16,26 @@ namespace basalt::pgsvc {
 
 struct VolcanoInput {
   const Grouping& grouping;
-  // A pod of the group: annotations of Volcano's on it come before what the rules have found.
+  // A pod of the group. Volcano's annotations on it come before the result of the rules.
   ObjectView pod;
-  // What one pod counts for, by the leaf that it belongs to; of `pod` under "". An error: it is not known, which is a
-  // loss.
+  // The resources of one pod, by its leaf, and those of `pod` under "". An error means that they are not known, which
+  // is a loss.
   absl::StatusOr<std::map<std::string, kube::ResourceMap>> usage;
-  // Whether the priority classes exist that are the rules' own.
+  // Knows whether the rules' own priority classes exist.
   const ClusterView& cluster;
 };
 
 struct VolcanoGroup {
   json::object object;
-  std::vector<std::string> losses;  // What this form cannot express of the group, for people.
+  std::vector<std::string> losses;  // Texts for people about what the form cannot express.
 };
 
 VolcanoGroup VolcanoGroupOf(const VolcanoInput& input);
 
-// The least number of pods that can satisfy the group: of a minimum of subgroups the cheapest ones.
+// Returns the least number of pods that can satisfy the group: for a minimum of subgroups, those of the cheapest ones.
 int64_t LeastPods(const Grouping& grouping);
-// The same as KAI's scheduler reads a group (9.1): where there are subgroups, it looks at these alone, and needs all of
-// them unless a minimum of subgroups says otherwise.
+// Returns the same as KAI's scheduler reads a group (9.1): if there are subgroups, it reads these alone, and needs all
+// of them unless a minimum of subgroups requires fewer.
 int64_t LeastPodsForKai(const Grouping& grouping);
 
 }  // namespace basalt::pgsvc

@@ -32,7 +32,7 @@ class VolcanoGroupTest : public ::testing::Test {
     return VolcanoGroupOf({.grouping = grouping_, .pod = ObjectView(pod_), .usage = usage_, .cluster = objects_});
   }
   std::string Spec() { return ToText(Write().object.at("spec")); }
-  // "worker: worker-0 worker-1, 4 of each, 2 of them"
+  // Returns "worker: worker-0 worker-1, 4 of each, 2 of them" for each policy.
   std::vector<std::string> Policies() {
     std::vector<std::string> texts;
     const json::object object = Write().object;

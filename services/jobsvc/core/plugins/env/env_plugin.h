@@ -1,6 +1,6 @@
 #pragma once
 
-// Tells every container its pod's index in the task (job spec 11.3). Takes no arguments.
+// Gives every container its pod's index in the task (job spec 11.3). Takes no arguments.
 #include "services/jobsvc/core/plugins/plugin.h"
 
 namespace basalt::jobsvc {

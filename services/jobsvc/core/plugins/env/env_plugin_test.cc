@@ -6,7 +6,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-// Kubernetes resolves a reference to a variable that stands before.
+// Kubernetes resolves a reference to an earlier variable.
 TEST(EnvPluginTest, TheIndexStandsTwiceBeforeTheVariablesOfEveryContainer) {
   const auto plugin = MakePlugin("env");
   const JobView job = TestView(TestJob("j", {{"t", 3, R"json({"spec":{

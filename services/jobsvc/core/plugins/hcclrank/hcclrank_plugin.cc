@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kRankIndex = "hccl/rankIndex";
 
-// Of the first container that has one, as it stands: a text, or what stands for one. Empty: none has.
+// Returns the rank of the first container that has one, unchanged: a text, or a mark. Empty if no container has one.
 std::string_view RankInEnvironment(PodEdit& pod) {
   std::string_view rank;
   pod.ForEachContainer(PodEdit::Containers::kNormal, [&rank](json::object& container) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// HCCL: the rank of every master and worker as an annotation of the pod (job spec 11.10). It neither makes a table of
-// ranks nor needs another plugin; it works last, for it reads a variable of pytorch's.
+// HCCL: the rank of every master and worker as an annotation of the pod (job spec 11.10). The plugin makes no table of
+// ranks and needs no other plugin. It works last, since it reads a variable of pytorch's.
 #include <cstdint>
 #include <string>
 

@@ -12,13 +12,13 @@ const std::string& Template() {
   return kTemplate;
 }
 
-// The pod that hcclrank makes of Template().
+// Returns the pod that hcclrank makes from Template().
 std::string Ranked(const std::string& rank) {
   return R"({"metadata":{"labels":{"app":"a"},"annotations":{"hccl/rankIndex":")" + rank +
          R"("}},"spec":{"containers":[{"name":"c"}]}})";
 }
 
-// The annotation of the pod; empty: the pod has none.
+// Returns the annotation of the pod. Empty if the pod has none.
 std::string RankOf(const std::string& pod) {
   const json::value parsed = json::parse(pod);
   const json::value* const annotations = FindPath(parsed, {"metadata", "annotations"});
@@ -98,7 +98,7 @@ TEST(HcclrankPluginTest, OfARenamedMasterTheWorkersStillComeBehind) {
 TEST(HcclrankPluginTest, ARankInTheEnvironmentOfTheTemplateComesBefore) {
   struct Row {
     std::string spec;
-    std::string rank;  // Of worker 1, which has rank 2 otherwise.
+    std::string rank;  // Rank of worker 1, which otherwise has rank 2.
   };
   const std::string from_field = R"({"name":"RANK","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}})";
   for (const Row& row :
@@ -151,7 +151,7 @@ TEST(HcclrankPluginTest, AnEmptyAnnotationOfTheTemplateIsFilledIn) {
   }
 }
 
-// Two masters: by itself the plugin would count from 2 for workers, and tell the masters apart.
+// There are two masters: alone, the plugin would count workers from 2 and give the masters different ranks.
 TEST(HcclrankPluginTest, BehindPytorchTheRankIsPytorchs) {
   const auto pytorch = MakePlugin("pytorch");
   const auto hcclrank = MakePlugin("hcclrank");

@@ -25,7 +25,7 @@ std::string MpiPlugin::HostsOfWorkers(const JobView& job) const {
 
 absl::Status MpiPlugin::OnPod(PodEdit& pod) const {
   const bool is_master = pod.task().name == master_;
-  // A master without workers is left as it is.
+  // A master without workers is not changed.
   if (is_master && FindTask(pod.job(), worker_) == nullptr) return absl::OkStatus();
   const std::string hosts = is_master ? HostsOfWorkers(pod.job()) : std::string();
   if (!hosts.empty()) pod.AddEnv(kContainers, {{{"name", ToJson(kMpiHost)}, {"value", hosts}}});

@@ -1,7 +1,7 @@
 #pragma once
 
-// Open MPI: the master's pods are told the hosts of all workers, every pod exposes the port of ssh (job spec 11.6).
-// Such a job has svc and ssh, too (2.1 D9, D10).
+// Open MPI: the master's pods get the hosts of all workers, and every pod exposes the port of ssh (job spec 11.6). Such
+// a job has svc and ssh, too (2.1 D9, D10).
 #include <cstdint>
 #include <string>
 
@@ -24,7 +24,7 @@ class MpiPlugin : public Plugin {
   void Define(Arguments& arguments) override;
 
  private:
-  // The hosts of all workers, commas between them.
+  // Returns the hosts of all workers, joined by commas.
   std::string HostsOfWorkers(const JobView& job) const;
 
   std::string master_ = "master";

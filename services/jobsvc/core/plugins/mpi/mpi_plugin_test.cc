@@ -12,7 +12,7 @@ std::string Port(const std::string& number = "22") {
 
 std::string Hosts(const std::string& hosts) { return R"("env":[{"name":"MPI_HOST","value":")" + hosts + R"("}])"; }
 
-// The pod that mpi makes of kTestTemplate: its containers get these members.
+// Returns the pod that mpi makes from kTestTemplate: its containers get these members.
 std::string Pod(const std::string& members) {
   return R"({"spec":{"containers":[{"name":"c",)" + members + R"(}],"initContainers":[{"name":"i",)" + members + "}]}}";
 }

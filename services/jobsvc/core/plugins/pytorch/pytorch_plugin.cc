@@ -18,8 +18,8 @@ constexpr std::string_view kWorldSize = "WORLD_SIZE";
 constexpr std::string_view kRank = "RANK";
 constexpr std::string_view kWaitName = "wait-for-master";
 
-// For sh, by what there is: nc, busybox's nc that has no -z, or what bash opens. Each attempt has an end of its own, so
-// that a host that drops what it is sent counts against the time, too.
+// The script for sh uses what the image has: nc, busybox's nc without -z, or bash. Each attempt has a time limit of its
+// own, so that a host that drops packets counts against the whole time, too.
 std::string WaitScript(std::string_view host, int64_t port, int64_t seconds) {
   return fmt::format(
       "begin=$(date +%s)\n"

@@ -1,7 +1,7 @@
 #pragma once
 
-// torch.distributed: where the first master is, how many take part and which of them a pod is (job spec 11.7). Such a
-// job has svc, too (2.1 D9).
+// torch.distributed: the address of the first master, the number of participants, and the rank of the pod (job spec
+// 11.7). Such a job has svc, too (2.1 D9).
 #include <cstdint>
 #include <string>
 
@@ -24,7 +24,7 @@ class PytorchPlugin : public Plugin {
   void Define(Arguments& arguments) override;
 
  private:
-  // Workers wait until the first master listens.
+  // Adds a container to a worker that waits until the first master listens.
   void AddWait(PodEdit& pod, std::string_view master_host) const;
 
   std::string master_ = "master";

@@ -6,29 +6,29 @@
 namespace basalt::jobsvc {
 namespace {
 
-struct Told {
+struct Settings {
   std::string address = "j-master-0.j";
   std::string port = "23456";
   std::string world = "3";
-  std::string rank;  // Empty: none is told.
+  std::string rank;  // Empty if the pod gets none.
 };
 
-// The variables, without the brackets of their list.
-std::string Variables(const Told& told) {
-  std::string text = R"({"name":"MASTER_ADDR","value":")" + told.address + R"("},{"name":"MASTER_PORT","value":")" +
-                     told.port + R"("},{"name":"WORLD_SIZE","value":")" + told.world + R"("})";
-  if (!told.rank.empty()) text += R"(,{"name":"RANK","value":")" + told.rank + R"("})";
+// Returns the variables, without the brackets of their list.
+std::string Variables(const Settings& settings) {
+  std::string text = R"({"name":"MASTER_ADDR","value":")" + settings.address + R"("},{"name":"MASTER_PORT","value":")" +
+                     settings.port + R"("},{"name":"WORLD_SIZE","value":")" + settings.world + R"("})";
+  if (!settings.rank.empty()) text += R"(,{"name":"RANK","value":")" + settings.rank + R"("})";
   return text;
 }
 
-std::string Container(const Told& told) {
-  return R"({"name":"c","ports":[{"name":"pytorchjob-port","containerPort":)" + told.port + R"(}],"env":[)" +
-         Variables(told) + "]}";
+std::string Container(const Settings& settings) {
+  return R"({"name":"c","ports":[{"name":"pytorchjob-port","containerPort":)" + settings.port + R"(}],"env":[)" +
+         Variables(settings) + "]}";
 }
 
-// The pod that pytorch makes of kTestTemplate.
-std::string Pod(const Told& told, const std::string& init_containers = R"({"name":"i"})") {
-  return R"({"spec":{"containers":[)" + Container(told) + R"(],"initContainers":[)" + init_containers + "]}}";
+// Returns the pod that pytorch makes from kTestTemplate.
+std::string Pod(const Settings& settings, const std::string& init_containers = R"({"name":"i"})") {
+  return R"({"spec":{"containers":[)" + Container(settings) + R"(],"initContainers":[)" + init_containers + "]}}";
 }
 
 std::string Wait(const std::string& image, std::string_view script) {
@@ -72,7 +72,7 @@ TEST(PytorchPluginTest, NeedsNoInitContainers) {
 TEST(PytorchPluginTest, TheSizeOfTheWorldCountsMastersAndWorkers) {
   struct Row {
     int32_t masters;
-    int32_t workers;  // Negative: there is no task of workers.
+    int32_t workers;  // Negative if there is no task of workers.
     std::string world;
   };
   for (const Row& row :
@@ -119,15 +119,15 @@ TEST(PytorchPluginTest, ArgumentsNameTheTasksAndThePort) {
   const auto plugin = MakePlugin("pytorch", Words({"--master=chief", "--worker=node", "--port=1234"}));
   EXPECT_EQ(plugin->ArgumentComplaint(), "");
   const JobView job = TestView(TestJob("j", {{"chief", 1}, {"node", 3}, {"master", 1}, {"worker", 1}}));
-  const Told told = {.address = "j-chief-0.j", .port = "1234", .world = "4"};
-  Told chief = told;
+  const Settings settings = {.address = "j-chief-0.j", .port = "1234", .world = "4"};
+  Settings chief = settings;
   chief.rank = "0";
-  Told node = told;
+  Settings node = settings;
   node.rank = "3";
   ExpectJson(EditedPod(*plugin, job, 0, 0), Pod(chief));
   ExpectJson(EditedPod(*plugin, job, 1, 2), Pod(node));
-  ExpectJson(EditedPod(*plugin, job, 2, 0), Pod(told));
-  ExpectJson(EditedPod(*plugin, job, 3, 0), Pod(told));
+  ExpectJson(EditedPod(*plugin, job, 2, 0), Pod(settings));
+  ExpectJson(EditedPod(*plugin, job, 3, 0), Pod(settings));
 }
 
 TEST(PytorchPluginTest, WithoutAMasterTaskItDoesNothing) {

@@ -21,7 +21,7 @@ void SetCommand(json::object& container, std::string_view script) {
   container["command"] = json::array{"sh", "-c", ToJson(script)};
 }
 
-// Of a container whose template has a command, or arguments of its image's: neither ever runs.
+// Warns if the template of the container has a command, or arguments for its image's command: neither ever runs.
 void DoubtReplaced(const TaskView& task, std::string_view container, std::vector<std::string>& doubts) {
   const json::value* const found = FindContainer(task, "containers", container);
   for (const std::string_view field : {"command", "args"}) {
@@ -100,8 +100,8 @@ absl::Status RayPlugin::Check(const JobView&) const {
                   port_, dashboard_port_, client_port_));
 }
 
-// The Service leads to ports by their names: one that the container of the head exposes by another name is not found,
-// and a name that the container has given to another port leads there.
+// The Service finds ports by their names. It does not find a port that the head's container exposes under another name,
+// and it leads to another port to which the container gave the name.
 std::vector<std::string> RayPlugin::PortsOfOtherNames(const TaskView& head) const {
   std::vector<std::string> doubts;
   const json::value* const container = FindContainer(head, "containers", head_container_);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Ray: the head's container starts the head, the workers' join it, and a Service leads to the head (job spec 11.9).
-// Such a job has svc, too (2.1 D9).
+// Ray: the head's container starts the head, the workers' containers join it, and a Service leads to the head (job spec
+// 11.9). Such a job has svc, too (2.1 D9).
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,10 +22,10 @@ class RayPlugin : public Plugin {
     return "Starts a Ray cluster: the head, the workers that join it, and a Service that leads to the head.";
   }
   const std::string& head() const { return head_; }
-  // The Service <job>-head-svc.
+  // Returns the Service <job>-head-svc.
   std::vector<WantedObject> Objects(const JobView& job) const override;
   absl::Status OnPod(PodEdit& pod) const override;
-  // The ports of the Service differ.
+  // Checks that the ports of the Service differ.
   absl::Status Check(const JobView& job) const override;
   std::vector<std::string> Doubts(const JobView& job) const override;
 
@@ -33,7 +33,7 @@ class RayPlugin : public Plugin {
   void Define(Arguments& arguments) override;
 
  private:
-  // Those of the head, by the names that container and Service give them.
+  // Returns the head's ports, by the names that its container and the Service give them.
   std::vector<std::pair<std::string_view, int64_t>> Ports() const;
   std::vector<std::string> PortsOfOtherNames(const TaskView& head) const;
 

@@ -257,7 +257,7 @@ TEST(RayPluginTest, RefusesOneNumberForTwoPorts) {
   EXPECT_TRUE(MakePlugin("ray", Words({"--port=1", "--dashboardPort=2", "--clientPort=3"}))->Check(Cluster(1)).ok());
 }
 
-// The Service leads to ports by their names.
+// The Service finds ports by their names.
 TEST(RayPluginTest, DoubtsPortsThatTheServiceDoesNotLeadTo) {
   struct Row {
     const char* ports;
@@ -278,7 +278,7 @@ TEST(RayPluginTest, DoubtsPortsThatTheServiceDoesNotLeadTo) {
   }
 }
 
-// Kubernetes refuses a container two of whose ports have one name.
+// Kubernetes refuses a container with two ports of one name.
 TEST(RayPluginTest, APortWhoseNameIsTakenIsExposedWithoutOne) {
   const JobView job = TestView(TestJob("j", {{"head", 1, R"({"spec":{"containers":[{"name":"head",
       "ports":[{"name":"dashboard","containerPort":9000}]}]}})"}}));

@@ -44,7 +44,7 @@ void AppendField(std::string& wire, std::string_view field) {
   wire += field;
 }
 
-// RFC 4251's mpint: big-endian, with a zero byte in front where the first bit is set.
+// Encodes as RFC 4251's mpint: big-endian, with a leading zero byte if the first bit is set.
 absl::StatusOr<std::string> MpInt(const EVP_PKEY* key, const char* parameter) {
   BIGNUM* raw = nullptr;
   if (EVP_PKEY_get_bn_param(key, parameter, &raw) != 1) return Failed("read the public key");

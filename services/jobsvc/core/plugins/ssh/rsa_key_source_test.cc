@@ -25,7 +25,7 @@ TEST(RsaKeySourceTest, MakesAPkcs1KeyAndItsOpenSshLine) {
   ASSERT_TRUE(keys->public_openssh.ends_with("\n"));
   std::string wire;
   ASSERT_TRUE(absl::Base64Unescape(keys->public_openssh.substr(8, keys->public_openssh.size() - 9), &wire));
-  // "ssh-rsa", 65537, and a modulus of 256 bytes behind its zero byte, each with its length.
+  // The text contains "ssh-rsa", 65537, and a modulus of 256 bytes behind its zero byte, each with its length.
   EXPECT_EQ(wire.size(), (4u + 7) + (4 + 3) + (4 + 257));
 }
 

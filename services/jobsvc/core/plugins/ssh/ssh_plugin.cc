@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kRootPath = "/root/.ssh";
 constexpr int kPrivateMode = 0600;
 constexpr int kReadableMode = 0644;
-constexpr size_t kKeyBytes = 4096;  // What a pair of keys, and one of them once more, has at most.
+constexpr size_t kKeyBytes = 4096;  // The most bytes of a key pair and a second copy of one key.
 
 std::string SecretName(const JobView& job) { return fmt::format("{}-ssh", job.name); }
 
@@ -22,7 +22,7 @@ std::string SshConfig(const JobView& job, int64_t port) {
   std::string text = "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n";
   for (const TaskView& task : job.tasks) {
     for (const std::string& domain : HostsOf(job, task)) {
-      // A host name is a DNS label: the first dot ends it.
+      // A host name is a DNS label, so that the first dot ends it.
       const std::string_view host = std::string_view(domain).substr(0, domain.find('.'));
       text += fmt::format("Host {}\n  HostName {}\n  Port {}\n", host, domain, port);
     }

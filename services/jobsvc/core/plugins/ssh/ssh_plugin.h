@@ -1,6 +1,6 @@
 #pragma once
 
-// Password-free ssh between the pods of a job (job spec 11.5). Keys outlive restarts: the Secret is made once (W3).
+// Ssh without passwords between the pods of a job (job spec 11.5). Keys outlive restarts: the Secret is made once (W3).
 #include <cstdint>
 #include <string>
 
@@ -14,11 +14,11 @@ class SshPlugin : public Plugin {
   std::string_view Summary() const override {
     return "Lets the pods of a job log in to each other without a password.";
   }
-  // The Secret. When hosts or port change only its `config` is patched: running pods keep keys that still fit.
+  // Returns the Secret. If hosts or port change, only its `config` is patched: running pods keep keys that still fit.
   std::vector<WantedObject> Objects(const JobView& job) const override;
   absl::Status OnPod(PodEdit& pod) const override;
   std::vector<std::string> Doubts(const JobView& job) const override;
-  // The folder in which every container finds the keys.
+  // Returns the folder in which every container finds the keys.
   const std::string& key_file_path() const { return key_file_path_; }
 
  protected:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Gives the pods of a job stable host names and tells each of them all others (job spec 11.4).
+// Gives the pods of a job stable host names, and each pod the names of all others (job spec 11.4).
 #include "services/jobsvc/core/plugins/plugin.h"
 
 namespace basalt::jobsvc {
@@ -14,11 +14,12 @@ class SvcPlugin : public Plugin {
   std::string_view Summary() const override {
     return "Gives the pods stable host names, tells each of them all others, and keeps other pods out.";
   }
-  // ConfigMap, Service, NetworkPolicy (unless disabled). The ConfigMap follows scaling, also of a Pending job (W29).
+  // Returns ConfigMap, Service and (unless disabled) NetworkPolicy. The ConfigMap follows scaling, also of a Pending
+  // job (W29).
   std::vector<WantedObject> Objects(const JobView& job) const override;
   absl::Status OnPod(PodEdit& pod) const override;
   std::vector<PodVariable> Variables(const JobView& job) const override;
-  // The hosts of a task are one variable, unless none are injected.
+  // Checks that the hosts of each task fit into one variable, if they are injected.
   absl::Status Check(const JobView& job) const override;
 
  protected:

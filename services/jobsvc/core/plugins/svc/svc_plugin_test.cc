@@ -17,7 +17,7 @@ TEST(SvcPluginTest, MakesTheThreeObjects) {
   const JobView job = TestView(TestJob("j", {{"my-worker", 2}, {"idle", 0}}));
   const std::vector<WantedObject> objects = MakePlugin("svc")->Objects(job);
   ASSERT_EQ(objects.size(), 3u);
-  // Job spec, appendix B.
+  // From job spec, appendix B.
   const std::string data = R"("data":{"my_worker.host":"j-my-worker-0.j\nj-my-worker-1.j",
     "VC_MY_WORKER_HOSTS":"j-my-worker-0.j,j-my-worker-1.j","VC_MY_WORKER_NUM":"2",
     "idle.host":"","VC_IDLE_HOSTS":"","VC_IDLE_NUM":"0"})";
@@ -90,7 +90,7 @@ TEST(SvcPluginTest, KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
     "containers":[{"name":"c","volumeMounts":[{"name":"j-svc","mountPath":"/etc/volcano"}]}]}})");
 }
 
-// 3389 hosts of this form are 131071 bytes with the variable's name, which is what Linux takes.
+// 3389 hosts of this form are 131071 bytes with the variable's name, the limit of Linux.
 TEST(SvcPluginTest, RefusesHostsThatAreTooLongForAVariable) {
   const auto job = [](int32_t replicas, const std::string& members = "") {
     const std::string pod_spec = R"({"spec":{"subdomain":"s2345678901234567890123456789")" + members + "}}";

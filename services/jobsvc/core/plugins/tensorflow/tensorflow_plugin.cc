@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kTfConfig = "TF_CONFIG";
 constexpr std::string_view kLongestIndex = "2147483647";
 
-// Whoever computes alone needs no cluster.
+// A pod that computes alone needs no cluster.
 bool IsAlone(const JobView& job) { return job.tasks.size() == 1 && job.tasks.front().replicas == 1; }
 
 }  // namespace
@@ -37,7 +37,7 @@ json::object TensorflowPlugin::ClusterOf(const JobView& job) const {
   const std::pair<std::string_view, const std::string&> roles[] = {
       {"ps", ps_}, {"worker", worker_}, {"chief", chief_}, {"evaluator", evaluator_}};
   json::object cluster;
-  std::set<std::string_view> listed;  // A task that has two roles stands in the list of the first.
+  std::set<std::string_view> listed;  // A task with two roles is listed under the first one.
   for (const auto& [type, name] : roles) {
     const TaskView* const task = FindTask(job, name);
     if (task == nullptr || task->replicas <= 0 || !listed.insert(name).second) continue;

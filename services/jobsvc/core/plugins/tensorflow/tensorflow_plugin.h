@@ -1,7 +1,7 @@
 #pragma once
 
-// tf.distribute: every container is told the cluster and its own place in it, in TF_CONFIG (job spec 11.8). Such a job
-// has svc, too (2.1 D9).
+// tf.distribute: every container gets the cluster and its own place in it, in TF_CONFIG (job spec 11.8). Such a job has
+// svc, too (2.1 D9).
 #include <cstdint>
 #include <string>
 
@@ -25,7 +25,7 @@ class TensorflowPlugin : public Plugin {
 
  private:
   json::object ClusterOf(const JobView& job) const;
-  // `cluster` is that of ClusterOf in JSON, `index` the pod's, in decimal.
+  // `cluster` is the result of ClusterOf as JSON. `index` is the pod's index in decimal.
   std::string Config(std::string_view cluster, const TaskView& task, std::string_view index) const;
   std::string_view TypeOf(std::string_view task) const;
 

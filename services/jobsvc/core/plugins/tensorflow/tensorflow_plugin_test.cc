@@ -12,7 +12,7 @@ std::string Variable(const std::string& config) {
   return R"({"name":"TF_CONFIG","value":)" + ToText(json::value(ToJson(config))) + "}";
 }
 
-// The pod that tensorflow makes of kTestTemplate: the init container has no TF_CONFIG.
+// Returns the pod that tensorflow makes from kTestTemplate: the init container has no TF_CONFIG.
 std::string Pod(const std::string& config) {
   return R"({"spec":{"containers":[{"name":"c","env":[)" + Variable(config) +
          R"(]}],"initContainers":[{"name":"i"}]}})";

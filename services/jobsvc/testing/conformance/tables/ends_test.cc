@@ -1,4 +1,4 @@
-// What becomes of a job that has finished (job spec 12.2).
+// The deletion of jobs that have finished (job spec 12.2).
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ class TtlTest : public ConformanceTest {
  protected:
   static constexpr int kTtl = 60;
   bool IsThere() { return kube().jobs().contains("default/j"); }
-  // Running, and told what is asked to be deleted of jobs.
+  // Begins a running job and records the requested deletions of jobs.
   void Start(int ttl = kTtl) {
     Fresh();
     auto job = MakeJob("j", 1, 1);
@@ -61,7 +61,7 @@ TEST_F(TtlTest, WhatIsCompletedFailedOrTerminatedIsDeletedAndWhatIsAbortedIsNot)
 TEST_F(TtlTest, ItIsOverSoManySecondsAfterTheEnd) {
   Start();
   End(kPodSucceeded);
-  // Kubernetes keeps whole seconds: the end was within the second that begins then.
+  // Kubernetes stores whole seconds: the end was within the second that begins then.
   const absl::Time due = absl::FromUnixMillis(Status().last_transition_ms()) + absl::Seconds(1 + kTtl);
   rig().Run(due - kube().Now() - absl::Milliseconds(50));
   EXPECT_TRUE(IsThere());
@@ -135,7 +135,7 @@ TEST_F(TtlTest, AnEditOfTheTimeToLiveHoldsFromThenOn) {
   EXPECT_FALSE(IsThere()) << "again";
 }
 
-// What is deleted is what was looked at: an edit in that very moment may have been one of the time to live.
+// Only the observed version is deleted: an edit in that very moment may have changed the time to live.
 TEST_F(TtlTest, AJobThatIsEditedInTheMomentOfItsDeletionIsLookedAtAgain) {
   for (const bool longer : {false, true}) {
     SCOPED_TRACE(longer);

@@ -1,5 +1,5 @@
-// Every field of a Job's spec does what the job specification says of it (1.3 to 1.5): a job of one task "t" of two
-// pods is given one field more, as it stands on the wire, and goes through the whole of jobsvc.
+// Every field of a Job's spec does what the job specification requires (1.3 to 1.5): a job of one task "t" of two pods
+// gets one field more, in its wire form, and goes through the whole of jobsvc.
 #include <fmt/format.h>
 
 #include <functional>
@@ -19,7 +19,7 @@ constexpr std::string_view kSpec =
 
 class JobFields : public ConformanceTest {
  public:
-  // `given` over the spec, where it has "task" over that of the task; a null takes a field away.
+  // Returns the spec with the fields of `given`; those of "task" are set in the task. A null removes a field.
   static kube::v1::Job JobWith(std::string_view given) {
     json::object spec = json::parse(kSpec).as_object();
     const json::value fields = json::parse({given.data(), given.size()});
@@ -42,7 +42,7 @@ class JobFields : public ConformanceTest {
     return std::string(FindString(Body(pod).at("metadata").at("labels"), key));
   }
   bool Has(const std::string& pod) { return kube().pods().contains("default/" + pod); }
-  // Refused, with these words.
+  // Returns whether the job is refused with this text.
   bool Refused(std::string_view words) {
     return Status().reason() == "InvalidJob" && Status().message().find(words) != std::string::npos &&
            kube().pods().empty();
@@ -70,7 +70,7 @@ class JobFields : public ConformanceTest {
 struct FieldRow {
   std::string id;
   std::string given;
-  std::function<void(JobFields&)> then;  // Its pods are made, where nothing is in the way.
+  std::function<void(JobFields&)> then;  // Called once the pods are made, unless something prevents that.
 };
 
 class FieldTest : public JobFields, public ::testing::WithParamInterface<FieldRow> {};

@@ -1,4 +1,4 @@
-// What follows from a change of each kind of object that jobsvc is shown (job spec 3.3).
+// The consequences of a change of each kind of object that jobsvc watches (job spec 3.3).
 #include <string>
 
 #include "services/jobsvc/testing/conformance/conformance.h"

@@ -1,4 +1,4 @@
-// What people and Prometheus are told of a job: Events and series (job spec 9.11, 13).
+// The reports about a job to people and Prometheus: Events and series (job spec 9.11, 13).
 #include <fmt/format.h>
 
 #include <functional>
@@ -29,7 +29,7 @@ class JobReports : public ConformanceTest {
     Refuse([plural](const auto& request) { return request.has_create() && request.resource().plural() == plural; });
   }
 
-  // The first with that reason.
+  // Returns the first Event with that reason.
   std::optional<json::value> Event(std::string_view reason) {
     for (const auto& [key, body] : kube().others()) {
       if (key.starts_with("events/") && body.at("reason").as_string() == reason) return body;
@@ -48,7 +48,7 @@ class JobReports : public ConformanceTest {
 };
 
 struct EventRow {
-  std::string reason;  // `_` and what follows tells two rows of one reason apart.
+  std::string reason;  // A suffix from `_` on distinguishes two rows of one reason.
   std::string type;
   std::string says;  // Part of the message.
   std::function<void(JobReports&)> happens;
@@ -147,7 +147,7 @@ TEST_F(JobReports, TheEventOfACommandThatFindsNothingToDoSaysSo) {
             "aborted is resumed");
 }
 
-// What `vcctl job view` finds them by.
+// `vcctl job view` finds the Events by this.
 TEST_F(JobReports, EventsBeginWithTheNameOfTheirJobAndNameTheController) {
   RefuseCreates("pods");
   Begin(MakeJob("j", 1, 2));
@@ -209,7 +209,7 @@ TEST_F(JobReports, EachPodThatIsMadeIsMeasuredAlsoOneThatIsMadeAgain) {
   EXPECT_TRUE(says("_bucket{le=\"60000\"} 3")) << rig().prometheus->Text();
 }
 
-// Also where nobody says that it was made, and once where another process meets it under its name.
+// The creation is measured once, also if nothing confirms it and another process finds the pod under its name.
 TEST_F(JobReports, APodWhoseCreationIsNotConfirmedIsMeasuredOnce) {
   const std::string line = "volcano_controller_job_to_pod_creation_latency_milliseconds_count 3\n";
   for (const absl::Duration known_after : {absl::ZeroDuration(), absl::Seconds(40)}) {

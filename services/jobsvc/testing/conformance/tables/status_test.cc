@@ -1,4 +1,4 @@
-// Every field of a Job's status says what the job specification says of it (1.6).
+// Every field of a Job's status has the value that the job specification requires (1.6).
 #include <functional>
 #include <map>
 #include <string>
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 }}),
     [](const auto& row) { return row.param.id; });
 
-// Of four pods that run, this becomes of one.
+// Makes a row in which this happens to one of four running pods.
 StatusRow CountRow(std::string id, std::function<void(JobStatusFields&)> becomes, std::string counts) {
   return {std::move(id), [becomes = std::move(becomes), counts = std::move(counts)](JobStatusFields& f) {
             f.BeginRunning(MakeJob("j", 1, 4));
@@ -200,12 +200,13 @@ INSTANTIATE_TEST_SUITE_P(
                                   f.Command("stop", "AbortJob");
                                   f.Wait();
                                   ASSERT_EQ(f.Phase(), kAborted);
-                                  const absl::Duration told =
+                                  const absl::Duration reported =
                                       kube::ParseGoDuration(f.Status().running_duration()).value();
                                   const auto lasted = absl::Milliseconds(
                                       f.Status().last_transition_ms() - f.kube().job("default/j").meta().creation_ms());
-                                  EXPECT_GE(told, lasted);
-                                  EXPECT_LT(told, lasted + absl::Seconds(1)) << "times in a status are whole seconds";
+                                  EXPECT_GE(reported, lasted);
+                                  EXPECT_LT(reported, lasted + absl::Seconds(1))
+                                      << "times in a status are whole seconds";
                                   f.Command("go", "ResumeJob");
                                   f.Wait();
                                   f.kube().SetAllPods(kPodRunning);

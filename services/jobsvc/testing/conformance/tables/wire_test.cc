@@ -1,4 +1,5 @@
-// Each event and each action as it is written in a policy (job spec 1.9): refused, or carried out when it happens.
+// Each event and each action of a policy in its wire form (job spec 1.9): refused, or carried out when the event
+// happens.
 #include <fmt/format.h>
 
 #include <functional>
@@ -34,7 +35,7 @@ class JobWords : public ConformanceTest {
 };
 
 struct WordRow {
-  std::string id;  // The word.
+  std::string id;  // The word on the wire.
   std::function<void(JobWords&)> then;
 };
 
@@ -153,7 +154,7 @@ class ActionWordTest : public JobWords, public ::testing::WithParamInterface<Wor
 
 TEST_P(ActionWordTest, IsCarriedOutOrRefused) { GetParam().then(*this); }
 
-// Ends in that phase.
+// Makes a row in which the job ends in that phase.
 WordRow Ends(std::string id, kube::v1::JobPhase phase) {
   return {std::move(id), [phase](JobWords& w) {
             w.kube().SetAllPods(kPodRunning);
@@ -165,7 +166,7 @@ WordRow Ends(std::string id, kube::v1::JobPhase phase) {
           }};
 }
 
-// Makes those pods again, and no other.
+// Makes a row in which these pods are made again, and no others.
 WordRow Restarts(std::string id, std::vector<int> again, int version) {
   return {std::move(id), [again = std::move(again), version](JobWords& w) {
             w.kube().SetAllPods(kPodRunning);

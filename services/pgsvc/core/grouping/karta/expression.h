@@ -1,8 +1,8 @@
 #pragma once
 
-// Expressions of a Karta (pod-grouper 6.11): the part of jq that reads an object and always ends. Paths (.a.b, ."a",
-// .["a"], .[0], .[], each with ?), //, |, and, or, comparisons, + - *, literals, parentheses, length, not, to_entries;
-// with jq's precedence and meaning. A value. Pure.
+// Expressions of a Karta (pod-grouper 6.11): the part of jq that reads an object and always ends. Known are paths
+// (.a.b, ."a", .["a"], .[0], .[], each with ?), //, |, and, or, comparisons, + - *, literals, parentheses, length, not,
+// to_entries, with jq's precedence and meaning. A value. Pure.
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -20,18 +20,19 @@ class Expression {
  public:
   struct Node;  // Internal.
 
-  // An expression may yield so many values at most, on its way, too.
+  // The limit of values that an expression yields, as a result or in between.
   static constexpr size_t kMostValues = 10'000;
-  static constexpr size_t kMostBytes = 1 << 20;  // Of texts and lists that it makes, and of what it yields.
+  // The limit of bytes of the texts and lists that an expression makes, and of its results.
+  static constexpr size_t kMostBytes = 1 << 20;
   static constexpr size_t kLongest = 1024;
 
-  // INVALID_ARGUMENT: the text is no expression, is longer than kLongest, nests deeply, or needs more of jq.
+  // INVALID_ARGUMENT if the text is no expression, is longer than kLongest, nests deeply, or needs more of jq.
   static absl::StatusOr<Expression> Parse(std::string_view text);
 
-  // All values, in their order; each value on the way takes a step. INVALID_ARGUMENT: an operation that the type of a
-  // value does not have, too many values or bytes, or the budget is spent.
+  // Returns all values in their order; each value on the way takes a step. INVALID_ARGUMENT if the type of a value does
+  // not have an operation, if there are too many values or bytes, or if the budget is spent.
   absl::StatusOr<std::vector<json::value>> Evaluate(const json::value& input, StepBudget& budget) const;
-  // The names of all members that are read, wherever, but for keys of labels and annotations.
+  // The names of all members that are read anywhere, but for keys of labels and annotations.
   const std::set<std::string, std::less<>>& members() const { return members_; }
   const std::string& text() const { return text_; }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// An expression of a Karta as a tree, between its parser and its evaluation. Values. Pure.
+// The tree of an expression of a Karta, between parser and evaluation. Values. Pure.
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -19,10 +19,10 @@ struct Expression::Node {
   enum class Kind {
     kInput,
     kLiteral,
-    kMember,   // The member `name` of what the first child yields.
-    kElement,  // The element `index` of what the first child yields.
-    kAll,      // All elements of what the first child yields.
-    kMaybe,    // Nothing where the first child fails.
+    kMember,   // The member `name` of each value of the first child.
+    kElement,  // The element `index` of each value of the first child.
+    kAll,      // All elements of each value of the first child.
+    kMaybe,    // The values of the first child before it fails.
     kPipe,
     kElse,  // "//"
     kAnd,
@@ -36,22 +36,22 @@ struct Expression::Node {
     kEntries,
   };
   Kind kind = Kind::kInput;
-  std::string name = {};     // Of a member or a comparison.
-  int64_t index = 0;         // Of an element; below 0: from the end.
-  bool is_whole = false;     // It stands in parentheses.
-  bool is_optional = false;  // Of a member or element: values that have none are left out.
-  json::value literal = {};  // Of kLiteral.
+  std::string name = {};     // For a member or a comparison.
+  int64_t index = 0;         // For an element; counts from the end if below 0.
+  bool is_whole = false;     // The expression is in parentheses.
+  bool is_optional = false;  // For a member or element: values that do not have it are left out.
+  json::value literal = {};  // For kLiteral.
   std::vector<std::shared_ptr<const Node>> children = {};
 };
 
 struct ParsedExpression {
   std::shared_ptr<const Expression::Node> root;
-  std::set<std::string, std::less<>> members;  // As Expression::members.
+  std::set<std::string, std::less<>> members;  // See Expression::members().
 };
-// INVALID_ARGUMENT as of Expression::Parse, without the text of the expression.
+// Returns the errors of Expression::Parse, without the text of the expression.
 absl::StatusOr<ParsedExpression> ParseExpression(std::string_view text);
 
-// INVALID_ARGUMENT as of Expression::Evaluate, without the text of the expression.
+// Returns the errors of Expression::Evaluate, without the text of the expression.
 absl::StatusOr<std::vector<json::value>> RunExpression(const Expression::Node& root, const json::value& input,
                                                        StepBudget& budget);
 

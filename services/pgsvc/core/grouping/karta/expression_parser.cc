@@ -48,7 +48,7 @@ class Parser {
     return left;
   }
 
-  // From the right: a // (b // c).
+  // "//" groups from the right: a // (b // c).
   absl::StatusOr<NodePtr> Else() {
     if (++depth_ > kDeepest) return Invalid("it nests too deeply");
     BASALT_ASSIGN_OR_RETURN(NodePtr left, Or());
@@ -121,7 +121,7 @@ class Parser {
       const size_t dot = at_;
       ++at_;
       const char first = Next();
-      // "." alone, or with a bracket behind it; else the dot belongs to a member.
+      // The dot stands alone or before a bracket; otherwise it belongs to a member.
       if (IsNameBegin(first) || first == '"') at_ = dot;
     } else if (Next() == '"') {
       BASALT_ASSIGN_OR_RETURN(std::string text, Text());
@@ -193,7 +193,7 @@ class Parser {
     return taken;
   }
 
-  // The term with a '?' behind it: of a path the '?' is about the last part alone, of a term in parentheses about all.
+  // Applies a '?' behind the term: to the last part of a path, or to all of a term in parentheses.
   static NodePtr Optional(const NodePtr& term) {
     const bool is_path = term->kind == Kind::kMember || term->kind == Kind::kElement || term->kind == Kind::kAll;
     if (!is_path || term->is_whole) return Make(Kind::kMaybe, {term});
@@ -239,7 +239,7 @@ class Parser {
     SkipSpace();
     const std::string_view rest = text_.substr(at_);
     if (!rest.starts_with(sign)) return false;
-    // "|" is not the beginning of "|=", nor "/" of "//".
+    // jq reads "|=", "//=" and the like as assignments: "|" and "//" are not the beginnings of these.
     if ((sign == "|" || sign == "+" || sign == "-" || sign == "*" || sign == "//") && rest.size() > sign.size() &&
         rest[sign.size()] == '=') {
       return false;

@@ -52,7 +52,7 @@ absl::StatusOr<bool> Compare(const std::string& sign, const json::value& left, c
   } else if (left.is_string() && right.is_string()) {
     order = left.get_string().compare(right.get_string());
   } else if (left.is_null() && (right.is_number() || right.is_string())) {
-    order = -1;  // As jq orders types.
+    order = -1;  // jq's order of types.
   } else if (right.is_null() && (left.is_number() || left.is_string())) {
     order = 1;
   } else {
@@ -63,7 +63,7 @@ absl::StatusOr<bool> Compare(const std::string& sign, const json::value& left, c
 
 using Member = json::key_value_pair;
 
-// In the order of their keys, which jq goes by.
+// Returns the members in the order of their keys, as jq does.
 std::vector<const Member*> SortedMembers(const json::value& object) {
   std::vector<const Member*> members;
   for (const Member& member : object.get_object()) members.push_back(&member);
@@ -71,21 +71,21 @@ std::vector<const Member*> SortedMembers(const json::value& object) {
   return members;
 }
 
-// Characters of a text.
+// Returns the number of characters of a UTF-8 text.
 size_t CharactersOf(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](unsigned char c) { return (c & 0xC0U) != 0x80U; }));
 }
 
-// One evaluation: so many bytes in all, whatever it is given, and so many steps as the budget has. What it yields
-// points into the input, into the expression, or into what it has made.
+// One evaluation, with a fixed limit of bytes, and as many steps as the budget has. Its values point into the input,
+// into the expression, or into `made_`.
 class Evaluation {
  public:
   using Values = std::vector<const json::value*>;
 
   explicit Evaluation(StepBudget& budget) : budget_(budget) {}
 
-  // Appends what the node yields; where it fails, what it has yielded before.
+  // Appends the values of the node. If the node fails, appends those that it yielded before.
   absl::Status Run(const Node& node, const json::value& input, Values& out) {
     if (!budget_.Take()) return TooManySteps();
     switch (node.kind) {
@@ -123,7 +123,7 @@ class Evaluation {
     return absl::OkStatus();
   }
 
-  // Before the whole value is copied.
+  // Charges the size of the whole value, before it is copied.
   absl::Status ChargeWhole(const json::value& value) {
     BASALT_RETURN_IF_ERROR(Charge(sizeof(json::value)));
     if (value.is_string()) return Charge(value.get_string().size());
@@ -154,7 +154,7 @@ class Evaluation {
     return absl::OkStatus();
   }
   absl::Status Make(json::value value, Values& out) { return Put(made_.emplace_back(std::move(value)), out); }
-  // Before something of that size is made.
+  // Charges the size of something, before it is made.
   absl::Status Charge(size_t bytes) {
     if (bytes > bytes_) return Invalid(fmt::format("it makes more than {} bytes", Expression::kMostBytes));
     bytes_ -= bytes;
@@ -162,7 +162,7 @@ class Evaluation {
     return absl::OkStatus();
   }
 
-  // `take` of each value that the node yields, the ones before a failure among them.
+  // Calls `take` for each value of the node, including those before a failure.
   template <typename Take>
   absl::Status ForEach(const Node& node, const json::value& input, Take take) {
     Values values;
@@ -218,7 +218,7 @@ class Evaluation {
   }
 
   absl::Status RunLogic(const Node& node, const json::value& input, Values& out) {
-    const bool decides = node.kind == Kind::kOr;  // The value that needs no right side.
+    const bool decides = node.kind == Kind::kOr;  // The value of the left side that decides alone.
     return ForEach(*node.children[0], input, [&](const json::value& left) {
       if (IsTrue(left) == decides) return Make(json::value(decides), out);
       return ForEach(*node.children[1], input,
@@ -226,7 +226,7 @@ class Evaluation {
     });
   }
 
-  // Each value of the right side with each of the left one, in jq's order.
+  // Combines each value of the right side with each of the left one, in jq's order.
   absl::Status RunBinary(const Node& node, const json::value& input, Values& out) {
     return ForEach(*node.children[1], input, [&](const json::value& right) {
       return ForEach(*node.children[0], input,

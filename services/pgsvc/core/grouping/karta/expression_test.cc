@@ -18,7 +18,7 @@ constexpr std::string_view kObject = R"({
   "spec": {"three": 3.0, "replicas": 3, "none": null, "off": false, "list": [{"n": "a", "r": 1}, {"n": "b", "r": 2}],
            "map": {"k2": {"r": 5}, "k1": {"r": 4}}}})";
 
-// The values as texts, or the error.
+// Returns the values as texts, or the error.
 std::string Of(std::string_view text) {
   const absl::StatusOr<Expression> expression = Expression::Parse(text);
   if (!expression.ok()) return fmt::format("cannot: {}", std::string(expression.status().message()));
@@ -30,7 +30,7 @@ std::string Of(std::string_view text) {
   return all;
 }
 
-// Of the error of an evaluation by itself.
+// Returns the message of the error of one evaluation.
 std::string MessageOf(const Expression& expression, const json::value& input) {
   StepBudget budget;
   return std::string(expression.Evaluate(input, budget).status().message());

@@ -17,7 +17,7 @@ constexpr std::string_view kRootField = "spec.structureDefinition.rootComponent"
 constexpr std::string_view kChildrenField = "spec.structureDefinition.childComponents";
 constexpr std::string_view kGangField = "spec.optimizationInstructions.gangScheduling";
 
-// What is kept neither of workloads nor of pods: an expression that reads one of these would see nothing.
+// Members that are kept neither of workloads nor of pods: an expression that reads one of these would find nothing.
 constexpr std::string_view kNotKept[] = {"containers",   "initContainers", "ephemeralContainers",  "volumes",
                                          "affinity",     "tolerations",    "volumeClaimTemplates", "env",
                                          "managedFields"};
@@ -55,7 +55,7 @@ absl::StatusOr<std::optional<Expression>> OptionalExpression(const json::value& 
   return expression;
 }
 
-// The entries of a list; nothing where there is none.
+// Returns the entries of a list; nothing if there is no list.
 absl::StatusOr<std::vector<const json::value*>> ListOf(const json::value* list, std::string_view field) {
   std::vector<const json::value*> entries;
   if (list == nullptr || list->is_null()) return entries;
@@ -90,7 +90,7 @@ absl::StatusOr<bool> HasPodTemplate(const json::value& part, std::string_view wh
                fmt::format("there may be one of {}", fmt::join(std::begin(kFields), std::end(kFields), ", ")));
 }
 
-// A pod has to say of which instance it is, and the workload how its instances are called.
+// If a component has instances, the workload must list their names, and a pod must name its instance.
 absl::Status CheckInstances(const Karta::Component& component) {
   const std::string where = fmt::format("component {}", component.name);
   if (component.instance_ids && !component.instance_id) {
@@ -184,7 +184,7 @@ absl::StatusOr<Karta::Entry> EntryOf(const Karta& karta, const json::value& part
 }
 
 absl::Status CheckRoot(const KindName& kind, const json::value& root) {
-  // The core group has no name: of its kinds a Pod alone may be a workload.
+  // The core group has no name: only its kind Pod may be a workload.
   const bool has_group = !kind.group.empty() || kind.kind == "Pod";
   if (!has_group || kind.version.empty() || kind.kind.empty()) {
     return Wrong(fmt::format("{}.kind", kRootField), "group, version and kind are required");

@@ -23,17 +23,17 @@ namespace {
 
 using Component = Karta::Component;
 
-// More pods than that are no minimum that a scheduler could meet.
+// No scheduler can meet a minimum of more pods.
 constexpr int64_t kMostPods = INT32_MAX;
 
 std::string KeyOf(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : ToText(value);
 }
 
-// How many pods the components of a workload have.
+// The numbers of pods in the components of a workload.
 class Scales {
  public:
-  // All of them outlive it; it adds to the warnings.
+  // The arguments outlive this object, which adds to the warnings.
   Scales(const Karta& karta, const RuleInput& input, std::vector<std::string>& warnings)
       : karta_(karta), workload_(input.top), budget_(input.budget), warnings_(warnings) {
     has_any_ = std::any_of(karta.components.begin(), karta.components.end(), [](const Component& component) {
@@ -41,8 +41,8 @@ class Scales {
     });
   }
 
-  // Of the component and what belongs to it. Without any scale in the Karta, how many components have a pod template.
-  // Each component is looked at once.
+  // Returns the pods of the component and of everything that belongs to it. If the Karta has no scale anywhere, returns
+  // how many components have a pod template. Computes each component once.
   absl::StatusOr<int64_t> Of(const Component& component) {
     if (const auto known = known_.find(&component); known != known_.end()) return known->second;
     BASALT_ASSIGN_OR_RETURN(const int64_t scale, has_any_ ? Count(component) : Templates(component));
@@ -50,7 +50,7 @@ class Scales {
     return scale;
   }
 
-  // Of the instances of that name alone, with what belongs to each.
+  // Returns the pods of the instances of that name alone, and of what belongs to each.
   absl::StatusOr<int64_t> OfInstance(const Component& component, std::string_view name) {
     BASALT_ASSIGN_OR_RETURN(const std::vector<Instance> instances, InstancesOf(component));
     int64_t count = 0;
@@ -78,7 +78,7 @@ class Scales {
     return WithChildren(component, own);
   }
 
-  // Each of the component's own pods has what belongs to the component.
+  // Each of the component's own pods has all that belongs to the component.
   absl::StatusOr<int64_t> WithChildren(const Component& component, int64_t own) {
     int64_t children = 0;
     for (const Component& child : karta_.components) {
@@ -90,7 +90,7 @@ class Scales {
     return own == 0 ? children : std::min(own * children, kMostPods);
   }
 
-  // A component of which there are no instances is one without a name.
+  // A component without instances has one instance without a name.
   absl::StatusOr<std::vector<Instance>> InstancesOf(const Component& component) const {
     std::vector<Instance> instances(1);
     if (component.instance_ids) {
@@ -99,7 +99,7 @@ class Scales {
                               component.instance_ids->Evaluate(workload_.json(), budget_));
       for (const json::value& id : ids) instances.push_back({.name = KeyOf(id)});
     }
-    // The least number, where there is one, comes before the other.
+    // If the least number is given, too, it counts in place of the replicas.
     for (const std::optional<Expression>* const expression : {&component.replicas, &component.min_replicas}) {
       if (!*expression) continue;
       BASALT_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, Numbers(**expression));
@@ -116,7 +116,7 @@ class Scales {
     return instances;
   }
 
-  // The replicas come before the least number of them.
+  // A least number above the replicas is lowered to them.
   int64_t Capped(int64_t least, int64_t replicas, const Component& component) const {
     return pgsvc::Capped(static_cast<int32_t>(least), replicas,
                          fmt::format("{}: component {}", workload_.Described(), component.name), warnings_);
@@ -162,7 +162,7 @@ class Scales {
   bool has_any_ = false;
 };
 
-// The one value that the expression yields of the pod.
+// Returns the one value that the expression yields for the pod.
 absl::StatusOr<json::value> OneOf(const Expression& expression, const RuleInput& input) {
   BASALT_ASSIGN_OR_RETURN(std::vector<json::value> values, expression.Evaluate(input.pod.json(), input.budget));
   const bool is_one =
@@ -172,7 +172,7 @@ absl::StatusOr<json::value> OneOf(const Expression& expression, const RuleInput&
                              Excerpt(expression.text()), input.pod.Described()));
 }
 
-// One of the values is enough, and an empty text is one, too.
+// One matching value is enough, and an empty text is a value, too.
 bool IsSelected(const Component& component, const RuleInput& input) {
   if (!component.type) return false;
   const absl::StatusOr<std::vector<json::value>> values = component.type->key.Evaluate(input.pod.json(), input.budget);
@@ -183,7 +183,7 @@ bool IsSelected(const Component& component, const RuleInput& input) {
   });
 }
 
-// The components as which the pod is selected, and all above them.
+// Returns the components that select the pod, and all components above them.
 std::set<const Component*> ComponentsWith(const Karta& karta, const RuleInput& input) {
   std::set<const Component*> with;
   for (const Component& component : karta.components) {
@@ -206,7 +206,7 @@ absl::StatusOr<Grouping> GroupAsOne(const RuleInput& input, const Karta& karta, 
   const Karta::OneGroup& wanted = *karta.one_group;
   Scales scales(karta, input, grouping.warnings);
   grouping.name = GroupNameOf(fmt::format("pg-{}-{}", input.top.uid(), wanted.name));
-  // What the workload itself says comes first (G28).
+  // The workload's own topology comes first (G28).
   BASALT_RETURN_IF_ERROR(CheckTopology(wanted.topology, "the group"));
   if (grouping.topology.name.empty() && wanted.topology) grouping.topology = *wanted.topology;
   if (wanted.sub_groups.empty()) {
@@ -302,19 +302,20 @@ bool HaveSameTexts(const std::vector<Expression>& a, const std::vector<Expressio
                     [](const Expression& one, const Expression& other) { return one.text() == other.text(); });
 }
 
-// The components whose pods the entry puts into the same groups, each with what belongs to it, for their pods start
-// together (G60). Left out is whose pods cannot be counted for one group: filters and instances tell pods apart.
+// Returns the components whose pods the entry puts into the same groups: these pods, and those of all that belongs to
+// the components, start together (G60). Components whose pods cannot be counted for one group are left out: filters and
+// instances distribute their pods over several.
 std::vector<const Component*> CountedAt(const Karta& karta, const Place& place) {
   std::vector<const Component*> counted = {karta.Find(place.member->component)};
-  const auto is_told_apart = [&karta](const Karta::Member& member) {
+  const auto is_distinguished = [&karta](const Karta::Member& member) {
     return !member.filters.empty() || karta.Find(member.component)->instance_ids.has_value();
   };
-  if (is_told_apart(*place.member)) return counted;
+  if (is_distinguished(*place.member)) return counted;
   for (const Karta::Member& member : place.entry->members) {
     const Component& component = *karta.Find(member.component);
     const bool is_counted = std::any_of(counted.begin(), counted.end(),
                                         [&](const Component* one) { return AreRelated(karta, *one, component); });
-    if (is_counted || is_told_apart(member) || !HaveSameTexts(member.keys, place.member->keys)) continue;
+    if (is_counted || is_distinguished(member) || !HaveSameTexts(member.keys, place.member->keys)) continue;
     counted.push_back(&component);
   }
   return counted;
@@ -346,7 +347,7 @@ absl::StatusOr<Grouping> GroupByKarta(const RuleInput& input, const Karta& karta
   Grouping grouping = InheritFromTop(input);
   absl::StatusOr<Grouping> found =
       karta.one_group ? GroupAsOne(input, karta, std::move(grouping)) : GroupByKeys(input, karta, std::move(grouping));
-  // Some failures count as answers, and this one must not.
+  // Some failures count as answers; a spent budget must not.
   if (input.budget.is_spent()) {
     found = MakeStatus(
         absl::StatusCode::kResourceExhausted,

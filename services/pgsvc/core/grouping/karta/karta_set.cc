@@ -10,7 +10,7 @@
 namespace basalt::pgsvc {
 namespace {
 
-// By which Kartas are found; their own operator keeps them.
+// The labels by which Kartas are found. Their own operator sets them.
 constexpr std::string_view kGroupLabel = "run.ai/karta-group";
 constexpr std::string_view kVersionLabel = "run.ai/karta-version";
 constexpr std::string_view kKindLabel = "run.ai/karta-kind";

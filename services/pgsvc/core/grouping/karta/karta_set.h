@@ -1,6 +1,7 @@
 #pragma once
 
-// The Kartas of a cluster, and which of them counts for a kind (pod-grouper 6.11; weaknesses G25, G26). A value. Pure.
+// The Kartas of a cluster, and the one that counts for each kind (pod-grouper 6.11; weaknesses G25, G26). A value.
+// Pure.
 #include <map>
 #include <memory>
 #include <string>
@@ -14,24 +15,25 @@ namespace basalt::pgsvc {
 
 class KartaSet {
  public:
-  // The Karta of that name is so now. Texts that name the kinds for which another choice may be made (KindText).
+  // Sets or removes the Karta of that name. Both return the kinds for which the choice may differ now, as KindText has
+  // them.
   std::vector<std::string> Set(ObjectView karta);
   std::vector<std::string> Erase(std::string_view name);
 
   KartaChoice For(ObjectView top) const;
 
-  // "<group>/<version>/<kind>".
+  // Returns "<group>/<version>/<kind>".
   static std::string KindText(ObjectView top);
 
  private:
   struct Entry {
     std::string uid;
-    std::string kind;  // KindText.
+    std::string kind;  // As KindText has it.
     std::shared_ptr<const Karta> karta;
-    std::string problem;  // Where there is no `karta`.
+    std::string problem;  // Set if `karta` is null.
   };
 
-  std::map<std::string, Entry, std::less<>> entries_;  // By name; those alone that could count.
+  std::map<std::string, Entry, std::less<>> entries_;  // Keyed by name; contains only Kartas that could count.
 };
 
 }  // namespace basalt::pgsvc

@@ -1,4 +1,4 @@
-// Grouping as Kartas say (pod-grouper 6.11, cases 64 to 68).
+// Grouping by Kartas (pod-grouper 6.11, cases 64 to 68).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A Karta of jobs.example.com/v1 PyFlow with the components master and worker. `gang`: what stands below
-// gangScheduling, in the indentation of six.
+// Returns a Karta of jobs.example.com/v1 PyFlow with the components master and worker. `gang` is the text below
+// gangScheduling, indented by six.
 std::string PyFlowKarta(std::string_view gang, std::string_view name = "pyflow", std::string_view metadata = "") {
   return ObjectOf(
       "run.ai/v1alpha1", "Karta", name,
@@ -68,7 +68,7 @@ TEST(KartaTest, EachComponentThatIsNamedIsALeaf) {
   EXPECT_EQ(objects.Group("worker")->rule, "Karta pyflow");
 }
 
-// A selector is no key: each of several values may be the one, and an empty one is there, too.
+// A selector is no key: any of several values may match, and an empty one counts as existing.
 TEST(KartaTest, ASelectorTakesAnyOfItsValuesAlsoAnEmptyOne) {
   constexpr std::string_view kRole = "{keyPath: '.metadata.labels[\"role\"]', value: worker}";
   struct Case {
@@ -173,7 +173,7 @@ TEST(KartaTest, TheOlderFormNamesGroupsByKeys) {
   EXPECT_THAT(of(""), HasSubstr("must yield one value of Pod default/worker"));
 }
 
-// As in the samples of Karta's for MPI, PyTorch and Ray: each pod of a group asks for the same minimum (G60).
+// In Karta's samples for MPI, PyTorch and Ray each pod of a group requests the same minimum (G60).
 TEST(KartaTest, InTheOlderFormMembersOfOneKeyStartTogether) {
   const auto grouped = [](std::string_view master, std::string_view worker, std::string_view role) {
     return Objects(PyFlowKarta(fmt::format("      podGroups:\n      - name: job\n        members:\n"
@@ -233,8 +233,8 @@ TEST(KartaTest, InTheOlderFormAPodIsOfAComponentThatHasAPodTemplate) {
   EXPECT_THAT(Objects(karta + PyFlow() + PodAs("other")).Text(), HasSubstr("Pod default/other is of no component"));
 }
 
-// A Karta with the component `set`, of which there are instances, and what else `more` says in the indentation of four.
-// Its pods are grouped by the label `set`.
+// Returns a Karta with the component `set`, which has instances, and with the text `more`, indented by four. Its pods
+// are grouped by the label `set`.
 std::string SetsKarta(std::string_view more = "") {
   return ObjectOf(
       "run.ai/v1alpha1", "Karta", "sets",
@@ -301,7 +301,7 @@ TEST(KartaTest, WithoutScalesEachPodTemplateCounts) {
     karta.erase(at, karta.find('\n', at) + 1 - at);
   }
   EXPECT_EQ(Objects(karta + PyFlow("spec: {}\n") + PodAs("worker")).Text(), "pg-pyflow-f-t 2");
-  // One above the others counts beside them, and how many there may be at most is no scale.
+  // A component above the others counts beside them, and a limit of replicas is no scale.
   constexpr std::string_view kRoot = "      name: pyflow\n";
   karta.replace(karta.find(kRoot), kRoot.size(),
                 "      name: pyflow\n      specDefinition: {podSpecPath: .spec.pod}\n"
@@ -309,7 +309,7 @@ TEST(KartaTest, WithoutScalesEachPodTemplateCounts) {
   EXPECT_EQ(Objects(karta + PyFlow("spec: {}\n") + PodAs("worker")).Text(), "pg-pyflow-f-t 3");
 }
 
-// All expressions of a pod share one budget: each by itself is cheap.
+// All expressions of a pod share one budget: each one alone is cheap.
 TEST(KartaTest, APodThatTakesTooManyStepsHasNoGroup) {
   constexpr std::string_view kMaster = "    - name: master\n";
   const auto flow = [&](int components) {
@@ -332,7 +332,7 @@ TEST(KartaTest, APodThatTakesTooManyStepsHasNoGroup) {
       "error: PyFlow default/f: Karta pyflow: its expressions take more than 200000 steps for Pod default/worker");
 }
 
-// A selector that fails selects nothing, but not for want of steps.
+// A selector that fails selects nothing, unless the steps have run out.
 TEST(KartaTest, APodWhoseSelectorTakesTooManyStepsHasNoGroup) {
   std::string karta = PyFlowKarta("      podGroup: {name: t, subGroups: [{componentName: worker}]}\n");
   constexpr std::string_view kRole = "'.metadata.labels[\"role\"]', value: worker";
@@ -354,7 +354,7 @@ TEST(KartaTest, AKindWithoutAKartaHasTheDefaultRule) {
   EXPECT_FALSE(objects.Group()->is_makeshift());
 }
 
-// What does not count, and that the default rule is used then.
+// Kartas that do not count, for which the default rule is used.
 TEST(KartaTest, WhichKartaCounts) {
   std::string unlabelled = PyFlowKarta(kTraining);
   unlabelled.replace(unlabelled.find("run.ai/karta-kind: PyFlow"), 25, "run.ai/karta-kind: Other");
@@ -391,7 +391,7 @@ TEST(KartaTest, WhichKartaCounts) {
   const struct {
     const char* what;
     std::string kartas;
-    const char* problem;  // Empty: as if there were none.
+    const char* problem;  // Empty if the result is as without Kartas.
   } rows[] = {
       {"no instructions", PyFlowKarta("      podGroups: []\n"), ""},
       {"being deleted", PyFlowKarta(kTraining, "pyflow", "  deletionTimestamp: '2026-01-01T00:00:00Z'\n"), ""},
@@ -435,7 +435,7 @@ TEST(KartaTest, WhichKartaCounts) {
   const Objects beside_a_broken(changed(kMaster, "    - name: master\n      instanceIdPath: .spec.x\n") +
                                 PyFlowKarta(kTraining, "second") + PyFlow() + PodAs("worker"));
   EXPECT_THAT(beside_a_broken.Text(), HasSubstr("pg-pyflow-f-training")) << "a broken one takes no gang away";
-  // The core group has no name: of its kinds Pod alone may be a workload.
+  // The core group has no name: only its kind Pod may be a workload.
   const Objects of_core(core("run.ai/karta-kind: Foo", "group: '', version: v1, kind: Foo") +
                         ObjectOf("v1", "Foo", "f") + PodOf("p", "v1", "Foo", "f"));
   EXPECT_EQ(of_core.Text(), "pg-f-foo-f 1");

@@ -1,4 +1,4 @@
-// Jobs of Kubernetes and what makes them (pod-grouper 6.1, 6.2).
+// Jobs of Kubernetes, and the kinds that make Jobs (pod-grouper 6.1, 6.2).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace basalt::pgsvc {
 
 namespace {
 
-// Up to v0.14 each pod of a Job had a group of its own, owned by the Job.
+// Up to v0.14 each pod of a Job had a group of its own, which the Job owned.
 std::string LegacyName(std::string_view name, std::string_view uid) {
   return GroupNameOf(fmt::format("pg-{}-{}", name, uid));
 }
@@ -26,7 +26,7 @@ bool HasGroup(const std::vector<ObjectView>& groups, std::string_view name) {
   return std::any_of(groups.begin(), groups.end(), [name](ObjectView group) { return group.name() == name; });
 }
 
-// The annotation's minimum, no more than pods of the Job can run at once (G37).
+// Returns the annotation's minimum, but no more than the pods of the Job that can run at once (G37).
 absl::StatusOr<int32_t> MinimumOfJob(ObjectView job, std::vector<std::string>& warnings) {
   const MinimumAnnotation asked = MinimumAnnotationOf(job);
   if (asked.text == nullptr) return 1;
@@ -35,7 +35,8 @@ absl::StatusOr<int32_t> MinimumOfJob(ObjectView job, std::vector<std::string>& w
   return Capped(wanted, most, fmt::format("{}: annotation {}", job.Described(), asked.key), warnings);
 }
 
-// Some pods stay in groups of their own, whatever the annotation says: the common one may never see the minimum (G41).
+// If some pods stay in groups of their own, the annotation does not count: the common group may never reach the minimum
+// (G41).
 bool TakeLegacyGroup(const RuleInput& input, ObjectView job, Grouping& grouping) {
   if (!input.options.finds_legacy_groups) return false;
   const std::vector<ObjectView> groups = input.cluster.GroupsOwnedBy(input.pod.ns(), job.uid());
@@ -70,8 +71,8 @@ absl::StatusOr<Grouping> GroupOfJob(const RuleInput& input, ObjectView job) {
 
 absl::StatusOr<Grouping> GroupJob(const RuleInput& input) { return GroupOfJob(input, input.top); }
 
-// The Job's own rule, of the Job that owns the pod (G42); its API group counts (G24). The queue alone comes from the
-// CronJob where the Job names none: users label the object that they write.
+// Applies the Job's own rule to the Job that owns the pod (G42); its API group counts (G24). If the Job names no queue,
+// the queue of the CronJob counts: users label the object that they write.
 absl::StatusOr<Grouping> GroupCronJob(const RuleInput& input) {
   const std::string& key = input.options.queue_label;
   for (const ObjectView owner : input.owners) {

@@ -24,7 +24,7 @@ std::string PodsOfJob(std::string_view more = "") {
 std::string Job(std::string_view metadata, std::string_view spec) {
   return ObjectOf("batch/v1", "Job", "j", fmt::format("{}spec: {}\n", metadata, spec));
 }
-// A PodGroup of that name, owned by the object of that UID.
+// Returns a PodGroup of that name, owned by the object of that UID.
 std::string GroupOf(std::string_view name, std::string_view uid, std::string_view spec = "{}") {
   return ObjectOf(
       "scheduling.run.ai/v2alpha2", "PodGroup", name,
@@ -75,7 +75,7 @@ TEST(JobTest, TheMinimumIsTheAnnotationsUpToWhatCanRunAtOnce) {
   }
 }
 
-// The examples of KAI's name the shorter one (G57).
+// KAI's examples name the shorter annotation (G57).
 TEST(JobTest, TheShorterAnnotationCountsBehindTheLongerOne) {
   const auto job = [](std::string_view annotations) {
     return Objects(PodsOfJob() + Job(fmt::format("  annotations: {{{}}}\n", annotations), "{parallelism: 6}"));

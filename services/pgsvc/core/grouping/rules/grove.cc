@@ -1,4 +1,4 @@
-// Grove (pod-grouper 6.10): the PodGang says how its pods are grouped.
+// Grove (pod-grouper 6.10): the PodGang determines how its pods are grouped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::string_view TopologyNameOf(ObjectView gang) {
   return {};
 }
 
-// `place`: an object of the gang that may have a constraint, for messages `where`.
+// `place` is an object of the gang that may have a constraint. Messages call it `where`.
 absl::StatusOr<Topology> ConstraintOf(ObjectView gang, std::string_view where, const json::value& place) {
   const json::value* const constraint = FindPath(place, {"topologyConstraint", "packConstraint"});
   if (constraint == nullptr) return Topology();
@@ -85,7 +85,7 @@ absl::StatusOr<PodSet> PodSetOf(ObjectView gang, ObjectView pod, const json::val
   return read;
 }
 
-// The list of that name; null: there is none.
+// Returns the list of that name; null if there is none.
 absl::StatusOr<const json::array*> ListIn(ObjectView gang, std::string_view name) {
   const json::value* const list = gang.At({"spec", name});
   if (list == nullptr) return nullptr;
@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<PodSet>> PodSetsOf(ObjectView gang, ObjectView pod) {
   return sets;
 }
 
-// The texts of the list; none: there is no list.
+// Returns the texts of the list; nothing if there is no list.
 absl::StatusOr<std::vector<std::string>> TextsIn(const json::value* list, std::string_view where) {
   std::vector<std::string> texts;
   if (list == nullptr || list->is_null()) return texts;
@@ -133,7 +133,7 @@ absl::StatusOr<std::vector<Config>> ConfigsOf(ObjectView gang) {
   return configs;
 }
 
-// Parents of which a child exists (G45), then the sets of pods.
+// Adds the parents that have a child (G45), then the sets of pods.
 absl::Status AddSubGroups(ObjectView gang, const std::vector<Config>& configs, const std::vector<PodSet>& sets,
                           Grouping& grouping) {
   std::map<std::string, std::string, std::less<>> parents;
@@ -172,13 +172,13 @@ const std::string* TextIn(const std::map<std::string, std::string>& texts, std::
   return found == texts.end() ? nullptr : &found->second;
 }
 
-// Where a merged text came from.
+// Returns where a merged text came from.
 std::string SourceOf(ObjectView top, ObjectView gang, std::string_view what, std::string_view key) {
   const bool is_gangs = gang.Label(key) != nullptr || gang.Annotation(key) != nullptr;
   return fmt::format("{} {} of {}", what, key, (is_gangs ? gang : top).Described());
 }
 
-// A duration of the merged annotations beats the pod's (G46: the grace period as the delay).
+// A duration in the merged annotations replaces the pod's (G46: the grace period as well as the delay).
 void TakeDuration(const std::string& source, std::string_view key, Sign sign, std::string_view field,
                   std::string& duration, Grouping& merged) {
   const std::string* const text = TextIn(merged.annotations, key);
@@ -190,18 +190,18 @@ void TakeDuration(const std::string& source, std::string_view key, Sign sign, st
     merged.sources[std::string(field)] = source;
   }
   for (std::string& warning : warnings) {
-    // The gang's own annotation was warned of before.
+    // The gang's own annotation has given this warning before.
     const bool is_known = std::find(merged.warnings.begin(), merged.warnings.end(), warning) != merged.warnings.end();
     if (!is_known) merged.warnings.push_back(std::move(warning));
   }
 }
 
-// What the labels and annotations of the gang say, and where the gang has none of a key, those of the top owner.
+// Applies the labels and annotations of the gang, and those of the top owner whose keys the gang does not have.
 absl::Status TakeMerged(const RuleInput& input, ObjectView gang, Grouping& grouping) {
   const auto source = [&](std::string_view what, std::string_view key) { return SourceOf(input.top, gang, what, key); };
   CopyTexts(input.top.labels(), Existing::kKept, grouping.labels);
   CopyTexts(input.top.annotations(), Existing::kKept, grouping.annotations);
-  // G15: a queue that only the owner names.
+  // G15: a queue counts even if only the owner names it.
   if (const std::string* const queue = TextIn(grouping.labels, input.options.queue_label); queue != nullptr) {
     grouping.queue = *queue;
     grouping.has_default_queue = false;

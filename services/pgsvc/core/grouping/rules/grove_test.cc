@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kApi = "grove.io/v1alpha1";
 
-// A set of pods of the PodGang; `pods`: names of its pods.
+// Returns a set of pods of the PodGang; `pods` are the names of its pods.
 std::string SetOf(std::string_view name, int least, std::string_view pods = "", std::string_view more = "") {
   std::string references;
   if (!pods.empty()) references = fmt::format("{{namespace: default, name: {}}}", pods);
@@ -27,7 +27,7 @@ std::string Constraint(std::string_view levels) {
   return fmt::format(", topologyConstraint: {{packConstraint: {{{}}}}}", levels);
 }
 
-// What one pod of a PodCliqueSet and its PodGang say: lines of metadata, and members of the PodGang's spec.
+// Texts of a pod of a PodCliqueSet and its PodGang: lines of metadata, and members of the PodGang's spec.
 struct Shape {
   std::string sets = Sets();
   std::string configs = "";
@@ -36,7 +36,7 @@ struct Shape {
   std::string top = "";
   std::string pod = "";
   std::string labels = "grove.io/podgang: g";
-  bool has_lists = true;  // Of sets and configs; else what `spec` says.
+  bool has_lists = true;  // Writes sets and configs; if false, `spec` has everything.
 };
 
 std::string Manifests(const Shape& shape, std::string_view kind = "PodCliqueSet") {
@@ -150,7 +150,7 @@ TEST(GroveTest, ConstraintsNameLevelsOfTheGangsTopology) {
   EXPECT_EQ(Text(shape), "pg-g-podgang-g 3 @k/zone/: g1{sub 1 @k/rack/host} a{g1, 2 @k//host} b{1}; in a");
 }
 
-// An empty text is none (G54): a level, and the name of a topology or of a class.
+// An empty text counts as missing (G54): that of a level, and of the name of a topology or a class.
 TEST(GroveTest, AnEmptyTextSaysNothing) {
   Shape shape{.sets = SetOf("a", 1, "p"),
               .spec = Constraint("required: rack") + ", priorityClassName: ''",
@@ -248,7 +248,7 @@ TEST(GroveTest, LabelsAndAnnotationsOfTheTopOwnerAreAddedWhereTheyAreMissing) {
 
 TEST(GroveTest, DelayAndGracePeriodAreTheGangsThenTheTopOwnersThenThePods) {
   struct Case {
-    const char* gang;  // Values of the annotation; null: none.
+    const char* gang;  // Values of the annotation; null if there is none.
     const char* top;
     const char* pod;
     const char* delay;

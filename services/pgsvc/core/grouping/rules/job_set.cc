@@ -27,7 +27,7 @@ constexpr std::string_view kJobIndexLabel = "jobset.sigs.k8s.io/job-index";
 struct ReplicatedJob {
   std::string name;
   int32_t replicas = 1;
-  int32_t minimum = 1;  // Of pods of one replica.
+  int32_t minimum = 1;  // The minimum of pods of one replica.
   Topology topology;
 };
 
@@ -55,7 +55,7 @@ absl::StatusOr<int32_t> LeafMinimum(ObjectView job, std::vector<std::string>& wa
   return Capped(wanted, most, fmt::format("{}: annotation {}", job.Described(), asked.key), warnings);
 }
 
-// Those that have replicas (G34).
+// Returns the replicated jobs that have replicas (G34).
 absl::StatusOr<std::vector<ReplicatedJob>> ReplicatedJobsOf(ObjectView set, const json::array& jobs,
                                                             std::vector<std::string>& warnings) {
   std::vector<ReplicatedJob> read;
@@ -110,7 +110,7 @@ absl::StatusOr<std::string> LeafOf(ObjectView pod, const std::vector<ReplicatedJ
   return LeafName(name, *index);
 }
 
-// Before v0.16 a JobSet had flat groups. One that is there goes on, with the minimum that is stored (G40).
+// Before v0.16 a JobSet had flat groups. An existing one goes on, with its stored minimum (G40).
 absl::StatusOr<bool> FindLegacyGroup(const RuleInput& input, const json::array& jobs, Grouping& grouping) {
   std::vector<std::string> names = {grouping.name};
   for (const json::value& job : jobs) {
@@ -125,7 +125,7 @@ absl::StatusOr<bool> FindLegacyGroup(const RuleInput& input, const json::array& 
   if (job == nullptr || job->empty()) {
     return Invalid(fmt::format("{}: label {}: is required", input.pod.Described(), kReplicatedJobLabel));
   }
-  // Releases before v0.16 took a JobSet without an order for one that is in order: such a group goes on, too.
+  // Releases before v0.16 treated a JobSet without an order like one in order: such a group goes on, too.
   const std::string own = GroupNameOf(fmt::format("{}-{}", grouping.name, std::string_view(*job)));
   const bool has_own = std::any_of(groups.begin(), groups.end(),
                                    [&](ObjectView group) { return is_legacy(group) && group.name() == own; });
@@ -142,8 +142,8 @@ absl::StatusOr<bool> FindLegacyGroup(const RuleInput& input, const json::array& 
   return true;
 }
 
-// How releases before v0.15 group a JobSet (9.4): without subgroups; a group for each replicated job where one starts
-// after the other, which is so by default.
+// Groups a JobSet as releases before v0.15 do (9.4): without subgroups, and with a group for each replicated job if
+// they start one after the other, which is the default.
 absl::StatusOr<Grouping> GroupFlat(const RuleInput& input, const json::array& jobs, Grouping grouping) {
   const std::string_view order = input.top.TextAt({"spec", "startupPolicy", "startupPolicyOrder"});
   const bool is_in_order = order.empty() || order == "InOrder";
@@ -182,7 +182,7 @@ absl::StatusOr<Grouping> GroupJobSet(const RuleInput& input) {
   }
   const json::array& jobs = list->get_array();
   Grouping grouping = InheritFromTop(input);
-  // Such groups look like legacy ones: they are the ones that those releases make.
+  // These groups look like legacy ones: they are those that such releases make.
   if (!input.options.form.has_sub_group_minimum) return GroupFlat(input, jobs, std::move(grouping));
   BASALT_ASSIGN_OR_RETURN(const bool is_legacy, FindLegacyGroup(input, jobs, grouping));
   if (is_legacy) return grouping;

@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 
 constexpr std::string_view kApi = "jobset.x-k8s.io/v1alpha2";
 
-// One replicated job. `annotations`: of its template; `more`: further members of it.
+// Returns a replicated job with `annotations` in its template. `more` are further members of the job.
 std::string Replicated(std::string_view name, std::string_view replicas, std::string_view job_spec,
                        std::string_view annotations = "", std::string_view more = "") {
   return fmt::format("{{name: {}{}{}, template: {{metadata: {{annotations: {{{}}}}}, spec: {{{}}}}}}}", name,
@@ -107,8 +107,8 @@ TEST(JobSetTest, ALeafWaitsForThePodsThatRunAtOnceOrForFewer) {
   struct Case {
     const char* what;
     const char* job_spec;
-    const char* annotation;  // Of the template; null: none.
-    const char* expected;    // Minimum of the leaf; null: an error.
+    const char* annotation;  // The annotation of the template; null if there is none.
+    const char* expected;    // The minimum of the leaf; null for an error.
     bool is_warned;
   };
   const Case cases[] = {

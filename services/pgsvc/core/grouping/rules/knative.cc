@@ -22,7 +22,7 @@ constexpr std::string_view kKnativeApiVersion = "serving.knative.dev/v1";
 constexpr std::string_view kRevisionLabel = "serving.knative.dev/revision";
 constexpr std::string_view kMinScaleAnnotation = "autoscaling.knative.dev/min-scale";
 
-// Whether the revision's pods share one group. Those that are there already say in which way they were grouped.
+// Whether the revision's pods share one group. Existing pods show in which way they were grouped.
 absl::StatusOr<bool> IsGang(const RuleInput& input, ObjectView revision) {
   if (!input.options.gangs_knative_revisions) return false;
   std::set<std::string> groups;

@@ -14,12 +14,12 @@ constexpr std::string_view kApi = "serving.knative.dev/v1";
 constexpr std::string_view kGang = "pg-r-revision-r 1";
 constexpr std::string_view kPerPod = "pg-p-p-uid 1";
 
-// Revision r of Service s, with further lines of its metadata.
+// Returns Revision r of Service s, with further lines of its metadata.
 std::string Revision(std::string_view more = "") {
   return ObjectOf(kApi, "Revision", "r", OwnedBy(kApi, "Service", "s") + std::string(more)) +
          ObjectOf(kApi, "Service", "s", "  labels: {kai.scheduler/queue: of-service, team: service}\n");
 }
-// A pod of the revision; a group that is empty: none. The pod's labels are those of `more`, too.
+// Returns a pod of the revision. `group` is empty if the pod has none. `more` are further labels of the pod.
 std::string Pod(std::string_view name, std::string_view group = "", std::string_view more = "") {
   return PodOf(name, kApi, "Revision", "r",
                fmt::format("  labels: {{serving.knative.dev/revision: r{}}}\n  annotations: {{{}}}\n", more,

@@ -25,7 +25,7 @@ constexpr std::string_view kReplicaTypeLabel = "training.kubeflow.org/replica-ty
 constexpr std::string_view kReplicaIndexLabel = "training.kubeflow.org/replica-index";
 constexpr std::string_view kMinAvailable = "spec.runPolicy.schedulingPolicy.minAvailable";
 
-// How many pods the role has; missing replicas count as 1, as the API's default is (G13).
+// Returns how many pods the role has. Missing replicas count as 1, the API's default (G13).
 absl::StatusOr<int32_t> ReplicasOf(ObjectView job, std::string_view specs, std::string_view role) {
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> replicas, job.IntAt({"spec", specs, role, "replicas"}));
   if (replicas && *replicas < 0) {
@@ -43,7 +43,7 @@ absl::StatusOr<std::optional<int32_t>> MinAvailableOf(ObjectView job) {
   return minimum;
 }
 
-// How many pods there can be; nullopt: the roles do not say. Beside a minimum that is given they need not.
+// Returns how many pods there can be; nullopt if the roles do not state it, which they need not beside a given minimum.
 std::optional<int64_t> MostPodsOf(ObjectView job, std::string_view specs) {
   const json::value* const roles = job.At({"spec", specs});
   if (roles == nullptr || !roles->is_object() || roles->get_object().empty()) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<int64_t> MostPodsOf(ObjectView job, std::string_view specs) {
   return most;
 }
 
-// A minimum that stands in that field, no more than there can be (G37).
+// Returns the minimum from that field, but no more than the pods that there can be (G37).
 int32_t CappedAtRoles(ObjectView job, std::string_view specs, std::string_view field, int32_t wanted,
                       std::vector<std::string>& warnings) {
   const int64_t most = MostPodsOf(job, specs).value_or(wanted);
@@ -94,7 +94,7 @@ absl::StatusOr<int32_t> AllReplicas(ObjectView job, std::string_view specs,
   return static_cast<int32_t>(sum);
 }
 
-// 6.3. minAvailable, or all replicas.
+// Returns minAvailable, else all replicas (6.3).
 absl::StatusOr<int32_t> MinimumOfRoles(ObjectView job, std::string_view specs,
                                        std::initializer_list<std::string_view> mandatory,
                                        std::vector<std::string>& warnings) {
@@ -127,7 +127,7 @@ absl::StatusOr<int32_t> MinimumOfPyTorch(ObjectView job, std::vector<std::string
   return Capped(**elastic, all, fmt::format("{}: spec.elasticPolicy.minReplicas", job.Described()), warnings);
 }
 
-// `worker` becomes the parent of segments of `size` pods, of which so many are mandatory as `minimum` pods fill.
+// Makes `worker` the parent of segments of `size` pods. As many segments are mandatory as `minimum` pods fill.
 absl::Status AddWorkerSegments(const RuleInput& input, int32_t size, int32_t replicas, int32_t minimum, bool holds_pod,
                                Grouping& grouping) {
   const int64_t count = (int64_t{replicas} + size - 1) / size;
@@ -152,7 +152,7 @@ absl::Status AddWorkerSegments(const RuleInput& input, int32_t size, int32_t rep
   if (!index) {
     return Invalid(fmt::format("{}: label {}: is required", input.pod.Described(), kReplicaIndexLabel));
   }
-  // While a job is scaled down, the pods above its replicas stay in the segment that they are in.
+  // While a job is scaled down, pods above its replicas keep the segment that they are in.
   if (*index / size < count) grouping.pod_sub_group = fmt::format("worker-{}", *index / size);
   return absl::OkStatus();
 }
@@ -198,7 +198,7 @@ absl::StatusOr<Grouping> GroupJaxJob(const RuleInput& input) {
   return GroupByRoles(input, "jaxReplicaSpecs", {"Worker"});
 }
 
-// 6.4. A launcher that is made once the workers are ready is no part of the gang before.
+// 6.4: a launcher that is made once the workers are ready does not belong to the gang before.
 absl::StatusOr<Grouping> GroupMpiJob(const RuleInput& input) {
   constexpr std::string_view kSpecs = "mpiReplicaSpecs";
   BASALT_ASSIGN_OR_RETURN(Grouping grouping, GroupByRoles(input, kSpecs, {"Launcher", "Worker"}));

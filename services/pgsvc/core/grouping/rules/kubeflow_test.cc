@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-// The group of a pod of job `j` of that kind.
+// Returns the group of a pod of job `j` of that kind.
 std::string Grouped(std::string_view api_version, std::string_view kind, std::string_view spec,
                     std::string_view pod = "", std::string_view others = "") {
   return Objects(PodOf("p", api_version, kind, "j", pod) +
@@ -28,7 +28,7 @@ TEST(KubeflowTest, TheMinimumIsMinAvailableOrAllReplicas) {
     const char* what;
     const char* kind;
     const char* spec;
-    const char* expected;  // Minimum, or the beginning of the error.
+    const char* expected;  // The minimum, or the beginning of the error.
   };
   const Case cases[] = {
       {"one role", "TFJob", "{tfReplicaSpecs: {Worker: {replicas: 2}}}", "2"},
@@ -75,13 +75,13 @@ TEST(KubeflowTest, TheMinimumIsMinAvailableOrAllReplicas) {
   }
 }
 
-// G37: of every kind, with a warning.
+// G37: applies to every kind, with a warning.
 TEST(KubeflowTest, AMinimumAboveAllReplicasIsLowered) {
   struct Case {
     const char* kind;
     const char* spec;
     const char* expected;
-    const char* warning;  // Null: none.
+    const char* warning;  // Null if there is none.
   };
   const char* const available = "spec.runPolicy.schedulingPolicy.minAvailable: a minimum of 5 can never be met";
   const Case cases[] = {
@@ -103,7 +103,7 @@ TEST(KubeflowTest, AMinimumAboveAllReplicasIsLowered) {
        "4: master{1} worker{3} default{0}", available},
       {"PyTorchJob", "{elasticPolicy: {minReplicas: 7}, pytorchReplicaSpecs: {Master: {}, Worker: {replicas: 3}}}",
        "4: master{1} worker{3} default{0}", "spec.elasticPolicy.minReplicas: a minimum of 7 can never be met"},
-      // What is lowered here nobody has asked for: the other role's pod is no worker.
+      // Nobody has requested the minimum that is lowered here: the other role's pod is no worker.
       {"PyTorchJob", "{pytorchReplicaSpecs: {Master: {}, Worker: {replicas: 3}, Evaluator: {}}}",
        "5: master{1} worker{3} default{0}", nullptr},
   };
@@ -163,12 +163,12 @@ TEST(MpiJobTest, ALauncherThatComesLaterCountsOnceItIsThere) {
 std::string Torch(std::string_view spec, std::string_view pod = "") {
   return Grouped("kubeflow.org/v1", "PyTorchJob", spec, pod);
 }
-// Labels of a pod; an empty index: none.
+// Returns labels of a pod, without an index if `index` is empty.
 std::string Role(std::string_view type, std::string_view index = "", std::string_view more = "") {
   return fmt::format("  labels: {{training.kubeflow.org/replica-type: {}{}}}\n{}", type,
                      index.empty() ? "" : fmt::format(", training.kubeflow.org/replica-index: \"{}\"", index), more);
 }
-// `size`: of segments, in the template of Worker.
+// `size` is that of segments, in the template of Worker.
 std::string Spec(std::string_view master, std::string_view workers, std::string_view size, std::string_view more = "") {
   return fmt::format(
       "{{{}pytorchReplicaSpecs: {{{}Worker: {{replicas: {}, template: {{metadata: {{annotations: "
@@ -279,7 +279,7 @@ TEST(PyTorchJobTest, ThereAreTenThousandSegmentsAtMost) {
 }
 
 TEST(PyTorchJobTest, SegmentsHaveATopologyWhereItAndALevelAreNamed) {
-  // Annotations of pod, template and job.
+  // `pod`, `pod_template` and `job` are annotations of these.
   struct Case {
     const char* what;
     const char* pod;

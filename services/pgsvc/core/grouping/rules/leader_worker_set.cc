@@ -26,20 +26,20 @@ constexpr std::string_view kSizeAnnotation = "leaderworkerset.sigs.k8s.io/size";
 constexpr std::string_view kLeader = "leader";
 constexpr std::string_view kWorkers = "workers";
 
-// What the set says of one of its replicas, and where the pod stands in it.
+// One replica of the set, and the pod's place in it.
 struct Replica {
-  int32_t size = 1;                     // Pods, by the pod's own annotation or the set.
-  std::optional<int32_t> index = {};    // Of the pod; 0 is the leader.
-  std::optional<int32_t> segment = {};  // Pods of one.
+  int32_t size = 1;                     // The number of pods, by the pod's own annotation or the set.
+  std::optional<int32_t> index = {};    // The index of the pod; 0 is the leader.
+  std::optional<int32_t> segment = {};  // The number of pods in a segment.
   bool is_leader() const { return index == 0; }
-  // The workers alone fill their segments, and the leader stands beside the first.
+  // Whether the workers alone fill their segments, so that the leader is an extra member of the first.
   bool is_divisible() const { return (size - 1) % *segment == 0; }
   int32_t SegmentOf(int32_t worker) const {
     if (worker == 0) return 0;
     return is_divisible() ? (worker - 1) / *segment : worker / *segment;
   }
   int32_t segments() const { return SegmentOf(size - 1) + 1; }
-  // Pods of that segment; where the leader stands beside the first, without the leader (G12).
+  // Returns the number of pods in that segment, without a leader that is an extra member of it (G12).
   int32_t PodsOf(int32_t wanted) const {
     return is_divisible() ? *segment : std::min(*segment, size - wanted * *segment);
   }
@@ -123,7 +123,7 @@ absl::Status AddSegments(const RuleInput& input, const Replica& replica, Groupin
     grouping.sub_groups.push_back(
         {.name = fmt::format("segment-{}", i), .minimum = {.count = replica.PodsOf(i)}, .topology = topology});
   }
-  // Under a policy that names no place for the leader, the only segment is that of the leader, too.
+  // If the policy names no place for the leader, the only segment holds the leader, too.
   const bool holds_all = policy != "LeaderWorker" && !excludes_leader && replica.segments() == 1;
   if (holds_all) grouping.sub_groups.front().minimum.count = replica.size;
   const std::string segment = fmt::format("segment-{}", replica.SegmentOf(*replica.index));
@@ -144,8 +144,8 @@ absl::Status AddSegments(const RuleInput& input, const Replica& replica, Groupin
   return absl::OkStatus();
 }
 
-// The segments stand as they will (G11), and none but the leader's own leaf is waited for: a leaf of 0 pods is there
-// at once, so a parent still counts all its children.
+// Keeps the segments as they will be (G11), but waits only for the leader's own leaf. A leaf of 0 pods counts as placed
+// at once, so that a parent still counts all its children.
 void WaitForLeaderAlone(Grouping& grouping) {
   for (SubGroup& sub_group : grouping.sub_groups) {
     if (sub_group.minimum.of_sub_groups) continue;
@@ -164,7 +164,7 @@ absl::StatusOr<Grouping> GroupLeaderWorkerSet(const RuleInput& input) {
   }
   BASALT_ASSIGN_OR_RETURN(const Replica replica, ReplicaOf(input));
   Grouping grouping = InheritFromTop(input);
-  // Workers are made once the leader is ready: until the leader has a node nobody else can be waited for.
+  // Workers are made once the leader is ready: nothing else can be waited for until the leader has a node.
   const bool leads_alone =
       policy == "LeaderReady" && replica.is_leader() && input.pod.TextAt({"spec", "nodeName"}).empty();
   grouping.minimum = {.count = leads_alone ? 1 : replica.size};

@@ -13,7 +13,8 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kApi = "leaderworkerset.x-k8s.io/v1";
 
-// Labels of a pod of the first replica; an empty index: none. `more`: further lines of its metadata, then its members.
+// Returns labels of a pod of the first replica, without an index if `index` is empty. `more` are further lines of its
+// metadata, and then its members.
 std::string Index(std::string_view index, std::string_view more = "") {
   return fmt::format("  labels: {{leaderworkerset.sigs.k8s.io/group-index: \"0\"{}}}\n{}",
                      index.empty() ? "" : fmt::format(", leaderworkerset.sigs.k8s.io/worker-index: \"{}\"", index),
@@ -27,7 +28,7 @@ Objects SetOf(std::string_view spec, std::string_view pod, std::string_view meta
                  ObjectOf("apps/v1", "StatefulSet", "s", OwnedBy(kApi, "LeaderWorkerSet", "l")) +
                  ObjectOf(kApi, "LeaderWorkerSet", "l", fmt::format("{}spec: {}\n", metadata, spec)));
 }
-// A size of 0 of segments: none. `policy`: type of the subgroup policy.
+// There are no segments if `segment` is 0. `policy` is the type of the subgroup policy.
 std::string Spec(int size, int segment, std::string_view policy = "", std::string_view startup = "") {
   std::string sub_groups;
   if (segment != 0) {

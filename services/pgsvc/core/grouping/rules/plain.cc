@@ -1,4 +1,4 @@
-// Kinds whose group differs from that of the default rule in a field or two.
+// Kinds whose groups differ from those of the default rule in a field or two.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -51,7 +51,7 @@ absl::StatusOr<Grouping> GroupPod(const RuleInput& input) {
   return grouping;
 }
 
-// Pods that are made one after the other, each once the one before is ready, can be no gang.
+// Pods that are made one after the other, each once the one before is ready, cannot be a gang.
 absl::StatusOr<Grouping> GroupStatefulSet(const RuleInput& input) {
   Grouping grouping = DefaultGrouping(input);
   const ObjectView set = input.top;

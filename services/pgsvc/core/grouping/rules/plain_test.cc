@@ -1,4 +1,4 @@
-// Kinds whose group is that of the default rule but for a field or two.
+// Kinds whose groups differ from those of the default rule in a field or two.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,14 +84,14 @@ TEST(DeploymentTest, ThatAnAnnotationOfAMinimumDoesNothingIsWarnedOf) {
   }
 }
 
-// G57: where the pods are made at once.
+// G57: the pods are made at once.
 TEST(StatefulSetTest, TheMinimumIsTheAnnotationsWhereItsPodsAreMadeAtOnce) {
   struct Case {
     const char* what;
     const char* annotation;
     const char* spec;
     const char* expected;
-    const char* warning;  // Null: none.
+    const char* warning;  // Null if there is none.
   };
   const Case cases[] = {
       {"none", "a: b", "{podManagementPolicy: Parallel, replicas: 4}", "1", nullptr},

@@ -31,16 +31,16 @@ absl::StatusOr<Topology> TopologyOfTemplate(std::string_view where, const json::
   return topology;
 }
 
-// A number of the worker group, which must not be negative.
+// Returns a number of the worker group, which must not be negative.
 absl::StatusOr<std::optional<int32_t>> CountAt(ObjectView workers, std::string_view field) {
   BASALT_ASSIGN_OR_RETURN(const std::optional<int32_t> count, workers.IntAt({field}));
   if (count && *count < 0) return Invalid(fmt::format("{}.{}: must not be negative", workers.Described(), field));
   return count;
 }
 
-// The pods that the worker group has at least; nullopt: it does not count.
+// Returns the least number of pods in the worker group; nullopt if the group does not count.
 absl::StatusOr<std::optional<int32_t>> MinimumOfWorkers(ObjectView workers) {
-  // As the specification names the field, and as KubeRay does.
+  // The specification uses the first name of the field, KubeRay the second.
   for (const std::string_view field : {"suspended", "suspend"}) {
     const json::value* const is_suspended = workers.At({field});
     if (is_suspended != nullptr && is_suspended->is_bool() && is_suspended->get_bool()) return std::optional<int32_t>();
@@ -92,7 +92,7 @@ absl::StatusOr<Grouping> GroupByCluster(const RuleInput& input, ObjectView clust
                                              cluster.At({"spec", "headGroupSpec", "template"})));
   grouping.sub_groups.push_back({.name = std::string(kHeadGroup), .topology = std::move(topology)});
   BASALT_RETURN_IF_ERROR(AddWorkerGroups(cluster, grouping));
-  // A group that was made before there were subgroups goes on without.
+  // A group from before there were subgroups goes on without them.
   for (const ObjectView group : input.cluster.GroupsOwnedBy(input.pod.ns(), input.top.uid())) {
     if (group.name() != grouping.name || HasSubGroups(group)) continue;
     grouping.sub_groups.clear();
@@ -105,7 +105,7 @@ absl::StatusOr<Grouping> GroupByCluster(const RuleInput& input, ObjectView clust
   return grouping;
 }
 
-// The cluster that owns the pod, or else the one that the status of the top owner names.
+// Returns the cluster that owns the pod, or else the one that the status of the top owner names.
 absl::StatusOr<ObjectView> ClusterOf(const RuleInput& input, std::initializer_list<std::string_view> names,
                                      std::string_view where) {
   for (const ObjectView owner : input.owners) {
@@ -121,8 +121,8 @@ absl::StatusOr<ObjectView> ClusterOf(const RuleInput& input, std::initializer_li
 }
 
 // Whether the pod's cluster still runs in the group that all clusters of the service once shared. That group belongs to
-// the cluster that serves (or, before one serves, to the pending one), until the cluster has a group of its own: else
-// the workers that the cluster adds would wait for a head that sits in the other group.
+// the cluster that serves (or, before one serves, to the pending one), until the cluster has a group of its own:
+// otherwise the workers that the cluster adds would wait for a head in the other group.
 bool IsInSharedGroup(const RuleInput& input, ObjectView cluster, std::string_view shared, std::string_view own) {
   if (const json::string* const present = input.pod.Annotation(kube::kKaiGroupNameKey);
       present != nullptr && *present == shared) {
@@ -151,7 +151,7 @@ absl::StatusOr<Grouping> GroupRayJob(const RuleInput& input) {
   return GroupByCluster(input, cluster, InheritFromTop(input));
 }
 
-// While a service is upgraded it has two clusters, each of which has to fit by itself (G14).
+// During an upgrade a service has two clusters, each of which must fit by itself (G14).
 absl::StatusOr<Grouping> GroupRayService(const RuleInput& input) {
   BASALT_ASSIGN_OR_RETURN(const ObjectView cluster,
                           ClusterOf(input,

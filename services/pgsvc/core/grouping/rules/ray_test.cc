@@ -20,7 +20,7 @@ std::string Cluster(std::string_view name, std::string_view workers, std::string
   return ObjectOf(fmt::format("ray.io/{}", version), "RayCluster", name,
                   fmt::format("{}spec: {{workerGroupSpecs: [{}]}}\n", metadata, workers));
 }
-// A pod of RayCluster c.
+// Returns the group of a pod of RayCluster c.
 std::string Text(std::string_view workers, std::string_view group, std::string_view others = "") {
   return Objects(PodOf("p", "ray.io/v1", "RayCluster", "c", Group(group)) + Cluster("c", workers) + std::string(others))
       .Text();
@@ -174,12 +174,12 @@ TEST(RayServiceTest, EachClusterIsAGroup) {
   EXPECT_EQ(text("new", both), "pg-s-rayservice-s-new 3: headgroup{1} a{2}; in a");
   EXPECT_EQ(text("new", "{" + active + "}"), "pg-s-rayservice-s-new 3: headgroup{1} a{2}; in a");
   EXPECT_EQ(text("old", "{}"), "pg-s-rayservice-s-old 2: headgroup{1} a{1}; in a");
-  // A pod that has the name from before stays there.
+  // A pod that names the earlier group stays in it.
   EXPECT_EQ(text("old", both, "  annotations: {pod-group-name: pg-s-rayservice-s}\n"),
             "pg-s-rayservice-s 2: headgroup{1} a{1}; in a");
 }
 
-// Upstream keeps all clusters of a service in one group: its pods are taken over where they are.
+// Upstream keeps all clusters of a service in one group: existing pods stay in it.
 TEST(RayServiceTest, TheServingClusterGoesOnInTheGroupThatAllClustersShared) {
   const std::string owned = OwnedBy("ray.io/v1", "RayService", "s");
   const auto text = [&owned](std::string_view cluster, std::string_view status, std::string_view groups) {

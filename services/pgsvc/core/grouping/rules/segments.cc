@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kRequired = "kai.scheduler/segment-topology-required-placement";
 constexpr std::string_view kPreferred = "kai.scheduler/segment-topology-preferred-placement";
 
-// The annotation of the first that has one that is not empty.
+// Returns the annotation of the first object that has one that is not empty.
 std::string FirstAnnotation(std::string_view key, std::initializer_list<ObjectView> objects) {
   for (const ObjectView object : objects) {
     const json::string* const text = object.Annotation(key);

@@ -13,15 +13,16 @@ namespace basalt::pgsvc {
 
 inline constexpr std::string_view kSegmentSizeAnnotation = "kai.scheduler/segment-size";
 
-// Pods of one segment, by the annotation of the pod or else of the template; an empty annotation is none. nullopt: no
-// segments. INVALID_ARGUMENT where it is no integer above 0 (G10). `where` names the template.
+// Returns the number of pods of one segment, by the annotation of the pod or else of the template; an empty annotation
+// does not count. Nullopt if there are no segments. INVALID_ARGUMENT if the number is no integer above 0 (G10). `where`
+// names the template.
 absl::StatusOr<std::optional<int32_t>> SegmentSizeOf(ObjectView pod, const json::value* pod_template,
                                                      std::string_view where);
 
-// What holds for each segment: set only where both the topology and a level are named.
+// Returns the topology of each segment; empty unless both the topology and a level are named.
 Topology SegmentTopologyOf(ObjectView pod, const json::value* pod_template, ObjectView owner);
 
-// The label as an index; nullopt: the pod has none. INVALID_ARGUMENT where it is no integer, or negative.
+// Returns the label as an index; nullopt if the pod has none. INVALID_ARGUMENT if it is no integer, or negative.
 absl::StatusOr<std::optional<int32_t>> IndexOf(ObjectView pod, std::string_view label);
 
 }  // namespace basalt::pgsvc
