@@ -24,14 +24,19 @@ enum class Answer : uint8_t {
   kNotFound,       // 404: nothing has the name, or the namespace is missing.
   kConflict,       // Any other 409: a precondition does not hold, or a quota was written at the same time.
   kInvalid,        // 422.
+  kForbidden,      // 403: a right is missing, or admission refuses.
   kRefused,        // Any other refusal.
   kNotSent,        // The request surely had no effect.
   kUnknown,        // The request may have taken effect.
 };
 
-// The reason decides about a 409, since a quota's conflict does not mean that the name is in use.
+// The reason decides about a 409, since a quota's conflict does not mean that the name is in use. The API server may
+// refuse another UID as "Conflict" under another code.
 inline Answer AnswerOfRefusal(int code, std::string_view reason) {
+  if (reason == "Conflict") return Answer::kConflict;
   switch (code) {
+    case 403:
+      return Answer::kForbidden;
     case 404:
       return Answer::kNotFound;
     case 409:
@@ -42,6 +47,9 @@ inline Answer AnswerOfRefusal(int code, std::string_view reason) {
       return Answer::kRefused;
   }
 }
+
+// Whether no repetition of the request changes the refusal: the request is wrong, or a right is missing.
+inline bool IsLastingRefusal(int code) { return code == 400 || code == 403 || code == 422; }
 
 // `outcome` has the members of runtime::WriteOutcome.
 template <typename Outcome>
@@ -57,6 +65,14 @@ Answer AnswerOf(const Outcome& outcome) {
       break;
   }
   return Answer::kUnknown;
+}
+
+// How a read ended. `response` is like an absl::StatusOr of gateway.v1.GetResponse.
+template <typename Response>
+Answer AnswerOfRead(const Response& response) {
+  if (!response.ok()) return Answer::kNotSent;
+  if (response->has_error()) return AnswerOfRefusal(response->error().code(), response->error().reason());
+  return response->has_object() ? Answer::kDone : Answer::kUnknown;
 }
 
 // The meaning of an answer for the caller.
@@ -93,6 +109,7 @@ inline Meaning MeaningOf(Answer answer, const EffectPolicy& policy) {
       return policy.conflict;
     case Answer::kInvalid:
       return policy.invalid;
+    case Answer::kForbidden:
     case Answer::kRefused:
       return policy.refused;
     case Answer::kNotSent:

@@ -37,7 +37,7 @@ TEST(AnswerTest, IsReadFromKindCodeAndReason) {
       {"a 409 that gives no reason", {Outcome::Kind::kRefused, {409, ""}}, Answer::kConflict},
       {"a missing object", {Outcome::Kind::kRefused, {404, "NotFound"}}, Answer::kNotFound},
       {"a value that is not taken", {Outcome::Kind::kRefused, {422, "Invalid"}}, Answer::kInvalid},
-      {"a missing right", {Outcome::Kind::kRefused, {403, "Forbidden"}}, Answer::kRefused},
+      {"a missing right", {Outcome::Kind::kRefused, {403, "Forbidden"}}, Answer::kForbidden},
       {"an overload", {Outcome::Kind::kRefused, {429, "TooManyRequests"}}, Answer::kRefused},
       {"a server in trouble", {Outcome::Kind::kRefused, {500, "AlreadyExists"}}, Answer::kRefused},
       {"no gateway", {Outcome::Kind::kNotSent, {}}, Answer::kNotSent},

@@ -133,9 +133,13 @@ std::string_view PhaseOf(const Write& status_write);
 std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::string& job,
                                       const std::vector<std::string>& told = {});
 
-// Every pod was made at most once; the phases in the log are told by the history exactly once each, in order; nothing
-// was removed before the end. Empty: all is well.
-std::vector<std::string> JudgeJob(Judged& suite, const std::string& name);
+// Whether the records of the job were always handed over. Where a replica was gone for longer than --grace, or lost its
+// disk, others rebuild its jobs from Kubernetes: the history may lack entries (docs/replicas.md).
+enum class Records { kKept, kLost };
+
+// Every pod was made at most once; the history has the phases of the log exactly once each, in order; nothing was
+// removed before the end. Empty if all is well.
+std::vector<std::string> JudgeJob(Judged& suite, const std::string& name, Records records = Records::kKept);
 
 // Writes of the controllers for one job: what the budget N + 2 + 2P + 5 is about.
 int CountJobWrites(const std::vector<Write>& log, const std::string& job);

@@ -20,6 +20,7 @@ class HelmTest : public ::testing::Test {
   void SetUp() override {
     suite_ = Installed::GetCluster();
     ASSERT_NE(suite_, nullptr);
+    suite_->ActBy();
     chart_ = suite_->dir() / "chart";
     if (helm_.empty()) Prepare();
     if (Helm({"status", "basalt", "-n", kNamespace}).exit_code == 0) Uninstall();

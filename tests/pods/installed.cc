@@ -99,7 +99,7 @@ absl::Status Installed::Start() {
                                "--plain_scheduler_name="},
       dir_ / "scheduler.out", dir_ / "scheduler.err");
   certificates_ = dir_ / "certificates";
-  operator_ = fmt::format("{}/operator/{}", certificates_, kOperator);
+  ActBy();
   Certificates();  // The authority is there from now on.
   return Check(e2e::RunToEnd({ProgramNamed("basaltctl"), "certs", "issue", certificates_, "operator", kOperator},
                              dir_.path(), absl::Seconds(20)),
@@ -163,6 +163,10 @@ std::string Installed::Page(const std::string& pod, const std::string& path) {
   const Ran ran = TryKubectl(
       {"get", "--raw", fmt::format("/api/v1/namespaces/{}/pods/https:{}:7780/proxy{}", kNamespace, pod, path)});
   return ran.exit_code == 0 ? ran.out : "";
+}
+
+void Installed::ActBy(const std::string& folder) {
+  operator_ = folder.empty() ? fmt::format("{}/operator/{}", certificates_, kOperator) : folder;
 }
 
 cli::TlsOptions Installed::TlsOptions() const {

@@ -69,8 +69,9 @@ class Installed : public e2e::Judged {
   bool IsReadyWithin(absl::Duration limit);
   // Manifests of the certificates: new ones with each call.
   std::string Certificates();
-  // From now on Ctl shows the certificate in that folder: tls.crt, tls.key and ca.crt.
-  void ActBy(std::string folder) { operator_ = std::move(folder); }
+  // From now on Ctl shows the certificate in that folder (tls.crt, tls.key and ca.crt); without a folder that of
+  // basaltctl certs.
+  void ActBy(const std::string& folder = "");
   cli::TlsOptions TlsOptions() const;  // Those of Ctl, for channels.
   std::string authority_file() const { return certificates_ + "/authority/ca.crt"; }
 

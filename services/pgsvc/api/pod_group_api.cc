@@ -72,7 +72,7 @@ std::string NameOf(std::string_view shown_key) {
 }
 
 // Returns the page of groups after the token, which is the list key of a group.
-ListPartResponse PartOf(const NamespaceGroups& groups, const podgroup::v1::ListPodGroupsRequest& request, size_t size,
+ListPartResponse PartOf(const GroupScopes& groups, const podgroup::v1::ListPodGroupsRequest& request, size_t size,
                         const SlotSet& slots) {
   ListPartResponse part;
   kube::KeyParts first = PodGroupList::NameIn(request.page_token());
@@ -167,16 +167,9 @@ void PodGroupApi::ListPart(podgroup::v1::ListPartRequest asked, rpc::Done<ListPa
   const size_t size = rpc::PageSizeOf(asked.request().page_size());
   const SlotSet slots = SlotSet::FromBytes(asked.slots());
   const auto list = [request = std::move(*asked.mutable_request()), size, slots](PodGroupController& controller) {
-    const auto add = [&](const std::string& key, const auto&, ListPartResponse& part) {
-      if (!slots.Contains(SlotOf(key))) return;
-      if (!request.pod().empty() && !controller.HasPod(key, request.pod())) return;
-      std::optional<podgroup::v1::PodGroup> group = controller.Show(key);
-      if (group && Matches(request, *group)) *part.add_pod_groups() = *std::move(group);
-    };
     std::vector<ListPartResponse> parts;
-    parts.push_back(rpc::MakePart<PodGroupList>(controller.groups(), request.page_token(), size, add));
-    for (const NamespaceGroups* groups : {&controller.rich_groups(), &controller.kai_groups()}) {
-      parts.push_back(PartOf(*groups, request, size, slots));
+    for (const GroupScopes* const scopes : controller.all_scopes()) {
+      parts.push_back(PartOf(*scopes, request, size, slots));
     }
     return rpc::MergeParts<PodGroupList>(std::move(parts), size);
   };
@@ -211,8 +204,7 @@ void PodGroupApi::ExplainGrouping(podgroup::v1::ExplainGroupingRequest request,
   workers_.OnWorkerOf(
       SlotOf(key), [key, pod, name = request.name(), done = std::move(done)](PodGroupController& controller) mutable {
         if (!controller.context().IsReady(SlotOf(key))) return done(NotReady(pod));
-        const NamespaceGroups* const groups = controller.NamespaceGroupsOf(key);
-        const auto explanation = groups == nullptr ? controller.ExplainPlain(key, name) : groups->Explain(key, name);
+        const std::optional<Explanation> explanation = controller.ScopesOf(key).Explain(key, name);
         if (!explanation) {
           const std::string why = fmt::format("there is no pod {} that is grouped here, as far as is known", pod);
           return done(rpc::WithResource(MakeStatus(absl::StatusCode::kNotFound, why), kube::kPods, pod));

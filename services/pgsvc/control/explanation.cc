@@ -64,6 +64,10 @@ std::vector<std::string> ObstaclesOf(const kube::v1::ObjectMeta* observed, std::
   return texts;
 }
 
+std::string RefusedLink(std::string_view refusal) {
+  return fmt::format("the API server refuses to have the pod put into its group: {}", refusal);
+}
+
 std::vector<std::string> WhyNotPlaced(const kube::v1::PodGroup& group) {
   std::vector<std::string> reasons;
   for (const kube::v1::PodGroupCondition& condition : group.conditions()) {

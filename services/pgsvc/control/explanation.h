@@ -44,6 +44,8 @@ std::vector<std::string> KeptFields(const json::value& observed, const json::obj
 // write in the words of `refusal`.
 std::vector<std::string> ObstaclesOf(const kube::v1::ObjectMeta* observed, std::string_view refusal,
                                      const Retry& retry);
+// The API server has refused the patch by which the pod names its group.
+std::string RefusedLink(std::string_view refusal);
 // As its conditions have it.
 std::vector<std::string> WhyNotPlaced(const kube::v1::PodGroup& group);
 

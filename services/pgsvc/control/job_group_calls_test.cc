@@ -210,7 +210,7 @@ TEST_F(DeletePodGroupTest, AGroupThatIsMadeWhileItsNameIsReadIsNotGone) {
   Show(Group("pg-2"));
   AnswerRead(std::nullopt);
   EXPECT_TRUE(context_.merged.empty());
-  ASSERT_NE(controller_.groups().Find(kJobsGroup), nullptr);
+  ASSERT_NE(controller_.compat_groups().groups().Find(kJobsGroup), nullptr);
   EXPECT_EQ(controller_.Show(kJobsGroup)->object().meta().uid(), "pg-2");
 }
 

@@ -468,9 +468,9 @@ TEST_F(OwnedGroupsTest, AnOwnerThatIsBeingDeletedTakesItsGroupWithIt) {
 
 TEST_F(OwnedGroupsTest, NothingIsKeptOfAnOwnerThatIsGone) {
   ShowOwner(2);
-  EXPECT_NE(controller_.groups().Find(kKey), nullptr);
+  EXPECT_NE(controller_.compat_groups().groups().Find(kKey), nullptr);
   Forget("rs-uid");
-  EXPECT_EQ(controller_.groups().Find(kKey), nullptr);
+  EXPECT_EQ(controller_.compat_groups().groups().Find(kKey), nullptr);
 }
 
 }  // namespace

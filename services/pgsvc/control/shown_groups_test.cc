@@ -87,7 +87,7 @@ TEST_F(ShownGroupsTest, WhatIsGoneAfterARestartIsToldOnceAndForgotten) {
   EXPECT_EQ(told_[0].uid, "uid");
   Start();
   EXPECT_TRUE(known_.empty());
-  EXPECT_EQ(controller_->groups().size(), 0U);
+  EXPECT_EQ(controller_->compat_groups().groups().size(), 0U);
 }
 
 TEST_F(ShownGroupsTest, ADamagedRecordBeginsTheSlotAnew) {

@@ -229,7 +229,7 @@ json::object ListOfHundred() {
 TEST_F(KartaRigTest, APassThatHasTakenManyStepsLeavesPodsToTheNext) {
   rig_.server().Merge(kPyFlows, "default", "f", ListOfHundred());
   for (int i = 0; i < 8; ++i) MakePod(fmt::format("f-{}", i));
-  NamespaceGroups& groups = *dynamic_cast<PodGroupController&>(rig_.any_controller()).NamespaceGroupsOf("default");
+  GroupScopes& groups = dynamic_cast<PodGroupController&>(rig_.any_controller()).ScopesOf("default");
   const auto moved = [&] {
     int count = 0;
     for (int i = 0; i < 8; ++i) count += groups.GroupOf("default", fmt::format("f-{}", i)) == Named("-t") ? 1 : 0;
@@ -254,7 +254,7 @@ TEST_F(KartaRigTest, APodWhoseKartaTakesTooManyStepsIsToldAndHasNoGroup) {
   constexpr const char* kProblem = "Karta pyflow: its expressions take more than 200000 steps for Pod default/f-0";
   EXPECT_THAT(rig_.Events(), ElementsAre(AllOf(HasSubstr("f-0 PodGroupError: "), HasSubstr(kProblem))));
   const auto explained =
-      dynamic_cast<PodGroupController&>(rig_.any_controller()).NamespaceGroupsOf("default")->Explain("default", "f-0");
+      dynamic_cast<PodGroupController&>(rig_.any_controller()).ScopesOf("default").Explain("default", "f-0");
   ASSERT_TRUE(explained);
   EXPECT_THAT(std::string(explained->found.status().message()), HasSubstr(kProblem));
   DeliverShared(rig_, kube::kWatchKartas, CostlyKarta(1));

@@ -22,7 +22,7 @@ using Members = podgroup::v1::GroupMembers;
 
 Explanation Explain(NamespaceRig& rig, const std::string& pod) {
   auto explanation =
-      dynamic_cast<PodGroupController&>(rig.any_controller()).NamespaceGroupsOf("default")->Explain("default", pod);
+      dynamic_cast<PodGroupController&>(rig.any_controller()).ScopesOf("default").Explain("default", pod);
   EXPECT_TRUE(explanation) << pod;
   return explanation ? *std::move(explanation) : Explanation();
 }

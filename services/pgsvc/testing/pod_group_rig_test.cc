@@ -424,7 +424,8 @@ TEST(PodGroupRigTest, APlainPodIsExplainedByItsOwner) {
   for (const char* pod : {"web-1", "web-2"}) rig.MakePod(pod, "web");
   rig.Run(absl::Seconds(5));
   const std::string group = rig.GroupOfSet("web");
-  const auto explained = rig.controller().ExplainPlain(kube::ObjectKey("default", group), "web-1");
+  const auto explained =
+      rig.controller().ScopesOf(kube::ObjectKey("default", group)).Explain(kube::ObjectKey("default", group), "web-1");
   ASSERT_TRUE(explained);
   ASSERT_TRUE(explained->found.ok());
   EXPECT_EQ(explained->found->decided_by, "ReplicaSet default/web");
@@ -439,7 +440,8 @@ TEST(PodGroupRigTest, APlainPodIsExplainedByItsOwner) {
   EXPECT_EQ(FindInt(explained->rendered.object.at("spec"), "minMember"), 3);
   EXPECT_EQ(explained->least_pods, 3);
   EXPECT_EQ(explained->members.pending(), 2);
-  EXPECT_FALSE(rig.controller().ExplainPlain(kube::ObjectKey("default", group), "none"));
+  EXPECT_FALSE(
+      rig.controller().ScopesOf(kube::ObjectKey("default", group)).Explain(kube::ObjectKey("default", group), "none"));
 }
 
 TEST(PodGroupRigTest, OfAPodThatNamesAGroupOfSomebodyElsesNothingIsToldOfTheGroup) {
@@ -452,7 +454,7 @@ TEST(PodGroupRigTest, OfAPodThatNamesAGroupOfSomebodyElsesNothingIsToldOfTheGrou
                                              {"annotations", json::object{{kube::kGroupNameKey, "mine"}}}}},
                    {"spec", PodGroupRig::PodSpec()}});
   rig.Run(absl::Seconds(5));
-  const auto explained = rig.controller().ExplainPlain("default/mine", "guest");
+  const auto explained = rig.controller().ScopesOf("default/mine").Explain("default/mine", "guest");
   ASSERT_TRUE(explained && explained->found.ok());
   EXPECT_EQ(explained->found->verdict, PodGrouping::Verdict::kAssigned);
   EXPECT_FALSE(explained->is_there);

@@ -53,8 +53,7 @@ class QueueLife {
     const std::string key = profile_ == kube::GroupProfile::kCompat
                                 ? fmt::format("default/podgroup-{}", rig_.UidOf(kube::kPods, "a"))
                                 : kube::NamespaceKey("default", profile_);
-    const NamespaceGroups* const groups = controller.NamespaceGroupsOf(key);
-    const auto explanation = groups == nullptr ? controller.ExplainPlain(key, "a") : groups->Explain(key, "a");
+    const auto explanation = controller.ScopesOf(key).Explain(key, "a");
     EXPECT_TRUE(explanation);
     return explanation ? explanation->queue_problem : "";
   }

@@ -30,6 +30,7 @@ BulkDelete::Ending BulkDelete::EndingOf(const WriteOutcome& outcome) {
     case Answer::kUnknown:
       return Ending::kFailed;
     case Answer::kNotFound:
+    case Answer::kForbidden:
     case Answer::kInvalid:
     case Answer::kRefused:
       break;

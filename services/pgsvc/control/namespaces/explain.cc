@@ -67,9 +67,10 @@ void NamespaceGroups::AddObstacles(const Namespace& space, const kube::v1::Pod& 
   if (std::string fight = FightOver(name, group); !fight.empty()) notes.push_back(std::move(fight));
   const auto state = space.pods.find(pod.uid());
   if (state == space.pods.end()) return;
-  if (state->second.links.IsFought(context_.ApiNow())) notes.push_back(FightOverLink(name));
-  if (state->second.refusal.empty()) return;
-  notes.push_back(fmt::format("the API server refuses to have the pod put into its group: {}", state->second.refusal));
+  const PodLink& link = state->second.link;
+  if (link.pace.IsFought(context_.ApiNow())) notes.push_back(FightOverLink(name));
+  if (link.refusal.empty()) return;
+  notes.push_back(RefusedLink(link.refusal));
 }
 
 podgroup::v1::GroupMembers NamespaceGroups::MembersOf(const GroupState& group, int64_t least) {

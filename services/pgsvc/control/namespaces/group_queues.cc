@@ -39,9 +39,7 @@ void NamespaceGroups::CheckQueue(const std::string& ns, Namespace& space, const 
   if (observed != nullptr && group.has_active()) why = WhyQueuePlacesNothing(space, *observed, facts);
   Depend(ns, space, space.queue_dependents, name, std::move(facts));
   if (group.queue_problem.Take(why, context_.ApiNow())) RecordOnGroup(ns, space, name, group, "PodGroupWarning", why);
-  if (group.queue_problem.due() == absl::InfiniteFuture()) return;
-  space.groups_due.insert(name);
-  context_.WakeAt(ns, group.queue_problem.due());
+  if (group.queue_problem.due() != absl::InfiniteFuture()) WaitUntil(ns, space, name, group.queue_problem.due());
 }
 
 }  // namespace basalt::pgsvc

@@ -10,19 +10,13 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/base/json.h"
-#include "common/reconcile/pace.h"
-#include "common/reconcile/retry.h"
-#include "common/runtime/watch/publisher.h"
-#include "services/pgsvc/control/group_records.h"
-#include "services/pgsvc/core/group_decision.h"
-#include "services/pgsvc/core/queue_check.h"
+#include "services/pgsvc/control/group/group_entry.h"
 
 namespace basalt::pgsvc {
 
-class GroupState {
+class GroupState : public GroupEntry {
  public:
   struct Member {
     std::string leaf;        // Empty: none.
@@ -89,33 +83,14 @@ class GroupState {
     is_ours = false;
     plan_leaves.clear();
   }
-  GroupDecision TakeSent() { return std::exchange(sent, std::nullopt).value_or(GroupDecision()); }
-  bool is_idle() const { return members_.empty() && !busy && linking.empty(); }
+  bool is_idle() const { return members_.empty() && !busy && links.under_way.empty(); }
 
   bool is_compared = false;           // The group is as the rules say, or a write that makes it so was sent.
   bool is_ours = false;               // The group that was looked at last is one that grouping has made.
-  bool busy = false;                  // A write or read of the group is under way.
-  std::set<std::string> to_link;      // UIDs of members that do not name the group yet.
-  std::set<std::string> linking;      // UIDs of those whose patch is under way.
   std::set<std::string> plan_leaves;  // Of the group as Kubernetes has it.
   std::set<std::string> sent_leaves;  // Of the update that is under way.
-  std::string sent_state;             // What the write that is under way brings about; empty: that the group is there.
-  std::string refusal;                // Why the API server has refused the last write of the group; empty: it has not.
-  Retry retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
-  Pace creates;                           // Somebody else may delete it each time.
-  Pace updates;                           // Somebody else may put an old value back each time.
-  std::optional<json::object> lost;       // Creates the group, which is gone: as it was seen last, or by a pod.
-  std::optional<absl::Time> empty_since;  // No pod is in the group, which holds resources.
-
-  // ---- what people are told ----
-  GroupRecord record;
-  QueueProblem queue_problem;
-  std::optional<GroupDecision> sent;  // What the write under way was decided for, or the last one that is unsure.
-  runtime::Shown shown;
-  std::string shown_uid;    // Of the group that was shown last; empty: of one that pods want.
-  bool is_awaited = false;  // It was shown before the slot was opened, and was neither seen since nor is it gone.
-  bool is_gone = false;     // The group was seen to go; the end of its history is to be recorded.
-  int64_t least_pods = 0;   // By the plan that was looked at last.
+  std::optional<json::object> lost;   // Creates the group, which is gone: as it was seen last, or by a pod.
+  int64_t least_pods = 0;             // By the plan that was looked at last.
 
  private:
   void Remove(const PodId& id) {

@@ -21,31 +21,18 @@
 namespace basalt::pgsvc {
 namespace {
 
-using Kind = runtime::WriteOutcome::Kind;
-
 // So many members are asked how the group is to be, where the first ones cannot say it.
 constexpr int kMostAsked = 16;
 
 // For whom a group is, as history says it.
 std::string Asker(const Grouping& grouping) { return fmt::format("{} {}", grouping.owner.kind, grouping.owner.name); }
 
-std::string_view UidOf(const kube::v1::Object& group) {
-  return group.has_kai_pod_group() ? group.kai_pod_group().meta().uid() : group.pod_group().meta().uid();
-}
-
-// Such a group is told to whoever has the job's key.
+// The gateway reports such a group to the owner of the job's key.
 bool IsOfJob(const kube::v1::Object& group) {
   const auto& owners = group.pod_group().meta().owner_references();
   return std::any_of(owners.begin(), owners.end(), [](const kube::v1::OwnerReference& owner) {
     return owner.controller() && owner.kind() == kube::kJobs.name && owner.api_version() == kube::kJobApiVersion;
   });
-}
-
-// What is there is not what was known.
-bool IsAnother(const runtime::WriteOutcome& outcome) {
-  if (outcome.kind != Kind::kRefused) return false;
-  // The API server refuses another UID as "Conflict", whatever the code.
-  return outcome.error.code() == 404 || outcome.error.code() == 409 || outcome.error.reason() == "Conflict";
 }
 
 }  // namespace
@@ -58,16 +45,15 @@ void NamespaceGroups::ServeGroup(const std::string& ns, Namespace& space, const 
   const ObservedGroup* const observed = space.objects.FindGroup(name);
   const bool is_going = observed != nullptr && observed->object.meta().deletion_ms() != 0;
   if (group.retry.Blocks(context_.ApiNow())) {
-    space.groups_due.insert(name);
-    context_.WakeAt(ns, group.retry.until());
-    // What is refused of the group keeps no pod out of it.
-    if (observed != nullptr && !is_going && group.is_ours) LinkPods(ns, space, name, group);
+    WaitUntil(ns, space, name, group.retry.until());
+    // A refusal of the group keeps no pod out of the group.
+    if (observed != nullptr && !is_going && group.is_ours) writes_.LinkPods({ns, name}, group);
     return;
   }
   if (observed == nullptr) return CreateGroup(ns, space, name, group);
   if (is_going) return;  // The watch will show the end of the group.
   if (!group.is_compared) UpdateGroup(ns, space, name, group);
-  if (group.is_compared && !group.busy) LinkPods(ns, space, name, group);
+  if (group.is_compared && !group.busy) writes_.LinkPods({ns, name}, group);
 }
 
 void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, const std::string& name,
@@ -85,19 +71,13 @@ void NamespaceGroups::ServeEmptyGroup(const std::string& ns, Namespace& space, c
   if (!group.empty_since) group.empty_since = now;
   absl::Time due = std::max(*group.empty_since + kEmptyGrace, group.retry.until());
   if (now >= due && now < *group.empty_since + kMostEmptyGrace && MayBelong(space)) due = now + kEmptyGrace / 10;
-  if (now < due) {
-    space.groups_due.insert(name);
-    return context_.WakeAt(ns, due);
-  }
-  const kube::v1::ObjectMeta& meta = observed->object.meta();
-  group.busy = true;
-  auto request = kube::WriteOf(emitter_->kind(), kube::NamespaceOf(ns), name);
-  request.mutable_delete_()->set_uid(meta.uid());
-  request.mutable_delete_()->set_propagation_policy("Background");
-  group.sent = GroupDecision{
-      .kind = GroupDecision::Kind::kDeleted, .uid = meta.uid(), .message = "no pod is in the group any more"};
-  context_.Write(ns, std::move(request),
-                 [this, ns, name](const runtime::WriteOutcome& outcome) { OnGroupDeleted(ns, name, outcome); });
+  if (now < due) return WaitUntil(ns, space, name, due);
+  const std::string& uid = observed->object.meta().uid();
+  writes_.CarryOut(
+      {ns, name}, group,
+      {.kind = GroupStep::Kind::kDelete,
+       .uid = uid,
+       .decision = {.kind = GroupDecision::Kind::kDeleted, .uid = uid, .message = "no pod is in the group any more"}});
 }
 
 bool NamespaceGroups::GoesWithItsPods(const ObservedGroup& group) const {
@@ -118,25 +98,13 @@ bool NamespaceGroups::AreOverForGood(Namespace& space, const std::string& name, 
 void NamespaceGroups::ServeLostGroup(const std::string& ns, Namespace& space, const std::string& name,
                                      GroupState& group) {
   if (!space.objects.IsNamedByActive(name)) return group.lost.reset();
-  if (group.retry.Blocks(context_.ApiNow())) {
-    space.groups_due.insert(name);
-    return context_.WakeAt(ns, group.retry.until());
-  }
+  if (group.retry.Blocks(context_.ApiNow())) return WaitUntil(ns, space, name, group.retry.until());
   if (WaitsFor(ns, space, name, group.creates, "")) return;
-  group.sent = GroupDecision{.kind = GroupDecision::Kind::kCreated,
-                             .message = "pods name the group, and their owner has left them behind"};
-  SendNewGroup(ns, name, group, ToText(*group.lost));
-}
-
-void NamespaceGroups::SendNewGroup(const std::string& ns, const std::string& name, GroupState& group,
-                                   std::string body) {
-  group.busy = true;
-  group.sent_state.clear();
-  auto request = kube::WriteOf(emitter_->kind(), kube::NamespaceOf(ns), name);
-  request.mutable_create()->set_body(std::move(body));
-  context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
-    OnGroupWritten(ns, name, runtime::IsNameTaken(outcome), outcome);
-  });
+  writes_.CarryOut({ns, name}, group,
+                   {.kind = GroupStep::Kind::kCreate,
+                    .body = ToText(*group.lost),
+                    .decision = {.kind = GroupDecision::Kind::kCreated,
+                                 .message = "pods name the group, and their owner has left them behind"}});
 }
 
 bool NamespaceGroups::MayBelong(const Namespace& space) const {
@@ -144,30 +112,6 @@ bool NamespaceGroups::MayBelong(const Namespace& space) const {
     const auto pod = space.objects.pods().find(uid);
     return pod != space.objects.pods().end() && IsActive(pod->second) && NameOfGroup(pod->second).empty();
   });
-}
-
-void NamespaceGroups::OnGroupDeleted(const std::string& ns, const std::string& name,
-                                     const runtime::WriteOutcome& outcome) {
-  Namespace* const space = namespaces_.Find(ns);
-  const auto deleted = space == nullptr ? decltype(space->groups.end())() : space->groups.find(name);
-  if (space == nullptr || deleted == space->groups.end()) return;
-  GroupState& group = deleted->second;
-  group.busy = false;
-  space->groups_due.insert(name);
-  space->to_publish.insert(name);
-  if (outcome.kind == Kind::kDone) {
-    group.empty_since.reset();
-    Succeed(*space, name, group);
-    return Note(ns, *space, name, group, group.TakeSent());
-  }
-  TryLater(ns, *space, name, group);
-  if (outcome.kind == Kind::kUnknown) return Refresh(ns, name);
-  const GroupDecision sent = group.TakeSent();
-  if (IsAnother(outcome)) return Refresh(ns, name);
-  if (!runtime::ShouldReportToUser(outcome)) return;
-  obs::LogWarning("pod group cannot be deleted",
-                  {{"group", kube::ObjectKey(kube::NamespaceOf(ns), name)}, {"why", outcome.error.message()}});
-  Note(ns, *space, name, group, RefusalOf(sent, outcome.error.message()));
 }
 
 std::optional<GroupPlanOfPods> NamespaceGroups::PlanOf(Namespace& space, const GroupState& group,
@@ -209,8 +153,10 @@ void NamespaceGroups::CreateGroup(const std::string& ns, Namespace& space, const
   const std::optional<GroupPlanOfPods> plan = PlanNow(space, group);
   if (!plan || plan->grouping.name != name) return;
   TakeLeast(space, name, group, emitter_->LeastPodsOf(plan->grouping));
-  group.sent = GroupDecision{.kind = GroupDecision::Kind::kCreated, .asked_by = Asker(plan->grouping)};
-  SendNewGroup(ns, name, group, ToText(Render(space, *plan).object));
+  writes_.CarryOut({ns, name}, group,
+                   {.kind = GroupStep::Kind::kCreate,
+                    .body = ToText(Render(space, *plan).object),
+                    .decision = {.kind = GroupDecision::Kind::kCreated, .asked_by = Asker(plan->grouping)}});
 }
 
 void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
@@ -222,8 +168,9 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   if (!group.is_ours) {
     Succeed(space, name, group);  // Nothing is tried again.
     TakeLeast(space, name, group, FindInt(emitter_->SpecOf(observed), "minMember"));
-    Note(ns, space, name, group,
-         {.kind = GroupDecision::Kind::kForeign, .uid = observed.object.meta().uid(), .asked_by = Asker(grouping)});
+    writes_.Note(
+        {ns, name}, group,
+        {.kind = GroupDecision::Kind::kForeign, .uid = observed.object.meta().uid(), .asked_by = Asker(grouping)});
     return RecordOnGroup(ns, space, name, group, "PodGroupError",
                          fmt::format("pod group {} was made by somebody else for other pods, and is left alone", name));
   }
@@ -244,7 +191,7 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   std::optional<GroupUpdate> update = emitter_->UpdateOf(observed, grouping, rendered);
   std::string wanted = update ? ToText(rendered.object) : "";
   // Pods are linked all the same, to what the group has by now.
-  if (update && WaitsFor(ns, space, name, group.updates, wanted)) return LinkPods(ns, space, name, group);
+  if (update && WaitsFor(ns, space, name, group.updates, wanted)) return writes_.LinkPods({ns, name}, group);
   group.is_compared = true;
   if (!update) {
     NoteIfCarriedOut(ns, space, name, group);
@@ -253,18 +200,17 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   }
   // Should this be refused: what the group has already counts.
   TakeLeaves(group, emitter_->LeavesIn(observed, leaves));
-  group.busy = true;
   group.sent_leaves = std::move(leaves);
-  group.sent_state = std::move(wanted);
-  group.sent = GroupDecision{.kind = GroupDecision::Kind::kUpdated,
-                             .uid = observed.object.meta().uid(),
-                             .asked_by = Asker(grouping),
-                             .fields = std::move(update->fields)};
-  auto request = kube::WriteOf(emitter_->kind(), kube::NamespaceOf(ns), name);
-  kube::SetMergePatch(std::move(update->patch), observed.object.meta().uid(), request);
-  context_.Write(ns, std::move(request), [this, ns, name](const runtime::WriteOutcome& outcome) {
-    OnGroupWritten(ns, name, IsAnother(outcome), outcome);
-  });
+  const std::string& uid = observed.object.meta().uid();
+  writes_.CarryOut({ns, name}, group,
+                   {.kind = GroupStep::Kind::kPatch,
+                    .uid = uid,
+                    .body = std::move(update->patch),
+                    .decision = {.kind = GroupDecision::Kind::kUpdated,
+                                 .uid = uid,
+                                 .asked_by = Asker(grouping),
+                                 .fields = std::move(update->fields)},
+                    .state = std::move(wanted)});
 }
 
 void NamespaceGroups::TakeLeast(Namespace& space, const std::string& name, GroupState& group, int64_t least) {
@@ -274,51 +220,84 @@ void NamespaceGroups::TakeLeast(Namespace& space, const std::string& name, Group
 void NamespaceGroups::TakeLeaves(GroupState& group, std::set<std::string> leaves) {
   if (leaves == group.plan_leaves) return;
   group.plan_leaves = std::move(leaves);
-  for (const auto& [pod, member] : group.members()) group.to_link.insert(pod.uid);
+  for (const auto& [pod, member] : group.members()) group.links.due.insert(pod.uid);
 }
 
 bool NamespaceGroups::WaitsFor(const std::string& ns, Namespace& space, const std::string& name, const Pace& pace,
                                const std::string& state) {
   if (!pace.Blocks(context_.ApiNow(), state)) return false;
-  space.groups_due.insert(name);
-  context_.WakeAt(ns, pace.Until(state));
+  WaitUntil(ns, space, name, pace.Until(state));
   return true;
 }
 
-void NamespaceGroups::OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
-                                     const runtime::WriteOutcome& outcome) {
-  Namespace* const space = namespaces_.Find(ns);
-  if (space == nullptr) return;
-  const auto written = space->groups.find(name);
-  if (written == space->groups.end()) return;
-  GroupState& group = written->second;
-  group.busy = false;
-  space->groups_due.insert(name);
-  space->to_publish.insert(name);
-  if (outcome.kind == Kind::kDone) {
-    Succeed(*space, name, group);
-    GroupDecision sent = group.TakeSent();
-    if (sent.kind == GroupDecision::Kind::kCreated) sent.uid = std::string(UidOf(outcome.object));
-    Note(ns, *space, name, group, std::move(sent));
+void NamespaceGroups::WaitUntil(const std::string& ns, Namespace& space, const std::string& name, absl::Time when) {
+  space.later.Add(name, when);
+  context_.WakeAt(ns, when);
+}
+
+GroupState* NamespaceGroups::FindEntry(const GroupRef& group) {
+  Namespace* const space = namespaces_.Find(group.scope);
+  if (space == nullptr) return nullptr;
+  const auto known = space->groups.find(group.name);
+  return known == space->groups.end() ? nullptr : &known->second;
+}
+
+const kube::v1::ObjectMeta* NamespaceGroups::FindMeta(const GroupRef& group) const {
+  const Namespace* const space = namespaces_.Find(group.scope);
+  const ObservedGroup* const observed = space == nullptr ? nullptr : space->objects.FindGroup(group.name);
+  return observed == nullptr ? nullptr : &observed->object.meta();
+}
+
+bool NamespaceGroups::IsKeptElsewhere(const kube::v1::Object& group) const { return IsOfJob(group); }
+
+void NamespaceGroups::Publish(const GroupRef& group) {
+  namespaces_.Find(group.scope)->to_publish.insert(group.name);
+  context_.Wake(group.scope);
+}
+
+void NamespaceGroups::Touch(const GroupRef& group) {
+  namespaces_.Find(group.scope)->groups_due.insert(group.name);
+  Publish(group);
+}
+
+void NamespaceGroups::TouchAt(const GroupRef& group, absl::Time when) {
+  WaitUntil(group.scope, *namespaces_.Find(group.scope), group.name, when);
+}
+
+void NamespaceGroups::OnAnswer(const GroupRef& ref, GroupEntry& entry, const GroupStep& step, GroupAnswer& answer) {
+  Namespace& space = *namespaces_.Find(ref.scope);
+  auto& group = static_cast<GroupState&>(entry);
+  if (answer.meaning == Meaning::kSucceeded) {
+    space.failing.erase(ref.name);
+    if (step.kind == GroupStep::Kind::kDelete) group.empty_since.reset();
     if (group.is_compared) TakeLeaves(group, std::move(group.sent_leaves));
-    Pace& pace = group.sent_state.empty() ? group.creates : group.updates;
-    pace.Note(context_.ApiNow(), std::move(group.sent_state));
-    if (const std::string fight = FightOver(name, group); !fight.empty()) {
-      RecordOnGroup(ns, *space, name, group, "PodGroupWarning", fight);
+    if (const std::string fight = FightOver(ref.name, group); !fight.empty()) {
+      RecordOnGroup(ref.scope, space, ref.name, group, "PodGroupWarning", fight);
     }
-    return context_.Wake(ns);
+    return;
   }
   group.is_compared = false;
-  TryLater(ns, *space, name, group);
-  if (outcome.kind == Kind::kUnknown) return Refresh(ns, name);
-  const GroupDecision sent = group.TakeSent();
-  if (is_stale) return Refresh(ns, name);
-  if (!runtime::ShouldReportToUser(outcome)) return;
-  group.refusal = outcome.error.message();
-  Note(ns, *space, name, group, RefusalOf(sent, outcome.error.message()));
-  obs::LogWarning("pod group cannot be written",
-                  {{"group", kube::ObjectKey(kube::NamespaceOf(ns), name)}, {"why", outcome.error.message()}});
-  RecordOnGroup(ns, *space, name, group, "PodGroupError", outcome.error.message());
+  space.failing.insert(ref.name);
+  if (answer.meaning == Meaning::kLook) group.retry.Fail(context_.ApiNow(), context_.random());
+  if (!answer.is_reported || step.kind == GroupStep::Kind::kDelete) return;
+  RecordOnGroup(ref.scope, space, ref.name, group, "PodGroupError", answer.outcome.error.message());
+}
+
+void NamespaceGroups::OnRead(const GroupRef& ref, GroupEntry& entry, Answer answer, const kube::v1::Object* found) {
+  Namespace& space = *namespaces_.Find(ref.scope);
+  auto& group = static_cast<GroupState&>(entry);
+  if (found != nullptr && IsOfJob(*found)) {
+    writes_.Note(ref, group, {.kind = GroupDecision::Kind::kForeign, .message = "the group of a job has that name"});
+    return RecordOnGroup(ref.scope, space, ref.name, group, "PodGroupError",
+                         fmt::format("pod group {} is that of a job, and is left alone", ref.name));
+  }
+  const bool is_gone = space.objects.FindGroup(ref.name) == nullptr;
+  if (is_gone && group.sent && group.sent->kind == GroupDecision::Kind::kDeleted) {
+    writes_.Note(ref, group, group.TakeSent());
+  }
+  if (answer == Answer::kDone || answer == Answer::kNotFound) return;
+  space.failing.insert(ref.name);
+  group.retry.Fail(context_.ApiNow(), context_.random());
 }
 
 std::string NamespaceGroups::FightOver(const std::string& name, const GroupState& group) const {
@@ -332,54 +311,6 @@ std::string NamespaceGroups::FightOverLink(const std::string& group) {
   return fmt::format("somebody else keeps changing which pod group the pod names: it belongs to {}", group);
 }
 
-// Settles a conflict or a lost answer by what the API server itself says now.
-void NamespaceGroups::Refresh(const std::string& ns, const std::string& name) {
-  Namespace& space = *namespaces_.Find(ns);
-  space.groups.at(name).busy = true;
-  const ObservedGroup* const known = space.objects.FindGroup(name);
-  context_.Get(ns, kube::GetOf(emitter_->kind(), kube::NamespaceOf(ns), name),
-               [this, ns, name, uid = known == nullptr ? "" : known->object.meta().uid()](
-                   const absl::StatusOr<gateway::v1::GetResponse>& answer) {
-                 Namespace* const read = namespaces_.Find(ns);
-                 if (read == nullptr) return;
-                 const auto group = read->groups.find(name);
-                 if (group == read->groups.end()) return;
-                 group->second.busy = false;
-                 read->groups_due.insert(name);
-                 read->to_publish.insert(name);
-                 const bool is_found = answer.ok() && answer->has_object();
-                 const bool is_absent = answer.ok() && answer->has_error() && answer->error().code() == 404;
-                 if (is_found && IsOfJob(answer->object())) return NoteHeld(ns, *read, name, group->second);
-                 // With what watches tell, so that nothing older follows.
-                 if (is_found) context_.MergeAnswer(ns, answer->object(), /*gone=*/false);
-                 const ObservedGroup* const now = read->objects.FindGroup(name);
-                 if (is_absent && now != nullptr && now->object.meta().uid() == uid) {
-                   context_.MergeAnswer(ns, LastOf(*now), /*gone=*/true);
-                 }
-                 const std::optional<GroupDecision>& sent = group->second.sent;
-                 const bool is_gone = read->objects.FindGroup(name) == nullptr;
-                 if ((is_absent || is_gone) && sent && sent->kind == GroupDecision::Kind::kDeleted) {
-                   Note(ns, *read, name, group->second, group->second.TakeSent());
-                 }
-                 if (!is_found && !is_absent) return TryLater(ns, *read, name, group->second);
-                 context_.Wake(ns);
-               });
-}
-
-void NamespaceGroups::NoteHeld(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
-  Note(ns, space, name, group, {.kind = GroupDecision::Kind::kForeign, .message = "the group of a job has that name"});
-  RecordOnGroup(ns, space, name, group, "PodGroupError",
-                fmt::format("pod group {} is that of a job, and is left alone", name));
-}
-
-kube::v1::Object NamespaceGroups::LastOf(const ObservedGroup& group) const {
-  kube::v1::Object last;
-  const bool is_kai = emitter_->profile() == kube::GroupProfile::kKai;
-  *(is_kai ? last.mutable_kai_pod_group()->mutable_meta() : last.mutable_pod_group()->mutable_meta()) =
-      group.object.meta();
-  return last;
-}
-
 void NamespaceGroups::Succeed(Namespace& space, const std::string& name, GroupState& group) {
   if (group.retry.since()) space.to_publish.insert(name);
   group.retry.Succeed();
@@ -387,85 +318,54 @@ void NamespaceGroups::Succeed(Namespace& space, const std::string& name, GroupSt
   space.failing.erase(name);
 }
 
-void NamespaceGroups::TryLater(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
-  space.failing.insert(name);
-  space.to_publish.insert(name);
-  group.retry.Fail(context_.ApiNow(), context_.random());
-  context_.Wake(ns);
-}
-
 std::optional<std::string> NamespaceGroups::LinkOf(const kube::v1::Pod& pod, std::string_view name,
                                                    const GroupState& group, const GroupState::Member& member) const {
   return LinkPatchOf(pod, emitter_->group_name_key(), name, group.plan_leaves.contains(member.leaf) ? member.leaf : "");
 }
 
-void NamespaceGroups::LinkPods(const std::string& ns, Namespace& space, const std::string& name, GroupState& group) {
-  for (const std::string& uid : std::exchange(group.to_link, {})) {
-    const auto known = space.objects.pods().find(uid);
-    if (known == space.objects.pods().end() || !IsActive(known->second)) continue;
-    if (group.linking.contains(uid)) {
-      group.to_link.insert(uid);
-      continue;
-    }
-    Pod& state = space.pods.at(uid);
-    if (state.link_retry.Blocks(context_.ApiNow())) {
-      group.to_link.insert(uid);
-      space.groups_due.insert(name);
-      context_.WakeAt(ns, state.link_retry.until());
-      continue;
-    }
-    const kube::v1::Pod& pod = known->second;
-    const GroupState::Member* const member = group.Find(pod);
-    if (member == nullptr) continue;
-    if (!group.is_compared && !member->leaf.empty() && !group.plan_leaves.contains(member->leaf)) {
-      group.to_link.insert(uid);  // The group may get that subgroup.
-      continue;
-    }
-    const std::optional<std::string> patch = LinkOf(pod, name, group, *member);
-    if (!patch) continue;
-    const std::string wanted = fmt::format("{} {}", name, member->leaf);
-    if (WaitsFor(ns, space, name, state.links, wanted)) {
-      group.to_link.insert(uid);
-      continue;
-    }
-    group.linking.insert(uid);
-    auto request = kube::WriteOf(kube::kPods, pod.namespace_(), pod.name());
-    kube::SetMergePatch(*patch, uid, request);
-    context_.Write(ns, std::move(request), [this, ns, name, uid, wanted](const runtime::WriteOutcome& outcome) {
-      OnPodLinked(ns, name, uid, wanted, outcome);
-    });
-  }
+ScopeLinks* NamespaceGroups::FindScopeLinks(const std::string& scope) {
+  Namespace* const space = namespaces_.Find(scope);
+  return space == nullptr ? nullptr : &space->links;
 }
 
-void NamespaceGroups::OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid,
-                                  const std::string& wanted, const runtime::WriteOutcome& outcome) {
-  Namespace* const space = namespaces_.Find(ns);
-  if (space == nullptr) return;
-  const auto linked = space->groups.find(name);
-  if (linked == space->groups.end()) return;
-  linked->second.linking.erase(uid);
-  space->groups_due.insert(name);
-  space->to_publish.insert(name);
-  const auto known = space->pods.find(uid);
-  const auto pod = space->objects.pods().find(uid);
-  if (known == space->pods.end() || pod == space->objects.pods().end()) return context_.Wake(ns);
-  if (outcome.kind == Kind::kDone) {
-    known->second.link_retry.Succeed();
-    known->second.refusal.clear();
-    known->second.links.Note(context_.ApiNow(), wanted);
-    if (!known->second.links.IsFought(context_.ApiNow())) return;
-    return RecordOnPod(ns, *space, pod->second, "PodGroupWarning", FightOverLink(name));
+PodLink* NamespaceGroups::FindLink(const GroupRef& group, const std::string& pod_uid) {
+  Namespace& space = *namespaces_.Find(group.scope);
+  const auto known = space.pods.find(pod_uid);
+  return known == space.pods.end() || !space.objects.pods().contains(pod_uid) ? nullptr : &known->second.link;
+}
+
+LinkStep NamespaceGroups::NextLink(const GroupRef& ref, GroupEntry& entry, const std::string& pod_uid) {
+  Namespace& space = *namespaces_.Find(ref.scope);
+  const auto& group = static_cast<const GroupState&>(entry);
+  const auto known = space.objects.pods().find(pod_uid);
+  if (known == space.objects.pods().end() || !IsActive(known->second)) return {};
+  const GroupState::Member* const member = group.Find(known->second);
+  if (member == nullptr) return {};
+  // The group may get that subgroup.
+  if (!group.is_compared && !member->leaf.empty() && !group.plan_leaves.contains(member->leaf)) {
+    return {.kind = LinkStep::Kind::kLater};
   }
-  // Where another pod has the name, or none, the end of this one is told before long.
-  if (known->second.group == name) linked->second.to_link.insert(uid);
-  known->second.link_retry.Fail(context_.ApiNow(), context_.random());
-  context_.Wake(ns);
-  if (IsAnother(outcome) || !runtime::ShouldReportToUser(outcome) || !IsActive(pod->second)) return;
-  obs::LogWarning(
-      "pod cannot be put into its group",
-      {{"pod", kube::ObjectKey(kube::NamespaceOf(ns), pod->second.name())}, {"why", outcome.error.message()}});
-  known->second.refusal = outcome.error.message();
-  RecordOnPod(ns, *space, pod->second, "PodGroupError", outcome.error.message());
+  std::optional<std::string> patch = LinkOf(known->second, ref.name, group, *member);
+  if (!patch) return {};
+  return {.kind = LinkStep::Kind::kNow,
+          .pod = &known->second,
+          .link = &space.pods.at(pod_uid).link,
+          .patch = *std::move(patch),
+          .state = fmt::format("{} {}", ref.name, member->leaf)};
+}
+
+void NamespaceGroups::OnLinked(const GroupRef& group, GroupEntry&, const std::string& pod_uid, const PodLink& link,
+                               Meaning meaning) {
+  Namespace& space = *namespaces_.Find(group.scope);
+  const kube::v1::Pod& pod = space.objects.pods().at(pod_uid);
+  if (meaning == Meaning::kSucceeded) {
+    if (!link.pace.IsFought(context_.ApiNow())) return;
+    return RecordOnPod(group.scope, space, pod, "PodGroupWarning", FightOverLink(group.name));
+  }
+  if (meaning != Meaning::kRefused || link.refusal.empty() || !IsActive(pod)) return;
+  obs::LogWarning("pod cannot be put into its group",
+                  {{"pod", kube::ObjectKey(pod.namespace_(), pod.name())}, {"why", link.refusal}});
+  RecordOnPod(group.scope, space, pod, "PodGroupError", link.refusal);
 }
 
 }  // namespace basalt::pgsvc

@@ -37,14 +37,15 @@ std::string TakeAssignment(json::value& pod) {
 
 }  // namespace
 
-NamespaceGroups::NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupOutput output,
+NamespaceGroups::NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupPublisher& publisher,
                                  const QueueIndex& queues, RuleOptions rules, std::unique_ptr<GroupEmitter> emitter)
     : context_(context),
       interests_(interests),
-      output_(output),
+      publisher_(publisher),
       queues_(queues),
       rules_(std::move(rules)),
       emitter_(std::move(emitter)),
+      writes_(context, emitter_->kind(), *this),
       karta_warnings_(context),
       recorder_(context, [this](const std::string& ns, const std::string& uid) { return EventsOf(ns, uid); }) {}
 
@@ -179,7 +180,7 @@ void NamespaceGroups::OnGone(std::string_view key, const runtime::Gone& gone) {
   state->second.ForgetGroup();
   // An answer that is on its way notes it by itself.
   if (!state->second.busy && state->second.sent && state->second.sent->kind == GroupDecision::Kind::kDeleted) {
-    Note(owned, *space, gone.name, state->second, state->second.TakeSent());
+    writes_.Note({owned, gone.name}, state->second, state->second.TakeSent());
   }
   if (is_observed) NoteChanged(*space, space->objects.EraseGroup(gone.name));
   NoteGroup(*space, gone.name, /*is_news=*/true);
@@ -292,6 +293,7 @@ void NamespaceGroups::Pass(const std::string& ns, Namespace& space) {
   if (!space.pods_due.empty()) return context_.Wake(ns);
   WarnOfMissing(ns, space);
   if (!IsSettled(ns, space)) return;
+  space.later.TakeDue(context_.ApiNow(), space.groups_due);
   std::set<std::string> due = std::exchange(space.groups_due, {});
   while (!due.empty() && pass_steps_ < kStepsPerPass) {
     const std::string name = std::move(due.extract(due.begin()).value());
@@ -300,6 +302,8 @@ void NamespaceGroups::Pass(const std::string& ns, Namespace& space) {
     ServeGroup(ns, space, name, group->second);
     DropIfIdle(space, name);
   }
+  writes_.TouchWaiting(ns, space.links);
+  if (space.later.next() != absl::InfiniteFuture()) context_.WakeAt(ns, space.later.next());
   if (due.empty()) return;
   space.groups_due.merge(due);
   context_.Wake(ns);
@@ -433,7 +437,7 @@ void NamespaceGroups::Join(Namespace& space, const kube::v1::Pod& pod, const std
   joined.Put(pod, {.leaf = leaf, .is_active = IsActive(pod), .phase = pod.phase()});
   // What the group is to be is taken from the first pod that can say so, which this one may be.
   joined.is_compared = false;
-  joined.to_link.insert(pod.uid());
+  joined.links.due.insert(pod.uid());
   space.groups_due.insert(group);
   space.to_publish.insert(group);
 }
@@ -446,7 +450,7 @@ void NamespaceGroups::Leave(Namespace& space, const std::string& uid) {
   if (left == space.groups.end()) return;
   const kube::v1::Pod& pod = space.objects.pods().at(uid);
   left->second.Remove(pod);
-  left->second.to_link.erase(uid);
+  left->second.links.due.erase(uid);
   space.groups_due.insert(name);
   space.to_publish.insert(name);
 }

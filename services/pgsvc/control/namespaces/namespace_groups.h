@@ -20,13 +20,15 @@
 
 #include "basalt/podgroup/v1/grouping.pb.h"
 #include "basalt/podgroup/v1/pod_group_query.pb.h"
-#include "common/reconcile/retry.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
 #include "common/runtime/events/event_recorder.h"
 #include "common/runtime/watch/publisher.h"
 #include "services/pgsvc/control/explanation.h"
-#include "services/pgsvc/control/group_records.h"
+#include "services/pgsvc/control/group/due_queue.h"
+#include "services/pgsvc/control/group/group_publisher.h"
+#include "services/pgsvc/control/group/group_writes.h"
+#include "services/pgsvc/control/group_scopes.h"
 #include "services/pgsvc/control/namespaces/dependents.h"
 #include "services/pgsvc/control/namespaces/group_state.h"
 #include "services/pgsvc/control/namespaces/karta_warnings.h"
@@ -38,13 +40,7 @@
 
 namespace basalt::pgsvc {
 
-// Where what is decided and what people are shown is written down.
-struct GroupOutput {
-  GroupRecords& records;
-  runtime::Publisher& publisher;
-};
-
-class NamespaceGroups {
+class NamespaceGroups final : public GroupScopes, private GroupWrites::Host {
  public:
   // How many pods a pass groups at most, and after how many steps of Kartas' expressions it groups no further one and
   // serves no further group: the next pass goes on, and others have their turn before.
@@ -61,41 +57,29 @@ class NamespaceGroups {
   // The same while there are pods of which it is not known yet where they belong.
   static constexpr absl::Duration kMostEmptyGrace = absl::Minutes(5);
 
-  // The context, the interests, what `output` has and the queues, which are Volcano's, outlive it.
-  NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupOutput output, const QueueIndex& queues,
-                  RuleOptions rules, std::unique_ptr<GroupEmitter> emitter);
+  // All of them outlive it. `queues`: Volcano's.
+  NamespaceGroups(runtime::Context& context, ObjectInterests& interests, GroupPublisher& publisher,
+                  const QueueIndex& queues, RuleOptions rules, std::unique_ptr<GroupEmitter> emitter);
 
-  void OpenSlot(uint32_t slot) { namespaces_.Open(slot); }
-  void CloseSlot(uint32_t slot);
-  // Nothing that was refused waits any longer: a queue has opened.
-  void RetryFailed();
-  void OnState(std::string_view key, kube::v1::Object&& object);
-  void OnGone(std::string_view key, const runtime::Gone& gone);
-  // Priority classes, Kartas, the definition of groups, and objects that were asked for.
-  void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone);
-  // Queues of Volcano's that the index says something else of.
-  void OnQueues(const std::set<std::string>& names);
-  // Records what was decided, and what has changed for people.
-  void Decide(std::string_view key, kv::WriteBatch& batch);
-  void Act(std::string_view key);
+  void OpenSlot(uint32_t slot) override { namespaces_.Open(slot); }
+  void CloseSlot(uint32_t slot) override;
+  void OnState(std::string_view key, kube::v1::Object&& object) override;
+  void OnGone(std::string_view key, const runtime::Gone& gone) override;
+  // Priority classes, Kartas, the definition of groups, and objects that rules have asked for.
+  void OnShared(const std::string& watch, const kube::v1::Object& object, bool gone) override;
+  void OnQueues(const std::set<std::string>& names) override;
+  void RetryFailed() override;
+  void Decide(std::string_view key, kv::WriteBatch& batch) override;
+  void Act(std::string_view key) override;
 
-  // ---- what people are shown ----
-  // Nullopt: there is no such group, and no pod wants one.
-  std::optional<podgroup::v1::PodGroup> Show(std::string_view key, std::string_view name) const;
-  // Of the pod of that name; empty: it is in none.
-  std::string_view GroupOf(std::string_view key, std::string_view pod_name) const;
-  void ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const;
-  void AddShownKeys(uint32_t slot, std::set<std::string>& keys) const;
-  // A group that was shown, which may have gone since.
+  std::optional<podgroup::v1::PodGroup> Show(std::string_view key, std::string_view name) const override;
+  std::string_view GroupOf(std::string_view key, std::string_view pod_name) const override;
+  void ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const override;
+  void AddShownKeys(uint32_t slot, std::set<std::string>& keys) const override;
   void LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::PublishedObject& record,
-                 std::vector<runtime::KnownObject>& known);
-  // In the order of namespace and name, from that name on, until `visit` says that it is enough.
-  using VisitGroup = std::function<bool(const std::string& key, const std::string& name)>;
-  void VisitFrom(std::string_view ns, std::string_view name, const VisitGroup& visit) const;
-
-  // Nothing: there is no such pod that is grouped here.
-  std::optional<Explanation> Explain(std::string_view key, std::string_view pod_name) const;
-  const GroupEmitter& emitter() const { return *emitter_; }
+                 std::vector<runtime::KnownObject>& known) override;
+  void VisitFrom(std::string_view ns, std::string_view name, const VisitGroup& visit) const override;
+  std::optional<Explanation> Explain(std::string_view key, std::string_view pod_name) const override;
 
  private:
   struct Pod {
@@ -103,9 +87,7 @@ class NamespaceGroups {
     std::string missing;  // What the pod's group needs and is not there, or that the group is not, in words.
     std::string_view missing_reason;
     absl::Time missing_since = absl::InfiniteFuture();
-    std::string refusal;  // Why the API server has refused to have the pod name its group; empty: it has not.
-    Retry link_retry{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
-    Pace links;                        // Somebody else may undo it each time.
+    PodLink link;
     std::deque<std::string> problems;  // That the pod has Events of: the newest kMostProblems.
     runtime::ObjectEvents events;
   };
@@ -125,7 +107,9 @@ class NamespaceGroups {
     // UIDs of pods of which something is not there, or was not told yet.
     std::set<std::string> waiting;
     std::set<std::pair<absl::Time, std::string>> warnings;  // When pods that lack something are to be told, by UID.
-    std::set<std::string> groups_due;                       // To be served.
+    std::set<std::string> groups_due;                       // Groups to be served in the next pass.
+    DueQueue later;                                         // Groups to be served later.
+    ScopeLinks links;
     std::set<std::string> failing;                          // Groups whose last write was refused.
     std::map<std::string, std::set<std::string>> lookups;   // By the name of a group that is asked for, UIDs of pods.
     std::set<std::string> to_publish;                       // Groups of which people may be shown something else.
@@ -214,11 +198,8 @@ class NamespaceGroups {
 
   // -- shown.cc --
   static bool IsThere(const Namespace& space, const std::string& name, const GroupState& group);
-  // To be recorded in the next pass.
-  void Note(const std::string& ns, Namespace& space, const std::string& name, GroupState& group,
-            GroupDecision decision);
-  // What was sent is carried out: nothing differs from what was wanted.
-  void NoteIfCarriedOut(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+  // Nothing differs from what was wanted: a write with an unknown outcome was carried out.
+  void NoteIfCarriedOut(const std::string& ns, const Namespace& space, const std::string& name, GroupState& group);
   void DropIfIdle(Namespace& space, const std::string& name);
 
   // -- explain.cc --
@@ -246,45 +227,49 @@ class NamespaceGroups {
   bool AreOverForGood(Namespace& space, const std::string& name, const GroupState& group) const;
   // The group is gone, and so is what its members were grouped by: pods that name it have it made again.
   void ServeLostGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
-  void SendNewGroup(const std::string& ns, const std::string& name, GroupState& group, std::string body);
   void CreateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
   void UpdateGroup(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
-  // Whether that write of the group or of a member is not due yet; the group is served again when it is.
+  // Serves the group again at that time.
+  void WaitUntil(const std::string& ns, Namespace& space, const std::string& name, absl::Time when);
+  // Whether that write of the group is not due yet; the group is served again when it is.
   bool WaitsFor(const std::string& ns, Namespace& space, const std::string& name, const Pace& pace,
                 const std::string& state);
   // So many pods have to run for the group to run.
   static void TakeLeast(Namespace& space, const std::string& name, GroupState& group, int64_t least);
   // The group has these leaves: members may name them.
   static void TakeLeaves(GroupState& group, std::set<std::string> leaves);
-  // Nullopt: nothing is to be written on the pod.
+  // Nullopt if nothing has to be written on the pod.
   std::optional<std::string> LinkOf(const kube::v1::Pod& pod, std::string_view name, const GroupState& group,
                                     const GroupState::Member& member) const;
-  void LinkPods(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
-  void OnPodLinked(const std::string& ns, const std::string& name, const std::string& uid, const std::string& wanted,
-                   const runtime::WriteOutcome& outcome);
   // There are pods of which it is not known yet where they belong.
   bool MayBelong(const Namespace& space) const;
-  void OnGroupDeleted(const std::string& ns, const std::string& name, const runtime::WriteOutcome& outcome);
-  // The name is that of a job's group.
-  void NoteHeld(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
-  // As MergeAnswer takes a group that is gone.
-  kube::v1::Object LastOf(const ObservedGroup& group) const;
   static void Succeed(Namespace& space, const std::string& name, GroupState& group);
-  // `is_stale`: the refusal says that what is known of the group is not so any more.
-  void OnGroupWritten(const std::string& ns, const std::string& name, bool is_stale,
-                      const runtime::WriteOutcome& outcome);
-  // Empty: nobody undoes what is written of it.
+  // Empty if nobody undoes what is written of the group.
   std::string FightOver(const std::string& name, const GroupState& group) const;
   static std::string FightOverLink(const std::string& group);
-  void Refresh(const std::string& ns, const std::string& name);
-  void TryLater(const std::string& ns, Namespace& space, const std::string& name, GroupState& group);
+
+  // -- GroupWrites::Host --
+  GroupState* FindEntry(const GroupRef& group) override;
+  const kube::v1::ObjectMeta* FindMeta(const GroupRef& group) const override;
+  bool IsKeptElsewhere(const kube::v1::Object& group) const override;
+  void Publish(const GroupRef& group) override;
+  void Touch(const GroupRef& group) override;
+  void TouchAt(const GroupRef& group, absl::Time when) override;
+  void OnAnswer(const GroupRef& group, GroupEntry& entry, const GroupStep& step, GroupAnswer& answer) override;
+  void OnRead(const GroupRef& group, GroupEntry& entry, Answer answer, const kube::v1::Object* found) override;
+  ScopeLinks* FindScopeLinks(const std::string& scope) override;
+  LinkStep NextLink(const GroupRef& group, GroupEntry& entry, const std::string& pod_uid) override;
+  PodLink* FindLink(const GroupRef& group, const std::string& pod_uid) override;
+  void OnLinked(const GroupRef& group, GroupEntry& entry, const std::string& pod_uid, const PodLink& link,
+                Meaning meaning) override;
 
   runtime::Context& context_;
   ObjectInterests& interests_;
-  const GroupOutput output_;
+  GroupPublisher& publisher_;
   const QueueIndex& queues_;
   RuleOptions rules_;
   const std::unique_ptr<GroupEmitter> emitter_;
+  GroupWrites writes_;
   SlotMap<Namespace> namespaces_;
   PriorityClasses priority_classes_;
   KartaSet kartas_;

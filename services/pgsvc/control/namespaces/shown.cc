@@ -35,18 +35,13 @@ std::optional<podgroup::v1::PodGroup> NamespaceGroups::Show(std::string_view key
   const auto known = space->groups.find(name);
   if (known == space->groups.end() || !IsThere(*space, known->first, known->second)) return std::nullopt;
   const GroupState& group = known->second;
-  podgroup::v1::PodGroup message;
-  message.set_profile(static_cast<podgroup::v1::Profile>(emitter_->profile()));
-  if (const ObservedGroup* const observed = space->objects.FindGroup(name); observed != nullptr) {
-    *message.mutable_object() = observed->object;
-    if (emitter_->profile() == kube::GroupProfile::kKai) ShowSpec(*observed, emitter_->SpecOf(*observed), message);
-  } else {
-    message.mutable_object()->mutable_meta()->set_namespace_(std::string(kube::NamespaceOf(key)));
-    message.mutable_object()->mutable_meta()->set_name(std::string(name));
+  const ObservedGroup* const observed = space->objects.FindGroup(name);
+  podgroup::v1::PodGroup message =
+      GroupPublisher::Show(key, name, observed == nullptr ? nullptr : &observed->object, group.members().size(), group);
+  if (observed != nullptr && emitter_->profile() == kube::GroupProfile::kKai) {
+    ShowSpec(*observed, emitter_->SpecOf(*observed), message);
   }
-  message.set_pods(static_cast<int32_t>(group.members().size()));
   if (!group.members().empty()) *message.mutable_members() = MembersOf(group, group.least_pods);
-  ShowRetry(group.retry, message);
   return message;
 }
 
@@ -83,12 +78,10 @@ void NamespaceGroups::LoadShown(uint32_t slot, const std::string& shown_key, con
   if (SlotOf(key) != slot) return;
   Namespace& space = NamespaceOf(key);
   GroupState& group = space.groups[std::string(name)];
-  group.shown = runtime::ShownOf(record);
-  group.shown_uid = record.uid();
-  space.to_publish.insert(std::string(name));  // Whether pods want it is seen.
+  GroupPublisher::Load(record, group);
+  space.to_publish.insert(std::string(name));  // The pods decide whether a group is wanted.
   context_.Wake(key);
-  if (record.uid().empty()) return;
-  group.is_awaited = true;
+  if (!group.is_awaited) return;
   known.push_back(
       {emitter_->watch(), key, record.uid(), std::string(ns), std::string(name), record.resource_version()});
 }
@@ -109,20 +102,13 @@ void NamespaceGroups::VisitFrom(std::string_view ns, std::string_view name, cons
   }
 }
 
-void NamespaceGroups::Note(const std::string& ns, Namespace& space, const std::string& name, GroupState& group,
-                           GroupDecision decision) {
-  group.record.Note(std::move(decision));
-  space.to_publish.insert(name);
-  context_.Wake(ns);
-}
-
-void NamespaceGroups::NoteIfCarriedOut(const std::string& ns, Namespace& space, const std::string& name,
+void NamespaceGroups::NoteIfCarriedOut(const std::string& ns, const Namespace& space, const std::string& name,
                                        GroupState& group) {
   if (!group.sent) return;
   GroupDecision sent = group.TakeSent();
   if (sent.kind == GroupDecision::Kind::kDeleted) return;
   sent.uid = space.objects.FindGroup(name)->object.meta().uid();
-  Note(ns, space, name, group, std::move(sent));
+  writes_.Note({ns, name}, group, std::move(sent));
 }
 
 void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
@@ -136,27 +122,17 @@ void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
     GroupState& group = known->second;
     const std::string shown_key = kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile());
     const bool is_there = IsThere(*space, name, group);
-    if (group.record.has_notes()) {
-      output_.records.Record(slot, shown_key, group.record, batch);
-      // What ends is told in a batch of its own: the store has to have what it follows.
-      if (group.is_gone) space->to_publish.insert(name);
-    } else if (group.is_gone && !is_there && !group.busy && group.linking.empty()) {
-      group.is_gone = false;
-      output_.records.End(slot, shown_key, group.record, batch);
-    }
-    if (is_there) {
-      const ObservedGroup* const observed = space->objects.FindGroup(name);
-      runtime::Publisher::Identity identity;
-      if (observed != nullptr) identity = {observed->object.meta().uid(), observed->object.meta().resource_version()};
-      group.shown_uid = identity.uid;
-      watch::StateHash state;
-      state.Add(ShownStateOf(observed == nullptr ? nullptr : &observed->object, group.members().size(), group.retry));
-      if (!group.members().empty()) state.Add(MembersOf(group, group.least_pods).SerializeAsString());
-      output_.publisher.PublishIfChanged(slot, shown_key, state.value(), identity, group.shown, batch);
-    } else if (!group.is_awaited) {
-      output_.publisher.PublishEnd(slot, shown_key, std::exchange(group.shown_uid, ""), group.shown, batch);
-      space->groups_due.insert(name);  // Nothing may be left of it.
-    }
+    const ObservedGroup* const observed = space->objects.FindGroup(name);
+    const kube::v1::PodGroup* const object = observed == nullptr ? nullptr : &observed->object;
+    watch::StateHash state;
+    state.Add(ShownStateOf(object, group.members().size(), group.retry));
+    if (!group.members().empty()) state.Add(MembersOf(group, group.least_pods).SerializeAsString());
+    const GroupPublisher::View view = {.observed = object,
+                                       .is_there = is_there,
+                                       .is_unwanted = !is_there && !group.busy && group.links.under_way.empty(),
+                                       .state = state.value()};
+    if (publisher_.Record(slot, shown_key, view, group, batch)) space->to_publish.insert(name);
+    if (!is_there && !group.is_awaited) space->groups_due.insert(name);  // The group may be dropped.
   }
 }
 
@@ -165,7 +141,8 @@ void NamespaceGroups::DropIfIdle(Namespace& space, const std::string& name) {
   if (group == space.groups.end() || space.objects.FindGroup(name) != nullptr) return;
   const GroupState& state = group->second;
   if (!state.is_idle() || state.is_awaited || state.is_gone || state.record.has_notes()) return;
-  if (state.shown.revision != 0 || space.to_publish.contains(name) || space.groups_due.contains(name)) return;
+  if (state.shown.revision != 0 || space.to_publish.contains(name)) return;
+  if (space.groups_due.contains(name) || space.later.contains(name)) return;
   space.failing.erase(name);
   space.groups.erase(group);
 }

@@ -1,4 +1,4 @@
-#include "services/pgsvc/control/group_pods.h"
+#include "services/pgsvc/control/compat/group_pods.h"
 
 #include <algorithm>
 
@@ -40,19 +40,12 @@ void GroupPods::Set(std::string_view group, kube::v1::Pod&& pod) {
   if (!is_new) Count(group, known->second, -1);
   known->second = std::move(pod);
   Count(group, known->second, 1);
-  const std::string& uid = known->first;
-  if (NeedsGroup(known->second) && !binding_.contains(uid)) {
-    to_bind_.insert(uid);
-  } else {
-    to_bind_.erase(uid);
-  }
 }
 
 void GroupPods::Erase(std::string_view group, const std::string& uid) {
   const auto known = pods_.find(uid);
   if (known == pods_.end()) return;
   Count(group, known->second, -1);
-  to_bind_.erase(uid);
   pods_.erase(known);
 }
 
@@ -75,19 +68,6 @@ const kube::v1::Pod* GroupPods::Newest(const std::string& revision) const {
   Age newest;
   for (const auto& [other, ages] : ages_) newest = std::max(newest, *ages.rbegin());
   return Find(newest.second);
-}
-
-std::vector<std::string> GroupPods::TakeToBind() {
-  std::vector<std::string> uids(to_bind_.begin(), to_bind_.end());
-  binding_.insert(uids.begin(), uids.end());
-  to_bind_.clear();
-  return uids;
-}
-
-void GroupPods::EndBinding(const std::string& uid, bool waits_for_state) {
-  binding_.erase(uid);
-  const kube::v1::Pod* const pod = Find(uid);
-  if (!waits_for_state && pod != nullptr && NeedsGroup(*pod)) to_bind_.insert(uid);
 }
 
 }  // namespace basalt::pgsvc

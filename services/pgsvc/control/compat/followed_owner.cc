@@ -1,4 +1,4 @@
-#include "services/pgsvc/control/followed_owner.h"
+#include "services/pgsvc/control/compat/followed_owner.h"
 
 #include <optional>
 #include <utility>
@@ -8,9 +8,6 @@
 
 namespace basalt::pgsvc {
 namespace {
-
-// Somebody else may put the old value back each time.
-constexpr absl::Duration kMostOften = absl::Seconds(1);
 
 // The scheduler writes its status in every cycle.
 std::string AllButStatus(const kube::v1::PodGroup& group) {
@@ -26,7 +23,6 @@ std::string AllButStatus(const kube::v1::PodGroup& group) {
 void FollowedOwner::OnWorkload(kube::v1::Workload&& workload) {
   workload_ = std::make_unique<kube::v1::Workload>(std::move(workload));
   is_compared_ = false;
-  retry_.Succeed();  // What was wrong may be right now.
 }
 
 const std::string& FollowedOwner::revision() const {
@@ -121,16 +117,6 @@ bool FollowedOwner::IsFollowed(const kube::v1::PodGroup& group, const GroupPods&
   if (pod == nullptr || !is_shown()) return false;
   const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*pod, MergedAnnotations(*pod, facts()), options);
   return wanted.ok() && !UpdateOf(group, *wanted);
-}
-
-void FollowedOwner::Succeed(absl::Time now) {
-  retry_.Succeed();
-  retry_.Postpone(now + kMostOften);
-}
-
-void FollowedOwner::Fail(absl::Time now, Random& random) {
-  is_compared_ = false;
-  retry_.Fail(now, random);
 }
 
 }  // namespace basalt::pgsvc

@@ -1,7 +1,7 @@
 #pragma once
 
-// The plain pods of one group, and which of them something is to be done for: what is done costs what has changed,
-// however many pods there are. On the controller's loop.
+// The plain pods of one group, and which of them the group depends on: a look at them costs what has changed, however
+// many pods there are. On the controller's loop.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -47,14 +47,6 @@ class GroupPods {
   // A pod is neither Succeeded nor Failed.
   bool has_unfinished() const { return unfinished_ > 0; }
 
-  // ---- the patches by which pods name the group ----
-  // UIDs of the pods that do not yet, each but once: their patches are under way from now on.
-  std::vector<std::string> TakeToBind();
-  bool is_binding() const { return !binding_.empty(); }
-  // The patch has ended. A pod that needs one still is to be bound again, at once or, where the API server does not
-  // know the pod as we do, after its next state.
-  void EndBinding(const std::string& uid, bool waits_for_state);
-
  private:
   using Age = std::pair<int64_t, std::string>;  // Created, in ms; UID. Ordered as IsNewer has it.
 
@@ -65,8 +57,6 @@ class GroupPods {
   int64_t lacking_ = 0;
   int64_t unfinished_ = 0;
   std::map<std::string, std::set<Age>> ages_;  // Pods that say how the group is to be, by revision; no set is empty.
-  std::set<std::string> to_bind_;
-  std::set<std::string> binding_;
 };
 
 }  // namespace basalt::pgsvc

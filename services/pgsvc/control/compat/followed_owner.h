@@ -10,11 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
-#include "common/base/random.h"
-#include "common/reconcile/retry.h"
-#include "services/pgsvc/control/group_pods.h"
+#include "services/pgsvc/control/compat/group_pods.h"
 #include "services/pgsvc/core/group_decision.h"
 #include "services/pgsvc/core/group_update.h"
 
@@ -56,16 +53,13 @@ class FollowedOwner {
 
   // Whether NextStep may find something to do.
   bool IsDue(const kube::v1::PodGroup& group) const;
-  // What is to be done for the group; it is taken for done, until Fail says otherwise. Requires IsDue.
+  // The next step for the group. The step counts as done until CompareAgain. Requires IsDue.
   Step NextStep(const kube::v1::PodGroup& group, const GroupPods& pods, const GroupingOptions& options);
   // The group is as its owner and its newest pod say.
   bool IsFollowed(const kube::v1::PodGroup& group, const GroupPods& pods, const GroupingOptions& options) const;
 
-  // When the next step may be done, since when steps fail.
-  Retry& retry() { return retry_; }
-  // The step was done.
-  void Succeed(absl::Time now);
-  void Fail(absl::Time now, Random& random);
+  // The last step was not carried out.
+  void CompareAgain() { is_compared_ = false; }
 
  private:
   const std::string& revision() const;
@@ -75,7 +69,6 @@ class FollowedOwner {
   OwnerFacts others_;                             // Owners that are not shown, as they were read last.
   bool are_others_new_ = false;                   // They were read since the last comparison.
   std::string warning_;                           // That was reported last.
-  Retry retry_{{.first = absl::Milliseconds(200), .most = absl::Seconds(60)}};
 };
 
 }  // namespace basalt::pgsvc

@@ -1,4 +1,4 @@
-// What people are told of the grouping of a plain pod of Volcano's in the compat profile.
+// Explains the grouping of a plain pod of Volcano's in the compat profile.
 #include <fmt/format.h>
 
 #include <utility>
@@ -6,7 +6,7 @@
 #include "common/base/json.h"
 #include "common/base/status.h"
 #include "common/kube/object_key.h"
-#include "services/pgsvc/control/pod_group_controller.h"
+#include "services/pgsvc/control/compat/compat_groups.h"
 #include "services/pgsvc/core/empty_group.h"
 #include "services/pgsvc/core/group_update.h"
 
@@ -32,20 +32,8 @@ std::string Described(std::string_view kind, std::string_view ns, std::string_vi
 
 }  // namespace
 
-const kube::v1::Pod* PodGroupController::FindPod(const Group& group, std::string_view pod_name) {
-  for (const auto& [uid, pod] : group.pods.all()) {
-    if (pod.name() == pod_name) return &pod;
-  }
-  return nullptr;
-}
-
-bool PodGroupController::HasPod(std::string_view key, std::string_view pod_name) const {
-  const Group* const group = groups_.Find(key);
-  return group != nullptr && FindPod(*group, pod_name) != nullptr;
-}
-
-std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key, std::string_view pod_name) const {
-  const Group* const group = groups_.Find(key);
+std::optional<Explanation> CompatGroups::Explain(std::string_view key, std::string_view pod_name) const {
+  const CompatGroup* const group = groups_.Find(key);
   const kube::v1::Pod* const pod = group == nullptr ? nullptr : FindPod(*group, pod_name);
   if (pod == nullptr) return std::nullopt;
   const auto [ns, name] = kube::SplitKey(key);
@@ -62,6 +50,10 @@ std::optional<Explanation> PodGroupController::ExplainPlain(std::string_view key
   explanation.is_there = group->observed != nullptr;
   explanation.notes =
       ObstaclesOf(group->observed == nullptr ? nullptr : &group->observed->meta(), group->refusal, group->retry);
+  const auto link = group->pod_links.find(pod->uid());
+  if (link != group->pod_links.end() && !link->second.refusal.empty()) {
+    explanation.notes.push_back(RefusedLink(link->second.refusal));
+  }
   if (name != GroupName(*pod)) {  // Somebody else's: nothing is known of what it is to be.
     found.verdict = PodGrouping::Verdict::kAssigned;
     explanation.found = std::move(found);

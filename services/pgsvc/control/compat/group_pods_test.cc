@@ -1,6 +1,5 @@
-#include "services/pgsvc/control/group_pods.h"
+#include "services/pgsvc/control/compat/group_pods.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,9 +12,6 @@
 namespace basalt::pgsvc {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
 constexpr std::string_view kGroup = "podgroup-rs-uid";
 
 kube::v1::Pod PodOf(const std::string& uid, const std::string& group = "") {
@@ -24,44 +20,6 @@ kube::v1::Pod PodOf(const std::string& uid, const std::string& group = "") {
   pod.set_uid(uid);
   pod.set_group_name(group);
   return pod;
-}
-
-TEST(GroupPodsTest, APodIsBoundOnceUntilItNamesNoGroupAnyMore) {
-  GroupPods pods;
-  pods.Set(kGroup, PodOf("a"));
-  pods.Set(kGroup, PodOf("b"));
-  EXPECT_THAT(pods.TakeToBind(), ElementsAre("a", "b"));
-  pods.Set(kGroup, PodOf("a"));
-  EXPECT_THAT(pods.TakeToBind(), IsEmpty()) << "its patch is under way";
-  pods.Set(kGroup, PodOf("a", std::string(kGroup)));
-  pods.EndBinding("a", /*waits_for_state=*/false);
-  EXPECT_THAT(pods.TakeToBind(), IsEmpty());
-  pods.EndBinding("b", /*waits_for_state=*/false);
-  EXPECT_THAT(pods.TakeToBind(), ElementsAre("b")) << "the patch has failed";
-  pods.Set(kGroup, PodOf("a"));
-  EXPECT_THAT(pods.TakeToBind(), ElementsAre("a")) << "somebody has removed the link";
-  EXPECT_TRUE(pods.is_binding());
-}
-
-TEST(GroupPodsTest, APodThatTheServerDoesNotKnowAsWeDoWaitsForItsNextState) {
-  GroupPods pods;
-  pods.Set(kGroup, PodOf("a"));
-  EXPECT_THAT(pods.TakeToBind(), ElementsAre("a"));
-  pods.EndBinding("a", /*waits_for_state=*/true);
-  EXPECT_THAT(pods.TakeToBind(), IsEmpty());
-  EXPECT_FALSE(pods.is_binding());
-  pods.Set(kGroup, PodOf("a"));
-  EXPECT_THAT(pods.TakeToBind(), ElementsAre("a"));
-}
-
-TEST(GroupPodsTest, APodThatGoesMeanwhileIsNotBoundAgain) {
-  GroupPods pods;
-  pods.Set(kGroup, PodOf("a"));
-  pods.TakeToBind();
-  pods.Erase(kGroup, "a");
-  pods.EndBinding("a", /*waits_for_state=*/false);
-  EXPECT_THAT(pods.TakeToBind(), IsEmpty());
-  EXPECT_TRUE(pods.empty());
 }
 
 TEST(GroupPodsTest, APodOfTheRevisionComesBeforeANewerOneOfAnother) {

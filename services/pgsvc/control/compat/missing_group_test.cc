@@ -1,4 +1,4 @@
-#include "services/pgsvc/control/missing_group.h"
+#include "services/pgsvc/control/compat/missing_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
