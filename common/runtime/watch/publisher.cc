@@ -74,7 +74,7 @@ void Publisher::PublishEnd(uint32_t slot, const std::string& key, const std::str
       {.kind = ShownChange::Kind::kGone, .slot = slot, .position = log->second.position(), .key = key, .uid = uid});
 }
 
-void Publisher::Tell() {
+void Publisher::NotifyListeners() {
   for (const ShownChange& change : std::exchange(changes_, {})) {
     if (listener_) listener_(change);
   }

@@ -86,7 +86,7 @@ class Publisher {
   // The object is gone. Records its deletion if the object was published.
   void PublishEnd(uint32_t slot, const std::string& key, const std::string& uid, Shown& shown, kv::WriteBatch& batch);
   // Publishes the changes of this round, because the batch is durable. May be repeated.
-  void Tell();
+  void NotifyListeners();
 
  private:
   Random& random_;

@@ -44,7 +44,7 @@ class PublisherTest : public ::testing::Test {
     published_.clear();
     EXPECT_TRUE(store_->Write(batch_).ok());
     batch_.Clear();
-    publisher_->Tell();
+    publisher_->NotifyListeners();
     std::vector<Kind> kinds;
     for (const ShownChange& change : published_) kinds.push_back(change.kind);
     return kinds;

@@ -16,7 +16,7 @@ bool HoldsEffects(const JobEntry& entry) {
 }  // namespace
 
 void JobController::Act(std::string_view key) {
-  publisher_.Tell();
+  publisher_.NotifyListeners();
   JobEntry* found = Lookup(key);
   if (found == nullptr || !found->job) return;
   JobEntry& entry = *found;

@@ -162,7 +162,7 @@ void JobController::DecideStatus(JobEntry& entry) {
   EndProblems(entry, group);
   ReportQueue(entry);
   const StatusMessage& words = compiled.invalid()        ? compiled.refusal
-                               : !entry.problems.empty() ? entry.problems.Told()
+                               : !entry.problems.empty() ? entry.problems.Reported()
                                                          : compiled.warning;
   // A write of counts alone is due after a delay from the first difference, and after an interval from the last write.
   absl::Time due = std::max(entry.commit.differs_since.value_or(now) + host_.options().counts_delay,

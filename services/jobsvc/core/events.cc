@@ -118,7 +118,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
     event.exit_code = exit_code;
     event.phase = pod.phase;
     event.reason = ReasonOf(facts, gone != GoneReason::kNotGone && kind == kEventPodEvicted);
-    event.told_ms = LatestTimeOf(fact_ms, now_ms);
+    event.stated_ms = LatestTimeOf(fact_ms, now_ms);
     event.time_ms = TimeByNode(fact_ms, facts.creation_ms, now_ms);
     event.version = pod.version;
     events.push_back(std::move(event));
@@ -131,7 +131,7 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
   const auto date_by_node = [&](int64_t fact_ms) {
     JobEvent& event = events.back();
     event.time_ms = TimeByNode(fact_ms, std::max(facts.creation_ms, facts.alive_ms), now_ms);
-    event.observed = fact_ms == 0 || event.time_ms - event.told_ms > kReportMs;
+    event.observed = fact_ms == 0 || event.time_ms - event.stated_ms > kReportMs;
   };
   const bool same = change.before.present() && change.before.uid == pod.uid;
   const uint8_t old_phase = same ? change.before.phase : 0;
@@ -172,8 +172,8 @@ std::vector<JobEvent> EventsOf(const PodChange& change, const PodFacts& facts, G
 }
 
 bool Earlier(const JobEvent& a, const JobEvent& b) {
-  return std::tie(a.told_ms, a.time_ms, a.task, a.index, a.pod_uid) <
-         std::tie(b.told_ms, b.time_ms, b.task, b.index, b.pod_uid);
+  return std::tie(a.stated_ms, a.time_ms, a.task, a.index, a.pod_uid) <
+         std::tie(b.stated_ms, b.time_ms, b.task, b.index, b.pod_uid);
 }
 
 PolicyMatch ApplyPolicies(const kube::v1::JobSpec& spec, const JobEvent& event) {

@@ -87,7 +87,7 @@ TEST_F(EventsTest, AnEndIsNeverBeforeThePodWasMadeOrWasLastKnownToBeAlive) {
       const auto events = EventsOf(pods_.Apply(Pod(0, phase)), facts, GoneReason::kNotGone, 0, 1, 3, kNow);
       ASSERT_EQ(Names(events), List{phase == kFailed ? "PodFailed" : "TaskCompleted"});
       EXPECT_EQ(events[0].time_ms, row.time_ms);
-      EXPECT_EQ(events[0].told_ms, LatestTimeOf(row.finished_ms, kNow));
+      EXPECT_EQ(events[0].stated_ms, LatestTimeOf(row.finished_ms, kNow));
       EXPECT_EQ(events[0].observed, row.observed);
     }
   }
@@ -377,10 +377,10 @@ TEST(PoliciesTest, ExitCodesAndTheWildcardMatchInOrder) {
 TEST(PoliciesTest, EventsAreJudgedInTheOrderOfTheFacts) {
   JobEvent a = Event(kEventPodFailed);
   JobEvent b = a;
-  a.told_ms = 1;
-  b.told_ms = 2;
+  a.stated_ms = 1;
+  b.stated_ms = 2;
   EXPECT_TRUE(Earlier(a, b));
-  b.told_ms = 1;
+  b.stated_ms = 1;
   b.index = 1;
   a.index = 0;
   EXPECT_TRUE(Earlier(a, b));

@@ -87,7 +87,7 @@ void PodGroupController::OnQueue(const kube::v1::Queue& queue, bool gone) {
 }
 
 void PodGroupController::Act(std::string_view key) {
-  publisher_.Tell();
+  publisher_.NotifyListeners();
   ScopesOf(key).Act(key);
 }
 

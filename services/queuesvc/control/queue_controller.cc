@@ -227,7 +227,7 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
 
 void QueueController::Act(std::string_view key) {
   if (kube::IsKaiQueueKey(key)) return;
-  publisher_.Tell();
+  publisher_.NotifyListeners();
   const std::string name(key);
   QueueEntry& entry = entries_.FindOrMake(key);
   const bool exists = queues_.Find(key) != nullptr;

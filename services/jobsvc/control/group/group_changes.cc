@@ -40,7 +40,7 @@ std::optional<JobEvent> UnknownEvent(const JobEntry& entry, const GroupView& gro
       event.time_ms = std::max(event.time_ms, std::min(condition.last_transition_ms(), now_ms));
     }
   }
-  event.time_ms = event.told_ms = LatestTimeOf(event.time_ms, now_ms);
+  event.time_ms = event.stated_ms = LatestTimeOf(event.time_ms, now_ms);
   return event;
 }
 

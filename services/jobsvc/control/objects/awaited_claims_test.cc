@@ -97,10 +97,10 @@ TEST_F(AwaitedClaimsTest, AKilledJobAwaitsNothing) {
 TEST_F(AwaitedClaimsTest, ThatAClaimIsNotThereTakesThePlaceOfThatItCouldNotBeRead) {
   Apply();
   AnswerRead(Error(403));
-  EXPECT_EQ(job.problems.Told().message, "claim c: no");
+  EXPECT_EQ(job.problems.Reported().message, "claim c: no");
   context.Advance(absl::Seconds(1));
   WaitForClaim();
-  EXPECT_EQ(job.problems.Told().message, "claim c does not exist; the job waits for it");
+  EXPECT_EQ(job.problems.Reported().message, "claim c does not exist; the job waits for it");
 }
 
 TEST_F(AwaitedClaimsTest, WhatIsRefusedBesideAClaimThatIsAwaitedDoesNotTakeItsPlace) {
@@ -112,7 +112,7 @@ TEST_F(AwaitedClaimsTest, WhatIsRefusedBesideAClaimThatIsAwaitedDoesNotTakeItsPl
     Answer(Refused(403, "Forbidden", "no"));
   }
   EXPECT_NE(job.problems.Find("PVCError", "claim d"), nullptr);
-  EXPECT_EQ(job.problems.Told().message, "claim c does not exist; the job waits for it");
+  EXPECT_EQ(job.problems.Reported().message, "claim c does not exist; the job waits for it");
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ int64_t Problems::SinceMs(std::string_view reason, std::string_view subject) con
   return of == nullptr ? 0 : of->since_ms;
 }
 
-const StatusMessage& Problems::Told() const {
+const StatusMessage& Problems::Reported() const {
   static const StatusMessage none;
   for (const std::string_view reason : kReasons) {
     const auto at = by_reason_.find(reason);

@@ -57,7 +57,7 @@ class Problems {
   // Returns the message for the status: the first message of a cause for as long as the cause lasts, even if others
   // come between. If there are several reasons, returns the message about what the job needs first. Empty if there is
   // no problem.
-  const StatusMessage& Told() const;
+  const StatusMessage& Reported() const;
   template <typename Visit>
   void ForEach(Visit visit) const {
     for (const auto& [reason, lasting] : by_reason_) visit(lasting.newest);

@@ -24,7 +24,7 @@ TEST_F(ProblemsTest, PodsRefusedForOneCauseAreToldOnceByTheFirst) {
   EXPECT_TRUE(Refuse("j-a-0", "exceeded quota: team"));
   EXPECT_FALSE(Refuse("j-a-1", "exceeded quota: team"));
   EXPECT_FALSE(Refuse("j-other-17", "exceeded quota: team"));
-  EXPECT_EQ(problems_.Told().message, "pod j-a-0: pods \"j-a-0\" is forbidden: exceeded quota: team");
+  EXPECT_EQ(problems_.Reported().message, "pod j-a-0: pods \"j-a-0\" is forbidden: exceeded quota: team");
   EXPECT_EQ(problems_.Find("FailedCreate")->words.message,
             "pod j-other-17: pods \"j-other-17\" is forbidden: exceeded quota: team");
   now_ += absl::Hours(1);
@@ -38,35 +38,35 @@ TEST_F(ProblemsTest, OtherNumbersAreToldAnewAfterAWhile) {
   now_ += kInterval;
   EXPECT_FALSE(Refuse("j-a-1", "exceeded quota: used: pods=4"));
   EXPECT_TRUE(Refuse("j-a-0", "exceeded quota: used: pods=40"));
-  EXPECT_NE(problems_.Told().message.find("pods=40"), std::string::npos);
+  EXPECT_NE(problems_.Reported().message.find("pods=40"), std::string::npos);
 }
 
 TEST_F(ProblemsTest, CausesThatTakeTurnsDoNotChangeTheStatus) {
   EXPECT_TRUE(Refuse("j-a-0", "exceeded quota"));
   EXPECT_TRUE(Refuse("j-b-0", "violates PodSecurity"));
-  const StatusMessage reported = problems_.Told();
+  const StatusMessage reported = problems_.Reported();
   for (int round = 0; round < 100; ++round) {
     now_ += absl::Seconds(30);
     EXPECT_FALSE(Refuse("j-a-0", "exceeded quota"));
-    EXPECT_EQ(problems_.Told(), reported);
+    EXPECT_EQ(problems_.Reported(), reported);
     EXPECT_FALSE(Refuse("j-b-0", "violates PodSecurity"));
-    EXPECT_EQ(problems_.Told(), reported);
+    EXPECT_EQ(problems_.Reported(), reported);
   }
   for (int round = 0; round < 3; ++round) {
     now_ += absl::Seconds(30);
     EXPECT_FALSE(Refuse("j-b-0", "violates PodSecurity"));
   }
-  EXPECT_NE(problems_.Told().message.find("PodSecurity"), std::string::npos) << "the other is over";
+  EXPECT_NE(problems_.Reported().message.find("PodSecurity"), std::string::npos) << "the other is over";
 }
 
 TEST_F(ProblemsTest, WhatAJobNeedsFirstIsInTheStatus) {
-  EXPECT_TRUE(problems_.Told().empty());
+  EXPECT_TRUE(problems_.Reported().empty());
   Refuse("j-a-0", "exceeded quota");
   problems_.Report({{"PluginError", "plugin svc: Service j: forbidden"}}, {}, now_, kInterval);
-  EXPECT_EQ(problems_.Told().reason, "PluginError");
+  EXPECT_EQ(problems_.Reported().reason, "PluginError");
   EXPECT_TRUE(problems_.End("PluginError"));
   EXPECT_FALSE(problems_.End("PluginError"));
-  EXPECT_EQ(problems_.Told().reason, "FailedCreate");
+  EXPECT_EQ(problems_.Reported().reason, "FailedCreate");
   problems_.Clear();
   EXPECT_TRUE(problems_.empty());
   EXPECT_TRUE(Refuse("j-a-0", "exceeded quota")) << "over, and here again";
@@ -81,7 +81,7 @@ TEST_F(ProblemsTest, EachObjectThatIsMissingIsNamed) {
   EXPECT_TRUE(miss("claim data-3: exceeded quota: used: 3"));
   EXPECT_TRUE(miss("claim data-4: exceeded quota: used: 3"));
   EXPECT_FALSE(miss("claim data-3: exceeded quota: used: 4"));
-  EXPECT_EQ(problems_.Told().message, "claim data-1 does not exist");
+  EXPECT_EQ(problems_.Reported().message, "claim data-1 does not exist");
 }
 
 TEST_F(ProblemsTest, OfSeveralObjectsEachEndsAlone) {
@@ -98,7 +98,7 @@ TEST_F(ProblemsTest, OfSeveralObjectsEachEndsAlone) {
   EXPECT_FALSE(problems_.End("PVCError", "claim data-4"));
   EXPECT_FALSE(problems_.End("PluginError", "claim data-1"));
   EXPECT_TRUE(problems_.End("PVCError", "claim data-1"));
-  EXPECT_EQ(problems_.Told().message, "claim data-2 does not exist") << "told first of what is left";
+  EXPECT_EQ(problems_.Reported().message, "claim data-2 does not exist") << "told first of what is left";
   EXPECT_EQ(problems_.Find("PVCError")->words.message, "claim data-3: forbidden") << "seen last of what is left";
   EXPECT_EQ(problems_.Find("PVCError")->subject, "claim data-3");
   EXPECT_EQ(problems_.SinceMs("PVCError", "claim data-2"), absl::ToUnixMillis(began + absl::Seconds(2)));
@@ -122,11 +122,11 @@ TEST_F(ProblemsTest, WhatIsToldStaysWhereThereAreMoreCausesThanAreKept) {
     now_ += absl::Seconds(5);
   };
   pass();
-  const std::string reported = problems_.Told().message;
+  const std::string reported = problems_.Reported().message;
   EXPECT_EQ(reported, "claim data- does not exist");
   for (int i = 0; i < 50; ++i) {
     pass();
-    ASSERT_EQ(problems_.Told().message, reported) << i;
+    ASSERT_EQ(problems_.Reported().message, reported) << i;
   }
   EXPECT_NE(problems_.Find("PVCError", "claim data-xx"), nullptr);
   problems_.End("PVCError", "claim data-xx");
@@ -170,7 +170,7 @@ TEST_F(ProblemsTest, CausesWithoutEndAreForgotten) {
     std::string why = "cause ";
     for (int rest = i; rest > 0; rest /= 26) why += static_cast<char>('a' + rest % 26);
     EXPECT_TRUE(Refuse("j-a-0", why));
-    EXPECT_FALSE(problems_.Told().empty());
+    EXPECT_FALSE(problems_.Reported().empty());
   }
 }
 
