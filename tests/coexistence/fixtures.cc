@@ -23,7 +23,7 @@ std::string OwnerOf(const std::string& job, const std::string& uid) {
       job, uid);
 }
 
-// Whoever submits a volume gives it no name; upstream writes one beside its claim (job spec 9.9).
+// A submitted volume has no claim name; upstream writes one beside the claim (job spec 9.9).
 std::string VolumesOf(std::string_view claim) {
   return fmt::format(R"([{{"mountPath":"/data","volumeClaimName":"{}","volumeClaim":
       {{"accessModes":["ReadWriteOnce"],"resources":{{"requests":{{"storage":"1Gi"}}}}}}}}])",
@@ -41,7 +41,7 @@ std::string SpecOf(const LeftJob& job) {
       job.replicas, plugins, volumes, job.policies);
 }
 
-// Job spec 10.
+// Follows job spec 10.
 std::string PodOf(const LeftJob& job, const std::string& uid, const std::string& group, const LeftPod& pod) {
   const std::string keys = fmt::format(
       R"("volcano.sh/task-spec":"work","volcano.sh/task-index":"{}","volcano.sh/job-name":"{}",
@@ -62,7 +62,7 @@ std::string PodOf(const LeftJob& job, const std::string& uid, const std::string&
       job.name, pod.index, keys, pod.version, group, OwnerOf(job.name, uid), network);
 }
 
-// Job spec 9.8 and 9.10; the group has no status sub-resource, so its status comes along.
+// Follows job spec 9.8 and 9.10. The PodGroup kind has no status sub-resource, so the create carries the status.
 std::string GroupOf(const LeftJob& job, const std::string& uid, const std::string& name) {
   return fmt::format(
       R"({{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{{"name":"{0}",
@@ -73,7 +73,7 @@ std::string GroupOf(const LeftJob& job, const std::string& uid, const std::strin
       name, OwnerOf(job.name, uid), job.replicas, job.replicas * 100, job.group_phase, kBefore);
 }
 
-// Job spec 11.4 and 11.5.
+// Follows job spec 11.4 and 11.5.
 void PlantObjects(Kubernetes& kube, const LeftJob& job, Planted& planted) {
   const std::string owner = OwnerOf(job.name, planted.uid);
   std::string hosts, config = "StrictHostKeyChecking no\\nUserKnownHostsFile /dev/null\\n";

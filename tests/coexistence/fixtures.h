@@ -1,7 +1,8 @@
 #pragma once
 
-// What upstream's controllers leave in a cluster when they are stopped: Jobs with a full status, their pods, PodGroups
-// under both names, and what plugins made. Written from the job spec's wire tables (1.6, 9.8, 9.10, 10, 11).
+// Plants the objects that upstream's controllers leave in a cluster when they are stopped: Jobs with a full status,
+// their pods, PodGroups under both names, and the objects of plugins. The fixtures follow the wire tables of the job
+// spec (1.6, 9.8, 9.10, 10, 11).
 #include <map>
 #include <string>
 #include <vector>
@@ -17,14 +18,14 @@ struct LeftPod {
   bool deleting = false;
 };
 
-enum class LeftGroup { kNone, kNew, kOld };  // Under "<job>-<uid>", or under "<job>" as before Volcano 1.5.
+enum class LeftGroup { kNone, kNew, kOld };  // Named "<job>-<uid>" (kNew), or "<job>" as before Volcano 1.5 (kOld).
 
 struct LeftJob {
   std::string name;
   int replicas = 3;
-  std::string policies = "[]";  // Of the spec, as JSON.
-  bool plugins = false;         // svc and ssh, with their objects.
-  std::string claim;            // The name that upstream gave to the claim of a volume.
+  std::string policies = "[]";  // spec.policies, as JSON.
+  bool plugins = false;         // The job has svc and ssh, with their objects.
+  std::string claim;            // The name that upstream gave to the claim of a volume. Empty if the job has no volume.
   std::string status;           // As JSON.
   std::vector<LeftPod> pods;
   LeftGroup group = LeftGroup::kNew;
@@ -33,24 +34,25 @@ struct LeftJob {
 
 struct Planted {
   std::string uid;
-  std::string group;  // Empty: none.
+  std::string group;  // Empty if no group was planted.
   std::string group_uid;
-  std::map<std::string, std::string> uids;  // Of pods and objects, by their paths.
+  std::map<std::string, std::string> uids;  // UIDs of pods and other objects, by their paths.
 };
 
-// Creates the job, what belongs to it, and their statuses. The UIDs are the server's.
+// Creates the job and its objects with their statuses. The server assigns the UIDs.
 Planted Plant(Kubernetes& kube, const LeftJob& job);
 
-// The queues root and default, open.
+// Creates the queues root and default, which are open.
 void PlantQueues(Kubernetes& kube);
 
-// A pod of no job, with the group that upstream made for it. Returns the group's name.
+// Creates a pod without a job, with the group that upstream made for such a pod. Returns the group's name.
 std::string PlantPlainPod(Kubernetes& kube, const std::string& name);
 
-// What vcctl makes for `job suspend` and `job resume`.
+// Creates the Command that vcctl makes for `job suspend` or `job resume`.
 void PlantCommand(Kubernetes& kube, const std::string& job, const std::string& uid, const std::string& action);
 
-// {"state":{…},"conditions":[…]} for these phases, the last of them the present one.
+// Returns {"state":{…},"conditions":[…]} for these phases, of which the last is the present one. `more` is JSON that
+// follows those members.
 std::string StatusOf(const std::vector<std::string>& phases, const std::string& more);
 
 }  // namespace basalt::coexistence

@@ -97,7 +97,7 @@ void Kubernetes::Delete(const std::string& path, bool at_once) {
   const json::value options =
       at_once ? json::value(json::object{{"gracePeriodSeconds", 0}}) : json::value(json::object());
   const cli::KubeAnswer answer = Call("DELETE", path, options);
-  const bool gone = answer.status == 404;  // Another was faster.
+  const bool gone = answer.status == 404;  // Another client deleted the object first.
   if (!answer.ok() && !gone) ADD_FAILURE() << "DELETE " << path << ": " << answer.message();
 }
 

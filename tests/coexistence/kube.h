@@ -1,9 +1,9 @@
 #pragma once
 
-// A Kubernetes for these tests, and what they do to it as a person, a kubelet and another job controller would. Nobody
-// schedules or runs anything here: every phase of a pod or a group is written by the test.
+// A Kubernetes for these tests. The tests change its objects as a person, a kubelet and another job controller would.
+// No scheduler and no node acts here: the test writes every phase of a pod or a group.
 //
-// One thread. Failures are those of gtest.
+// Thread-compatible: one thread uses an object. A request that fails is a gtest failure.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@
 
 namespace basalt::coexistence {
 
-// One request of the suite that changed something, or was refused.
+// A request of the suite that changed an object or was refused.
 struct Write {
   std::string verb;  // create, update, patch, delete, deletecollection
   std::string resource, subresource, name;
@@ -27,23 +27,23 @@ class Kubernetes {
  public:
   virtual ~Kubernetes() = default;
   virtual dev::ExternalKube Access() const = 0;
-  // Of the suite, from the start. Events apart.
+  // The writes of the suite since it started, without Events.
   virtual std::vector<Write> AllWrites() = 0;
 
-  std::vector<Write> Writes();  // Since the last Mark.
+  std::vector<Write> Writes();  // Returns the writes since the last Mark().
   void Mark() { mark_ = AllWrites().size(); }
-  // Those that name this object or one whose name begins with "<name>-".
+  // Returns the writes since the last Mark() that name this object, or one whose name begins with "<name>-".
   std::vector<std::string> WritesOf(std::string_view name);
 
   json::value Create(const std::string& path, const json::value& object);
-  json::value Get(const std::string& path);  // Null: it is not there.
+  json::value Get(const std::string& path);  // Returns null if the object does not exist.
   std::vector<json::value> List(const std::string& path);
   json::value Merge(const std::string& path, const json::value& patch);
   void Delete(const std::string& path, bool at_once);
 
   // ---- short forms ----
   std::string PhaseOf(const std::string& job);
-  // What a kubelet writes: phases of pods as they stand in status.
+  // Writes the phase into the status of the pod, as a kubelet does.
   void SetPodPhase(const std::string& pod, const std::string& phase, int exit_code = 0);
   void SetGroupPhase(const std::string& group, const std::string& phase);
 
@@ -55,7 +55,7 @@ class Kubernetes {
   size_t mark_ = 0;
 };
 
-// Which one it is follows from what a test is linked with.
+// The binary that links this decides which implementation starts.
 std::unique_ptr<Kubernetes> StartKubernetes(const std::string& dir);
 
 std::string JobPath(std::string_view name = "");

@@ -1,4 +1,4 @@
-// kube-apiserver, etcd and kube-controller-manager; nobody runs the pods.
+// Starts kube-apiserver, etcd and kube-controller-manager. No node runs the pods.
 #include <gtest/gtest.h>
 
 #include "tests/coexistence/kube.h"

@@ -1,4 +1,4 @@
-// The Kubernetes that kubesim plays, without its nodes and its scheduler.
+// Starts kubesim without its nodes and its scheduler.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

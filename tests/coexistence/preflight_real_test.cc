@@ -1,4 +1,4 @@
-// The checks before a take-over, asked of a real Kubernetes.
+// Runs the checks before a take-over against a real Kubernetes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ cli::Findings Ask(const realkube::Cluster& cluster) {
   return findings.ok() ? *std::move(findings) : cli::Findings{};
 }
 
-// The lines that are neither well nor the one about the scheduler, which no test here has.
+// Returns the lines that report a problem. The line about the scheduler is left out: no test here has one.
 std::vector<std::string> Problems(const cli::Findings& findings) {
   std::vector<std::string> checks;
   for (const cli::Finding& finding : findings) {
@@ -67,7 +67,8 @@ TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
 
   const auto apply = [&](const std::string& text) {
     const std::string file = cluster->dir() + "/object.yaml";
-    e2e::WriteFile(file, "---\n" + text);  // Else a text that begins with a brace is read as JSON.
+    // Without the separator, kubectl reads a text that begins with a brace as JSON.
+    e2e::WriteFile(file, "---\n" + text);
     const auto done = cluster->Kubectl({"apply", "-f", file});
     EXPECT_TRUE(done.ok()) << done.status();
   };
@@ -123,7 +124,7 @@ TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
   EXPECT_EQ(Problems(Ask(*cluster)).front(),
             "definition commands.bus.volcano.sh: it is not there: the server does not know this resource");
 
-  // As people call it.
+  // Run the command as people call it.
   const std::string out = cluster->dir() + "/out", err = cluster->dir() + "/err";
   e2e::Child ctl({e2e::BinDir() + "/basaltctl", "preflight", "--kubeconfig", cluster->kubeconfig()}, out, err);
   EXPECT_EQ(ctl.Wait(absl::Seconds(60)), 1);

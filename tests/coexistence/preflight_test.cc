@@ -1,4 +1,4 @@
-// The checks before a take-over, asked of kubesim in this process.
+// Runs the checks before a take-over against kubesim in this process.
 #include <gtest/gtest.h>
 
 #include "cli/preflight/checks.h"
@@ -62,7 +62,7 @@ TEST(PreflightTest, WithoutDefinitionsThereIsAProblemForEach) {
 TEST(PreflightTest, LongListsAreReadToTheirEndAndPodsByTheirScheduler) {
   kubesim::TestServer server(WithDefinitions());
   InProcess api(server);
-  constexpr int kPods = 1100;  // Three pages.
+  constexpr int kPods = 1100;  // The list has three pages.
   for (int i = 0; i < kPods; ++i) {
     const std::string scheduler = i % 2 == 0 ? "volcano" : "default-scheduler";
     ASSERT_EQ(server.MakePod("p" + std::to_string(i), "{}", R"(,"schedulerName":")" + scheduler + "\"").status, 201);

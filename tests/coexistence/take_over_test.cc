@@ -1,5 +1,5 @@
-// Upstream's controllers are stopped, Basalt is started: what they left is taken over as it stands, goes on as it
-// should, and can be handed back.
+// Upstream's controllers are stopped and Basalt is started. Basalt takes over the objects that upstream left, as they
+// are, continues them as the specification says, and can hand them back.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class TakeOverTest : public ::testing::Test {
   void StartSuite() {
     dev::ProcessSuiteOptions options;
     options.bin_dir = e2e::BinDir();
-    options.dir = dir_ / fmt::format("suite-{}", ++starts_);  // With an empty disk.
+    options.dir = dir_ / fmt::format("suite-{}", ++starts_);  // The disk is empty.
     options.kube = kube_->Access();
     auto suite = dev::ProcessSuite::Start(std::move(options));
     ASSERT_TRUE(suite.ok()) << suite.status();
@@ -39,13 +39,13 @@ class TakeOverTest : public ::testing::Test {
   }
   void Stop() { suite_.reset(); }
 
-  // A job made after everything else, by whose phase one sees that what came before has been looked at.
+  // Creates a job after all others. Once the suite has written its phase, the suite has processed the earlier objects.
   void AwaitQuiet() {
     const std::string name = fmt::format("probe-{}", ++probes_);
     LeftJob probe{.name = name, .replicas = 1, .status = "{}", .group = LeftGroup::kNone};
     Plant(*kube_, probe);
     EXPECT_TRUE(Eventually([&] { return kube_->PhaseOf(name) == "Pending"; })) << name;
-    // Counts alone are written three seconds after they differ and at most every five.
+    // The suite writes a change of counts alone three seconds after the counts differ, and at most every five seconds.
     size_t before = SIZE_MAX;
     EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
       const size_t now = kube_->AllWrites().size();
@@ -63,7 +63,7 @@ class TakeOverTest : public ::testing::Test {
   bool Becomes(const std::string& job, const std::string& phase) {
     return Eventually([&] { return kube_->PhaseOf(job) == phase; });
   }
-  // Everything that was planted is still the same object.
+  // Expects that every planted object is still the same object.
   void ExpectSame(const Planted& planted, const std::string& what) {
     for (const auto& [path, uid] : planted.uids) EXPECT_EQ(At(path, {"metadata", "uid"}), uid) << what << ": " << path;
     if (!planted.group.empty()) {
@@ -145,7 +145,7 @@ TEST_F(TakeOverTest, RunningJobsAreTakenOverWithoutTouchingTheirPodsAndGoOn) {
   EXPECT_EQ(*Find(kube_->Get(secret_path), "data"), *Find(secret, "data")) << "its pods log in with these keys";
   EXPECT_EQ(*Find(kube_->Get(config_path), "data"), *Find(config, "data"));
 
-  // What upstream wrote stands beside what is ours.
+  // The fields that upstream wrote remain beside ours.
   const json::value gap_status = *Find(kube_->Get(JobPath("gap")), "status");
   EXPECT_EQ(FindInt(gap_status, "version"), 2);
   EXPECT_EQ(FindInt(gap_status, "retryCount"), 1);
@@ -157,7 +157,7 @@ TEST_F(TakeOverTest, RunningJobsAreTakenOverWithoutTouchingTheirPodsAndGoOn) {
   EXPECT_EQ(At(JobPath("whole"), {"status", "controlledResources", "plugin-ssh"}), "ssh");
   EXPECT_EQ(At(JobPath("claims"), {"status", "state", "reason"}), "");
 
-  // They go on: one to its end, one by its policy.
+  // The jobs go on: one to its end, one by its policy.
   for (const char* pod : {"whole-work-0", "whole-work-1"}) kube_->SetPodPhase(pod, "Succeeded");
   for (const char* pod : {"gap-work-0", "gap-work-1", "gap-work-2"}) kube_->SetPodPhase(pod, "Succeeded");
   EXPECT_TRUE(Becomes("whole", "Completed"));
@@ -250,7 +250,7 @@ TEST_F(TakeOverTest, WhatHasEndedIsNotWrittenAndWhatIsEndingEnds) {
   EXPECT_TRUE(Eventually([&] { return Exists(PodPath("queued-work-2")); }));
   ExpectSame(queued, "queued");
 
-  // The aborted one goes on where it was: what had succeeded is not made again.
+  // The aborted job continues where it was: a pod that had succeeded is not created again.
   PlantCommand(*kube_, "paused", paused.uid, "ResumeJob");
   EXPECT_TRUE(Becomes("paused", "Pending"));
   EXPECT_TRUE(Eventually([&] { return kube_->List("/apis/bus.volcano.sh/v1alpha1/commands").empty(); }));

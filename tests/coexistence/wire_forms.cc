@@ -86,7 +86,7 @@ void ExpectStatus(const json::value& status, const std::string& job) {
   }
 }
 
-// Of ours there is none: nobody else would take it away.
+// Basalt adds no finalizer: no other controller would remove it.
 void ExpectNoFinalizers(const json::value& object) {
   const json::value* finalizers = FindPath(object, {"metadata", "finalizers"});
   EXPECT_TRUE(finalizers == nullptr || finalizers->get_array().empty())

@@ -4,9 +4,9 @@
 
 namespace basalt::coexistence {
 
-// What stands in the cluster is what upstream's controllers can go on from: every status in their wire forms, every
-// live pod with the keys by which they find it, every group under a name that they look for, nothing that only we
-// could take away. Job spec 1.6, 3.2, 9.8 and 10.
+// Expects that upstream's controllers can continue from the objects in the cluster. Every status has upstream's wire
+// form, every live pod has the keys by which upstream finds pods, every group has a name that upstream looks for, and
+// no object has a finalizer. Job spec 1.6, 3.2, 9.8 and 10.
 void ExpectUpstreamCanGoOn(Kubernetes& kube);
 
 }  // namespace basalt::coexistence

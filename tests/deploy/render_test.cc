@@ -1,5 +1,5 @@
-// The three forms of deploy/ have the same objects, and a real API server takes each of them. scripts/deploy renders
-// them with kustomize and helm.
+// The three forms of deploy/ render the same objects, and a real API server accepts each object. scripts/deploy renders
+// the forms with kustomize and helm.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 using e2e::Ran;
 using ::testing::HasSubstr;
 
-constexpr absl::Duration kLimit = absl::Minutes(10);  // The tools are built the first time.
+constexpr absl::Duration kLimit = absl::Minutes(10);  // The first run builds the tools.
 constexpr char kScript[] = BASALT_SOURCE_DIR "/scripts/deploy";
 
 using Objects = std::map<std::string, json::value>;
@@ -55,7 +55,8 @@ class RenderTest : public ::testing::Test {
     return command;
   }
 
-  // By kind, namespace and name. Helm makes the namespace itself.
+  // Returns the objects by kind, namespace and name. Namespaces are left out, because helm creates the namespace
+  // itself.
   static Objects Parsed(const std::string& text) {
     Objects objects;
     const auto documents = ParseYamlDocuments(text);
@@ -137,7 +138,7 @@ TEST_F(RenderTest, ValuesChangeWhatTheyName) {
 
 TEST_F(RenderTest, AValueThatTheSchemaRefusesIsNamed) {
   struct Case {
-    std::string values, told;
+    std::string values, error;
   };
   for (const Case& c :
        std::vector<Case>{{"jobsvc.replicas=x", "'/jobsvc/replicas': got string, want integer"},
@@ -148,12 +149,12 @@ TEST_F(RenderTest, AValueThatTheSchemaRefusesIsNamed) {
                          {"jobsvc.volume.size=big", "'/jobsvc/volume/size': 'big' does not match pattern"}}) {
     const Ran ran = Run(Template(c.values));
     EXPECT_NE(ran.exit_code, 0) << c.values;
-    EXPECT_THAT(ran.err, HasSubstr(c.told));
+    EXPECT_THAT(ran.err, HasSubstr(c.error));
   }
 }
 
 TEST_F(RenderTest, ARealServerTakesEachObject) {
-  // Pod certificates are of this version.
+  // Kubernetes 1.37 serves pod certificates.
   const auto cluster = realkube::Cluster::Start({.kubernetes = "1.37", .nodes = 0, .kwok = false});
   ASSERT_THAT(cluster, testing::IsOk());
   for (const auto& definitions :

@@ -1,5 +1,5 @@
-// The real API server is killed three times while fifty jobs of many kinds are made and run: all complete, and every
-// pod is created as often as the restarts that were decided call for.
+// The real API server is killed three times while fifty jobs of many kinds are created and run. All jobs complete, and
+// the suite creates every pod as often as the decided restarts require.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -27,7 +27,8 @@ constexpr std::string_view kPodsPath = "/api/v1/namespaces/default/pods";
 
 enum class Restart { kNone, kJob, kTask, kPod };
 
-// Job number `number`: one to twenty pods in one task or two. One pod of those with a policy is made to fail once.
+// Job number `number` has one to twenty pods in one task or two. One pod of each job with a policy is made to fail
+// once.
 struct Plan {
   explicit Plan(int number)
       : name(fmt::format("many-{}", number)),
@@ -83,11 +84,12 @@ absl::Time CreatedAt(const json::value& object) {
   return time;
 }
 
-// What the API server showed on its watches, which go on after each kill. Lives on the loop of the world.
+// Records the objects that the watches of the API server deliver. The watches continue after each kill. Lives on the
+// loop of the world.
 class Recorder {
  public:
   struct Pod {
-    std::map<std::string, absl::Time> made;  // By UID, to the second.
+    std::map<std::string, absl::Time> made;  // Creation times by UID, to the second.
     bool failed = false;
   };
   struct Job {
@@ -149,7 +151,8 @@ class Recorder {
     const std::string_view phase = status == nullptr ? std::string_view() : FindString(*status, "phase");
     if (phase == "Failed") pod.failed = true;
     if (pod.made.size() == 1 && victims_.erase(name) > 0) {
-      // The node ends it so where it hears of it before it starts the pod. It is this very pod or none.
+      // The node ends the pod this way only if the annotation arrives before the node starts the pod. The UID makes
+      // sure that no other pod is patched.
       api_.Do({"PATCH", fmt::format("{}/{}", kPodsPath, name),
                fmt::format(R"({{"metadata":{{"uid":"{}","annotations":{{"kubesim.basalt.dev/exit-code":"1",)"
                            R"("kubesim.basalt.dev/duration":"500ms"}}}}}})",
@@ -198,9 +201,9 @@ class ApiServerKillTest : public ::testing::Test {
     return names;
   }
 
-  // A create that was refused because the object is there: only where it was made before the server was last killed,
-  // so that the answer was lost with it.
-  void JudgeCreates(const std::vector<absl::Time>& kills) {
+  // Expects that a create was answered 409 only if the object had been created before the server was last killed, so
+  // that the first answer was lost.
+  void ExpectExcusedConflicts(const std::vector<absl::Time>& kills) {
     std::map<std::string, size_t> succeeded;
     int lost = 0;
     for (const realkube::AuditLine& line : RealCluster()->Audit()) {
@@ -260,7 +263,7 @@ TEST_F(ApiServerKillTest, FiftyJobsCompleteAndEveryPodIsCreatedAsDecided) {
     }
     fmt::print("{} pods failed as they were told to\n", failures);
     EXPECT_GE(failures, kJobs / 4) << "restarts are hardly tested";
-    JudgeCreates(kills);
+    ExpectExcusedConflicts(kills);
   });
   EXPECT_THAT(world_.suite().Casualties(), ::testing::IsEmpty());
 }

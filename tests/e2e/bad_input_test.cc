@@ -1,4 +1,4 @@
-// What goes wrong before a job exists, and hostile values in it.
+// Submits files that cannot become a job, and jobs with hostile values.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::string With(std::string_view from, std::string_view to, std::string text = 
 
 std::string Nested(size_t levels) { return std::string(levels, '[') + "1" + std::string(levels, ']'); }
 
-// Nine lists of nine aliases each: a few hundred bytes that stand for nine to the ninth values.
+// Returns nine lists of nine aliases each: a few hundred bytes that expand to nine to the ninth values.
 std::string AliasBomb() {
   std::string text = "a0: &a0 [x]\n";
   for (int i = 1; i <= 9; ++i) {
@@ -46,7 +46,7 @@ std::string AliasBomb() {
 struct BadInput {
   const char* name;
   std::string text;
-  std::vector<std::string> words;  // All must stand in the message.
+  std::vector<std::string> words;  // The message must contain all of them.
 };
 
 class BadInputTest : public ::testing::Test {
@@ -156,8 +156,8 @@ TEST_F(BadInputTest, WhatIsAcceptedAndHardlyMeantIsWarnedOfAndAnUnknownQueueIsRe
   EXPECT_THAT(odd.err, ::testing::HasSubstr("odd.yaml, job good: spec.policies[0]"));
   EXPECT_THAT(odd.out, ::testing::Not(::testing::HasSubstr("warning")));
   WriteFile(file, With("minAvailable: 1", "minAvailable: 1\n  queue: nobody-made-it"));
-  // Where no queue is known at all, no job is refused for its queue: a server that has just got the definitions puts
-  // the creation of the default one off.
+  // No job is refused for its queue while the suite knows no queue at all. A server that has just received the
+  // definitions creates the default queue a moment later.
   EXPECT_TRUE(Eventually(absl::Seconds(20), [&] {
     return world_->Ctl({"job", "submit", "-f", file, "--dry-run"}).exit_code == 2;
   }));

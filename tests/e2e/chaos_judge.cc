@@ -26,9 +26,9 @@ struct JobStory {
   bool deleted = false;
 };
 
-class LogJudge {
+class LogReader {
  public:
-  LogJudge(const std::vector<ChaosJob>& jobs, std::vector<std::string>& violations) : violations_(violations) {
+  LogReader(const std::vector<ChaosJob>& jobs, std::vector<std::string>& violations) : violations_(violations) {
     for (const ChaosJob& job : jobs) {
       jobs_[job.name];
       for (const std::string& pod : job.pods) pods_[pod].job = &job;
@@ -103,7 +103,7 @@ class LogJudge {
   std::map<std::string, PodStory> pods_;
 };
 
-// Objects of a list by name; those of no list: none.
+// Returns the objects of a list by name. Returns an empty map if `list` is not an object with items.
 std::map<std::string, const json::value*> ByName(const json::value& list) {
   std::map<std::string, const json::value*> objects;
   const json::value* const items = list.is_object() ? Find(list, "items") : nullptr;
@@ -118,8 +118,8 @@ std::string_view StatusPhase(const json::value& object) {
   return status == nullptr ? std::string_view() : FindString(*status, "phase");
 }
 
-// Pods whose success stays counted though they are gone: the user deleted them, or a kill that was decided while they
-// ran came upon them when they had just succeeded.
+// Returns the pods whose success stays counted though they are gone. The user deleted such a pod, or a kill that was
+// decided while the pod ran deleted the pod just after the success.
 std::set<std::string> RemovedPods(const std::vector<Write>& log) {
   std::set<std::string> removed;
   std::map<std::string, std::string> phases;
@@ -138,16 +138,16 @@ std::set<std::string> RemovedPods(const std::vector<Write>& log) {
 }  // namespace
 
 void JudgeLog(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, std::vector<std::string>& violations) {
-  LogJudge judge(jobs, violations);
-  for (const Write& write : log) judge.Read(write);
+  LogReader reader(jobs, violations);
+  for (const Write& write : log) reader.Read(write);
 }
 
-void JudgeOwners(const std::vector<Write>& log, size_t& told, std::vector<std::string>& violations) {
+void JudgeOwners(const std::vector<Write>& log, size_t& attributed, std::vector<std::string>& violations) {
   std::map<std::tuple<std::string, int64_t, int64_t>, std::string> owners;
   for (const Write& write : log) {
     const std::optional<Writer> writer = WriterOf(write.user_agent);
     if (!writer.has_value()) continue;
-    ++told;
+    ++attributed;
     const std::string owner = fmt::format("{}/{}", writer->replica, writer->incarnation);
     const auto [at, first] = owners.try_emplace({writer->service, writer->slot, writer->epoch}, owner);
     if (first || at->second == owner) continue;
@@ -184,7 +184,7 @@ void JudgeEnd(const std::vector<ChaosJob>& jobs, const std::vector<Write>& log, 
   const auto groups = ByName(groups_list);
   const std::set<std::string> removed = RemovedPods(log);
   for (const ChaosJob& job : jobs) {
-    // The group's name goes on with the job's UID.
+    // The group's name is the job's name, a dash and the job's UID.
     const auto group = groups.lower_bound(job.name + "-");
     if (group != groups.end() && absl::StartsWith(group->first, job.name + "-")) {
       violations.push_back(fmt::format("{}: PodGroup {} is left", job.name, group->first));

@@ -86,15 +86,15 @@ TEST(ChaosJudgeTest, NothingIsMadeOrRemovedWithoutAReason) {
 
 TEST(ChaosJudgeTest, ASlotHasOneWriterInAnEpoch) {
   const auto by = [](const char* who) { return Make("patch", "jobs", "x", fmt::format("basalt-gateway/1 ({})", who)); };
-  size_t told = 0;
+  size_t attributed = 0;
   std::vector<std::string> violations;
   JudgeOwners({by("jobsvc-0/a slot 7 epoch 3"), by("jobsvc-0/a slot 7 epoch 3"), by("jobsvc-1/b slot 7 epoch 4"),
                by("pgsvc-0/c slot 7 epoch 3"), by("jobsvc-1/b slot 8 epoch 3"),
                Make("create", "pods", "p", "basalt-gateway/1")},
-              told, violations);
+              attributed, violations);
   EXPECT_THAT(violations, IsEmpty());
-  EXPECT_EQ(told, 5u);
-  JudgeOwners({by("jobsvc-0/a slot 7 epoch 3"), by("jobsvc-0/b slot 7 epoch 3")}, told, violations);
+  EXPECT_EQ(attributed, 5u);
+  JudgeOwners({by("jobsvc-0/a slot 7 epoch 3"), by("jobsvc-0/b slot 7 epoch 3")}, attributed, violations);
   EXPECT_THAT(violations,
               ElementsAre("slot 7 of jobsvc was written by jobsvc-0/a and by jobsvc-0/b in epoch 3 (patch jobs x)"));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The jobs of a run in which processes are killed and stopped, and what has to become of each.
+// Plans the jobs of a run in which processes are killed and stopped, with the expected end of each job.
 #include <string>
 #include <vector>
 
@@ -9,22 +9,23 @@
 namespace basalt::e2e {
 
 enum class ChaosKind {
-  kPlain,      // Completed.
-  kFails,      // A task fails and no policy helps: Failed.
-  kOnFailure,  // PodFailed -> TerminateJob, and a task fails: Terminated.
-  kRestarts,   // PodFailed -> RestartJob, and everything fails: Failed once maxRetry is used up.
-  kDeleted,    // Runs for longer than the test; the user deletes it.
+  kPlain,      // The job ends as Completed.
+  kFails,      // A task fails, and no policy handles the failure. The job ends as Failed.
+  kOnFailure,  // A task fails, with the policy PodFailed -> TerminateJob. The job ends as Terminated.
+  // Every pod fails, with the policy PodFailed -> RestartJob. The job ends as Failed once maxRetry is used up.
+  kRestarts,
+  kDeleted,  // The job runs for longer than the test; the user deletes the job.
 };
 
 struct ChaosJob {
   std::string name;
   std::string manifest;
   ChaosKind kind = ChaosKind::kPlain;
-  std::vector<std::string> pods;  // Every name that may ever be made.
-  std::string end;                // The phase in which it ends; empty: it is deleted.
+  std::vector<std::string> pods;  // Every name that the job's pods may have.
+  std::string end;                // The expected last phase. Empty if the job is deleted.
 };
 
-// One to a hundred pods in one to three tasks, most of them small.
+// Plans a job with one to a hundred pods in one to three tasks. Most jobs are small.
 ChaosJob PlanChaosJob(Random& random, int number);
 
 }  // namespace basalt::e2e

@@ -1,7 +1,7 @@
-// Processes are killed, stopped, sent away and continued at random, some lose their disks, while jobs of many sizes are
-// made, run and are deleted. Judged on the API server's log of requests and on what is there in the end.
-//   BASALT_SECONDS  for how long (60); the more, the more jobs: 200 in 300 seconds
-//   BASALT_SEED     which jobs, and what befalls whom
+// At random, processes are killed, stopped, continued and made to leave, and some lose their disks, while jobs of many
+// sizes are created, run and are deleted. The test checks the API server's log of requests and the objects in the end.
+//   BASALT_SECONDS  how long the run lasts (60); a longer run has more jobs: 200 in 300 seconds
+//   BASALT_SEED     selects the jobs and the faults
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -28,10 +28,11 @@ namespace {
 
 constexpr int kReplicas = 3;
 constexpr int kGateways = 2;
-constexpr size_t kMostDown = 3;  // Processes at a time.
+constexpr size_t kMostDown = 3;  // At most so many processes are down at a time.
 constexpr double kJobsPerSecond = 200.0 / 300;
-constexpr absl::Duration kBackLimit = absl::Seconds(60);  // All are attached again.
-constexpr absl::Duration kEndLimit = absl::Seconds(180);  // All jobs have ended, and it is quiet.
+constexpr absl::Duration kBackLimit = absl::Seconds(60);  // By then, all processes are attached again.
+// By then, all jobs have ended and the suite writes nothing more.
+constexpr absl::Duration kEndLimit = absl::Seconds(180);
 constexpr absl::Duration kLeaveLimit = absl::Seconds(30);
 constexpr absl::Duration kStep = absl::Milliseconds(50);
 constexpr char kJobs[] = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
@@ -66,7 +67,7 @@ class ChaosTest : public ::testing::Test {
     return absl::Milliseconds(
         static_cast<int64_t>(random_.Uniform(static_cast<uint64_t>(absl::ToInt64Milliseconds(most)))));
   }
-  // Carries out what is due until `end`.
+  // Runs each planned task when it is due, until `end`.
   void RunUntil(absl::Time end) {
     while (absl::Now() < end && !HasFatalFailure()) {
       while (!plan_.empty() && plan_.begin()->first <= absl::Now()) {
@@ -82,12 +83,12 @@ class ChaosTest : public ::testing::Test {
     WorldOptions options;
     options.replicas = kReplicas;
     options.gateways = kGateways;
-    // Short enough for many changes of the leader.
+    // The short lease allows many changes of the leader.
     options.gateway_flags = {"--lease_duration=3s"};
     return options;
   }
 
-  // ---- what befalls the processes ----
+  // ---- faults of processes ----
 
   void Strike() {
     if (!striking_) return;
@@ -156,7 +157,7 @@ class ChaosTest : public ::testing::Test {
     down_.erase(name);
   }
 
-  // ---- what users do ----
+  // ---- requests of users ----
 
   void Submit(size_t number) {
     const ChaosJob& job = jobs_[number];
@@ -183,7 +184,7 @@ class ChaosTest : public ::testing::Test {
     if (answer.ok() && answer->status == 200) ++evictions_;
   }
 
-  // ---- the verdict ----
+  // ---- the checks at the end ----
 
   std::vector<std::string> Violations(const std::vector<Write>& log) {
     std::vector<std::string> violations;
@@ -191,8 +192,9 @@ class ChaosTest : public ::testing::Test {
     return violations;
   }
 
-  // What history tells happened, and, where no disk was lost, all that happened is told.
-  void JudgeHistory(const std::vector<Write>& log, std::vector<std::string>& violations) {
+  // Checks that every phase change in a job's history happened. If no disk was lost, also checks that the history has
+  // every phase change.
+  void CheckHistory(const std::vector<Write>& log, std::vector<std::string>& violations) {
     cli::JobClient client(world_.suite().gateway());
     for (const ChaosJob& job : jobs_) {
       if (job.end.empty()) continue;
@@ -207,27 +209,28 @@ class ChaosTest : public ::testing::Test {
         violations.push_back(fmt::format("history of {}: {}", job.name, ToStd(status.message())));
         continue;
       }
-      std::vector<std::string> told;
+      std::vector<std::string> recorded;
       for (const job::v1::HistoryEntry& entry : history.entries()) {
         if (!entry.committed()) {
           violations.push_back(
               fmt::format("history of {}: entry {} stands for nothing", job.name, entry.ShortDebugString()));
         }
         if (entry.from_phase() == entry.to_phase() || !entry.committed()) continue;
-        told.push_back(
+        recorded.push_back(
             fmt::format("{}>{}", kube::JobPhaseName(entry.from_phase()), kube::JobPhaseName(entry.to_phase())));
       }
       const std::vector<std::string> happened = PhaseChanges(log, job.name);
-      for (const std::string& change : told) {
-        if (std::count(told.begin(), told.end(), change) > std::count(happened.begin(), happened.end(), change)) {
+      for (const std::string& change : recorded) {
+        if (std::count(recorded.begin(), recorded.end(), change) >
+            std::count(happened.begin(), happened.end(), change)) {
           violations.push_back(fmt::format("history of {} tells {} more often than it happened: [{}]", job.name, change,
                                            history.ShortDebugString()));
           break;
         }
       }
-      if (!disk_lost_ && told.size() != happened.size()) {
+      if (!disk_lost_ && recorded.size() != happened.size()) {
         violations.push_back(fmt::format("history of {} tells [{}], what happened is [{}]", job.name,
-                                         fmt::join(told, " "), fmt::join(happened, " ")));
+                                         fmt::join(recorded, " "), fmt::join(happened, " ")));
       }
     }
   }
@@ -259,7 +262,7 @@ TEST_F(ChaosTest, EveryJobEndsAsIfNothingHadHappened) {
   RunUntil(begin_ + duration);
   ASSERT_EQ(submitted_, count);
   striking_ = false;
-  // What has begun comes to its end: who is away comes back.
+  // Every planned fault runs to its end: stopped and killed processes come back.
   for (const absl::Time end = absl::Now() + kBackLimit; !plan_.empty() && absl::Now() < end;)
     RunUntil(absl::Now() + kStep);
   ASSERT_TRUE(plan_.empty() && down_.empty());
@@ -277,11 +280,11 @@ TEST_F(ChaosTest, EveryJobEndsAsIfNothingHadHappened) {
     return violations.empty();
   });
   JudgeLog(jobs_, log, violations);
-  size_t told = 0;
-  JudgeOwners(log, told, violations);
-  EXPECT_GT(told, count) << "writes do not tell their owners";
-  Say(fmt::format("{} requests in the log, {} tell their owner", log.size(), told));
-  JudgeHistory(log, violations);
+  size_t attributed = 0;
+  JudgeOwners(log, attributed, violations);
+  EXPECT_GT(attributed, count) << "writes do not tell their owners";
+  Say(fmt::format("{} requests in the log, {} tell their owner", log.size(), attributed));
+  CheckHistory(log, violations);
   for (const std::string& violation : violations) ADD_FAILURE() << violation;
   EXPECT_THAT(world_.suite().Casualties(), ::testing::IsEmpty());
   if (HasFailure()) fmt::print("seed {}\n", seed_);

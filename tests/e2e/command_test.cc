@@ -1,4 +1,4 @@
-// What people ask of a job that is there, by basaltctl: suspend, resume, restart, complete, scale, explain, wait.
+// People act on an existing job by basaltctl: suspend, resume, restart, complete, scale, explain, wait.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST_F(CommandTest, OnePodIsRestartedAndTheOtherStays) {
   const Ran restarted = world_.Ctl({"job", "restart", "part", "--pod", "part-work-1", "--wait", "--timeout", "60s"});
   EXPECT_EQ(restarted.exit_code, 0) << restarted.err;
   EXPECT_THAT(restarted.out, HasSubstr("job default/part: RestartPod: kill of 1 pod"));
-  // Of what the command has brought about, not of what was before.
+  // The wait returns for the Running that the command caused, not for the Running before the command.
   Waits("part", "Running");
   EXPECT_NE(UidOf("part-work-1"), second);
   EXPECT_EQ(UidOf("part-work-0"), first);
@@ -95,7 +95,7 @@ TEST_F(CommandTest, AJobIsScaledAndExplained) {
   EXPECT_EQ(scaled.exit_code, 0) << scaled.err;
   EXPECT_EQ(scaled.out, "job default/size: work=3\n");
   EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return !UidOf("size-work-2").empty(); }));
-  // Its submission gave the task a minimum of its own.
+  // The submission gave the task a minimum of its own.
   const Ran refused = world_.Ctl({"job", "scale", "size", "work=1"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("spec.tasks[0].minAvailable is 2, with 1 replicas"));

@@ -1,4 +1,4 @@
-// basalt-dev as scripts/run calls it.
+// Runs basalt-dev as scripts/run calls it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class DevTest : public ::testing::TestWithParam<Form> {
   void SetUp() override {
     if (GetParam() != Form::kReal) return;
     ASSERT_NE(RealCluster(), nullptr);
-    // Those of the case before have the same names.
+    // The jobs of the previous case have the same names.
     ASSERT_THAT(RealCluster()->Kubectl({"delete", "jobs.batch.volcano.sh", "--all", "--cascade=foreground"}).status(),
                 testing::IsOk());
   }
@@ -177,12 +177,12 @@ TEST_P(DevTest, SeveralReplicasAndGatewaysShareTheWorkAndAnyGatewayTellsWhoHasWh
   }
   Child live({BinDir() + "/basaltctl", "--gateway", gateways, "topology", "--watch"}, dir_ / "live", dir_ / "ignored");
   const auto lines = [&] {
-    const std::string told = ReadFile(dir_ / "live");
-    return std::count(told.begin(), told.end(), '\n');
+    const std::string output = ReadFile(dir_ / "live");
+    return std::count(output.begin(), output.end(), '\n');
   };
   EXPECT_TRUE(Eventually(absl::Seconds(20), [&] { return lines() >= 2; })) << "no line a second";
-  const std::string told = ReadFile(dir_ / "live");
-  EXPECT_TRUE(ParseJson(told.substr(0, told.find('\n'))).ok()) << told;
+  const std::string output = ReadFile(dir_ / "live");
+  EXPECT_TRUE(ParseJson(output.substr(0, output.find('\n'))).ok()) << output;
   child.Signal(SIGTERM);
   EXPECT_EQ(child.Wait(absl::Seconds(20)), 0);
 }

@@ -1,6 +1,6 @@
-// The files of examples/ that have jobs, as people use them: all are submitted with basaltctl to five processes, what
-// they say is typed, word by word, and their status is held to their promises. What only the whole log tells is judged
-// in tests/examples.
+// Runs the files of examples/ that have jobs, as people use them. All files are submitted with basaltctl to five
+// processes, the commands in their comments are typed word by word, and the status of each job is checked against the
+// promise of its file. tests/examples checks the promises that only the whole log can show.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -22,13 +22,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr absl::Duration kLongest = absl::Minutes(3);
-constexpr absl::Duration kSettled = absl::Seconds(20);  // Counts follow the phase.
+constexpr absl::Duration kCountsLimit = absl::Seconds(20);  // Counts are written after the phase.
 
 struct Example {
   std::string file;
   Promise promise;
   size_t typed = 0;
-  json::value job;  // As it was last.
+  json::value job;  // The job as last read.
   bool ended = false;
 };
 
@@ -56,7 +56,7 @@ class ExamplesTest : public ::testing::Test {
       return;
     }
     ASSERT_EQ(ran.exit_code, 0) << file << ran.err;
-    // "job default/NAME submitted"
+    // basaltctl prints "job default/NAME submitted".
     const size_t slash = ran.out.find('/');
     examples_[ran.out.substr(slash + 1, ran.out.find(' ', slash) - slash - 1)] = {.file = file, .promise = *promise};
   }
@@ -75,7 +75,7 @@ class ExamplesTest : public ::testing::Test {
     EXPECT_EQ(ran.exit_code, 0) << fmt::format("{}", fmt::join(words, " ")) << "\n" << ran.out << ran.err;
   }
 
-  // Looks at all of them and types what is due. True once all have ended.
+  // Reads all jobs and types each command that is due. Returns true once all jobs have ended.
   bool Follow() {
     const json::value list = world_.KubeGet("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs");
     std::map<std::string, const json::value*> there;
@@ -130,7 +130,7 @@ TEST_F(ExamplesTest, AllDoWhatTheyPromise) {
       example.job = world_.KubeGet("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/" + name);
       return examples::JudgeStatus(example.promise, example.job);
     };
-    Eventually(kSettled, [&] { return complaints().empty(); });
+    Eventually(kCountsLimit, [&] { return complaints().empty(); });
     EXPECT_THAT(complaints(), IsEmpty());
     EXPECT_EQ(PhaseOf(example.job), example.promise.ends) << "it does not stay so";
   }

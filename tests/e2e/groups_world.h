@@ -1,6 +1,7 @@
 #pragma once
 
-// Pods under owners of several kinds, for tests of the groups that the rules of all kinds make of them.
+// A world with pods under owners of several kinds, for tests of the groups that the rules of all kinds make of such
+// pods.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,10 +26,10 @@ inline std::string With(std::string text, std::string_view restart_policy) {
   return text.replace(text.find('@'), 1, restart_policy);
 }
 
-// Whose pods these are, and how its scheduler has their groups.
+// The scheduler of the pods, and where its groups are.
 struct GroupedBy {
   std::string scheduler;
-  std::string groups;  // Path of the groups of namespace default.
+  std::string groups;  // The path of the groups in namespace default.
   std::string_view name_key;
 };
 
@@ -44,10 +45,10 @@ class GroupsTest : public ::testing::Test {
         R"("name":"c","image":"busybox","command":["sleep","600"],"resources":{{"requests":{{"cpu":"10m"}}}}}}]}}}})",
         labels, grouped_by_.scheduler);
   }
-  // The UID of what was made.
+  // Returns the UID of the created object.
   std::string Create(const std::string& path, const std::string& body) {
     absl::StatusOr<http::Response> answer = absl::UnknownError("not asked");
-    // A definition is served a moment after it was made.
+    // A definition is served a moment after its creation.
     const bool is_made = Eventually(absl::Seconds(30), [&] {
       answer = world_.Call("POST", path, body);
       return answer.ok() && answer->status != 404;
@@ -78,7 +79,7 @@ class GroupsTest : public ::testing::Test {
     const json::value* const found = FindPath(object, path);
     return found == nullptr ? "" : std::string(FindString(*found, member));
   }
-  // A kind whose objects may be anything.
+  // Defines a kind whose objects may have any fields.
   void Define(std::string_view kind, std::string_view group, std::string_view version, std::string_view scope) {
     const std::string singular = absl::AsciiStrToLower(std::string(kind));
     Create(kDefinitions,
@@ -89,7 +90,7 @@ class GroupsTest : public ::testing::Test {
                        R"("x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
                        singular, kind, group, version, scope));
   }
-  // The groups that pods whose names begin so are in, once `count` of them run.
+  // Waits until `count` pods whose names begin with `prefix` run. Returns the groups of these pods.
   std::set<std::string> GroupsOf(const std::string& prefix, size_t count) {
     std::set<std::string> groups;
     const bool run = Eventually(absl::Seconds(60), [&] {

@@ -27,7 +27,7 @@ constexpr absl::Duration kPoll = absl::Milliseconds(20);
 
 std::string Text(const json::value& object, std::string_view name) { return std::string(FindString(object, name)); }
 
-// The end of JOB_PHASE_COMPLETED as it stands in Kubernetes: Completed.
+// Returns the phase as Kubernetes spells it: "Completed" for JOB_PHASE_COMPLETED.
 std::string PhaseName(std::string_view proto) {
   constexpr std::string_view kPrefix = "JOB_PHASE_";
   if (!proto.starts_with(kPrefix) || proto == "JOB_PHASE_UNSPECIFIED") return "";
@@ -117,8 +117,9 @@ bool Says(const char* variable, std::string_view value) {
   return said != nullptr && said == value;
 }
 
-// KWOK deletes and patches by name: where it lags, what was meant for a pod befalls the one that was made after it.
-// Tests that judge pods made again bring nodes that know one from the other.
+// Returns true if this process brings nodes of its own. KWOK deletes and patches by name. If KWOK lags, a request for a
+// pod hits the pod that was created under the same name afterwards. Tests that check recreated pods bring nodes that
+// distinguish pods by UID.
 bool OwnNodes() { return Says("BASALT_NODES", "own"); }
 
 }  // namespace
@@ -155,7 +156,7 @@ SharedCluster& Shared() {
   static SharedCluster* const shared = new SharedCluster();
   return *shared;
 }
-// gtest's own, which ends it after the last test.
+// gtest owns the environment and tears it down after the last test.
 [[maybe_unused]] ::testing::Environment* const registered = ::testing::AddGlobalTestEnvironment(&Shared());
 
 constexpr char kKai[] = "--kai_scheduler_name=kai-scheduler";
@@ -328,7 +329,7 @@ std::string_view PhaseOf(const Write& status_write) {
 }
 
 std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::string& job,
-                                      const std::vector<std::string>& told) {
+                                      const std::vector<std::string>& recorded) {
   std::vector<std::string> changes;
   std::string phase;
   for (const Write& write : log) {
@@ -337,7 +338,7 @@ std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::
     const std::string next(PhaseOf(write));
     if (next.empty() || next == phase) continue;
     std::string change = fmt::format("{}>{}", phase, next);
-    if (!write.Succeeded() && (changes.size() >= told.size() || told[changes.size()] != change)) continue;
+    if (!write.Succeeded() && (changes.size() >= recorded.size() || recorded[changes.size()] != change)) continue;
     changes.push_back(std::move(change));
     phase = next;
   }
@@ -346,7 +347,7 @@ std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::
 
 namespace {
 
-// Whether `all` has the texts of `some`, in this order.
+// Returns true if `all` has the texts of `some`, in this order.
 bool Contains(const std::vector<std::string>& all, const std::vector<std::string>& some) {
   size_t found = 0;
   for (const std::string& text : all) {
@@ -382,19 +383,19 @@ std::vector<std::string> JudgeNow(Judged& suite, const std::string& name, Record
     violations.push_back(fmt::format("its history cannot be read: {}", ran.err));
     return violations;
   }
-  std::vector<std::string> told;
+  std::vector<std::string> recorded;
   const json::value* const entries = Find(*history, "entries");
   if (entries != nullptr) {
     for (const json::value& entry : entries->get_array()) {
       const std::string from = PhaseName(FindString(entry, "from_phase"));
       const std::string to = PhaseName(FindString(entry, "to_phase"));
-      if (from != to) told.push_back(fmt::format("{}>{}", from, to));
+      if (from != to) recorded.push_back(fmt::format("{}>{}", from, to));
     }
   }
-  const std::vector<std::string> happened = PhaseChanges(log, name, told);
-  if (records == Records::kKept ? told != happened : !Contains(happened, told)) {
+  const std::vector<std::string> happened = PhaseChanges(log, name, recorded);
+  if (records == Records::kKept ? recorded != happened : !Contains(happened, recorded)) {
     violations.push_back(fmt::format("history tells [{}], what happened is [{}], status writes and their answers are{}",
-                                     fmt::join(told, " "), fmt::join(happened, " "), status_writes));
+                                     fmt::join(recorded, " "), fmt::join(happened, " "), status_writes));
   }
   return violations;
 }
@@ -403,7 +404,7 @@ std::vector<std::string> JudgeNow(Judged& suite, const std::string& name, Record
 
 std::vector<std::string> JudgeJob(Judged& suite, const std::string& name, Records records) {
   std::vector<std::string> violations;
-  // A state can be read before the API server has logged the write that it is of.
+  // A client can read a state before the API server has logged the write that set the state.
   Eventually(absl::Seconds(10), [&] {
     violations = JudgeNow(suite, name, records);
     return violations.empty();
@@ -415,7 +416,7 @@ int CountJobWrites(const std::vector<Write>& log, const std::string& job) {
   int count = 0;
   for (const Write& write : log) {
     if (!write.IsOurs() || write.resource == "events" || write.resource == "queues") continue;
-    if (write.resource == "jobs" && write.verb == "create") continue;  // The user's own.
+    if (write.resource == "jobs" && write.verb == "create") continue;  // The user made this write.
     count += write.name == job || write.name.starts_with(job + "-") ? 1 : 0;
   }
   return count;

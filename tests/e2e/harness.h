@@ -1,8 +1,9 @@
 #pragma once
 
-// What the end-to-end tests share: programs as people run them, the API server as kubectl sees it, and its log of
-// requests, which judges. The API server is kubesim, or a real one where BASALT_KUBE=real, of the version that
-// BASALT_KUBERNETES names: ctest runs most tests on both. Everything across processes is waited for with a deadline.
+// Helpers of the end-to-end tests: programs as people run them, the API server as kubectl sees it, and the server's log
+// of requests, against which the tests check. The API server is kubesim by default. With BASALT_KUBE=real, it is a real
+// one, of the version that BASALT_KUBERNETES names. ctest runs most tests on both. Every wait for another process has a
+// deadline.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,12 +25,13 @@ namespace basalt::e2e {
 
 bool Eventually(absl::Duration limit, const std::function<bool()>& condition);
 
-// A program that was started; killed at the end. Its output goes to files.
+// A child process. The destructor kills the process. Its output goes to the two files.
 class Child {
  public:
   Child(const std::vector<std::string>& command, std::string out, std::string err);
   ~Child();
-  std::optional<int> Wait(absl::Duration limit);  // The exit code; 128 + the signal's number.
+  // Returns the exit code, or 128 + the signal's number. Nullopt if the process still runs at the limit.
+  std::optional<int> Wait(absl::Duration limit);
   void Signal(int number);
 
  private:
@@ -46,10 +48,10 @@ std::string ReadFile(const std::string& path);
 void WriteFile(const std::string& path, std::string_view text);
 
 bool OnReal();
-// The real one of this process, started when it is first asked for; null where that failed.
+// Returns the real cluster of this process, which the first call starts. Returns null if the start failed.
 realkube::Cluster* RealCluster();
 
-// One write of the log, as the judges want it. On a real cluster the body is known where it is ours.
+// A write of the log. On a real cluster the body is known only for the suite's own writes.
 struct Write {
   absl::Time time;
   std::string verb, resource, subresource, ns, name, user_agent;
@@ -57,15 +59,15 @@ struct Write {
   bool dry_run = false;
   json::value body;
   bool Succeeded() const { return !dry_run && status >= 200 && status < 300; }
-  // The API server was interrupted, as by the end of the client: etcd may or may not have the write.
+  // The request was interrupted, as by the end of the client: etcd may or may not have the write.
   bool IsUncertain() const { return !dry_run && (status == 0 || status == 499 || status >= 500); }
   bool IsOurs() const { return IsByOwner(user_agent); }
 };
 
-// The command run to its end, or killed at the limit: exit code -1. Its output passes through files in `dir`.
+// Runs the command to its end, or kills it at the limit, with exit code -1. Its output passes through files in `dir`.
 Ran RunToEnd(const std::vector<std::string>& command, const std::string& dir, absl::Duration limit);
 
-// A suite that a judge asks: for the writes of its cluster, and what basaltctl says.
+// A suite whose jobs JudgeJob() checks, by the writes of its cluster and the output of basaltctl.
 class Judged {
  public:
   virtual ~Judged() = default;
@@ -73,24 +75,26 @@ class Judged {
   virtual Ran Ctl(const std::vector<std::string>& words, absl::Duration limit) = 0;
 };
 
-// The writes that the audit log of a real cluster has.
+// Returns the writes in the audit log of a real cluster.
 std::vector<Write> WritesOf(const realkube::Cluster& cluster);
 
 struct WorldOptions {
-  std::string gateway_kubeconfig;  // Who the gateway is on a real cluster; empty: its role, by certificate.
+  // The gateway's identity on a real cluster. If empty, the gateway has its role, by a certificate.
+  std::string gateway_kubeconfig;
   std::vector<std::string> gateway_flags;
   std::vector<std::string> jobsvc_flags;
-  std::vector<std::string> suite_flags;  // Of gateways and services.
-  std::string suite_bin_dir;             // Of gateways and services; empty: BinDir().
-  int replicas = 1;                      // Of each service.
+  std::vector<std::string> suite_flags;  // Flags of gateways and services.
+  std::string suite_bin_dir;             // The folder of the gateway and service binaries. If empty, BinDir().
+  int replicas = 1;                      // Replicas of each service.
   int gateways = 1;
-  bool tls = true;  // As ProcessSuiteOptions, and the two that follow.
+  // `tls`, `certificates_dir` and `identity_mapping` are members of ProcessSuiteOptions, too.
+  bool tls = true;
   std::string certificates_dir, identity_mapping;
-  bool kai = false;  // Pods of KAI's scheduler are grouped, too, and placed.
+  bool kai = false;  // Pods of KAI's scheduler are grouped and placed, too.
 };
 
-// The suite's processes and what is needed to talk to them. Fatal failures are those of gtest: check ok() after it was
-// made. All worlds of a process have one real cluster: objects of the one before are still there.
+// The processes of a suite, with a client of its API server. A failed start is a gtest failure: check ok() after the
+// construction. All worlds of a process share one real cluster, which still has the objects of earlier worlds.
 class World : public Judged {
  public:
   explicit World(const WorldOptions& options = {});
@@ -102,15 +106,15 @@ class World : public Judged {
 
   Ran Ctl(const std::vector<std::string>& words, absl::Duration limit) override;
   Ran Ctl(const std::vector<std::string>& words) { return Ctl(words, absl::Seconds(120)); }
-  // Exit code -1 where it has not ended by the limit.
+  // Returns exit code -1 if the command has not ended by the limit.
   Ran Run(const std::vector<std::string>& command, absl::Duration limit);
-  // As the administrator. A body is JSON.
+  // Sends a request as the administrator. `body` is JSON.
   absl::StatusOr<http::Response> Call(const std::string& method, const std::string& path, std::string body = "");
-  json::value KubeGet(const std::string& path);  // Null where the answer is not 200.
+  json::value KubeGet(const std::string& path);  // Returns null if the answer is not 200.
   std::vector<Write> Log() override;
   std::string JobPhase(const std::string& name);
   Loop& loop() { return *loop_; }
-  http::Client& client() { return *client_; }  // The administrator's; for the loop.
+  http::Client& client() { return *client_; }  // The administrator's client. Use it on loop() only.
   size_t JobCount();
 
  private:
@@ -122,26 +126,26 @@ class World : public Judged {
 
 std::string BinDir();
 
-// The body of a GET; empty where there is none.
+// Returns the body of a GET. Empty if the request failed.
 std::string FetchText(const http::CurlOptions& server, const std::string& path);
 
-// The job's phase that the body of a status write sets; empty: none.
+// Returns the job phase in the body of a status write. Empty if the body has no phase.
 std::string_view PhaseOf(const Write& status_write);
 
-// "From>To", each change of phase of the job that the log shows, in order. A status write whose outcome is uncertain
-// counts where `told`, the changes that the job's history tells, has its change next.
+// Returns each change of the job's phase in the log, in order, as "From>To". `recorded` has the changes in the job's
+// history: a status write whose outcome is uncertain counts if its change comes next in `recorded`.
 std::vector<std::string> PhaseChanges(const std::vector<Write>& log, const std::string& job,
-                                      const std::vector<std::string>& told = {});
+                                      const std::vector<std::string>& recorded = {});
 
-// Whether the records of the job were always handed over. Where a replica was gone for longer than --grace, or lost its
-// disk, others rebuild its jobs from Kubernetes: the history may lack entries (docs/replicas.md).
+// kKept: the records of the job were always handed over. kLost: a replica was gone for longer than --grace or lost its
+// disk, so that another one rebuilt its jobs from Kubernetes. The history may then lack entries (docs/replicas.md).
 enum class Records { kKept, kLost };
 
-// Every pod was made at most once; the history has the phases of the log exactly once each, in order; nothing was
-// removed before the end. Empty if all is well.
+// Checks that every pod was created at most once, that the history has the phases of the log exactly once each and in
+// order, and that no pod was deleted before the end. Returns the violations.
 std::vector<std::string> JudgeJob(Judged& suite, const std::string& name, Records records = Records::kKept);
 
-// Writes of the controllers for one job: what the budget N + 2 + 2P + 5 is about.
+// Returns the number of writes of the controllers for one job, which the budget N + 2 + 2P + 5 limits.
 int CountJobWrites(const std::vector<Write>& log, const std::string& job);
 
 }  // namespace basalt::e2e

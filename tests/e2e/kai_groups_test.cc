@@ -1,4 +1,4 @@
-// Pods of KAI's scheduler under owners of several kinds: their groups and links, and that a restart writes nothing.
+// Pods of KAI's scheduler under owners of several kinds get their groups and links, and a restart writes nothing.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
   EXPECT_EQ(OurWrites(), writes) << "everything is known again";
   const std::string explained = world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out;
   EXPECT_THAT(explained, HasSubstr("Pods:       Running; 2 running; 1 needed at least"));
-  // A pod of Volcano's beside them, in the compat profile.
+  // A pod of Volcano's scheduler beside them has the compat profile.
   Create(kPods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"plain"},"spec":{"schedulerName":"volcano",
     "priorityClassName":"","terminationGracePeriodSeconds":0,"containers":[{"name":"c","image":"busybox","command":
     ["sleep","600"],"resources":{"requests":{"cpu":"10m"}}}]}})");
@@ -79,7 +79,7 @@ TEST_F(KaiGroupsTest, PodsOfEachOwnerAreGroupedAndRunAndARestartWritesNothing) {
   EXPECT_THAT(none.err, HasSubstr("there is no pod default/none that is grouped here"));
 }
 
-// Queues of KAI's are told with the groups that name them, and nothing is written of them.
+// The services list KAI's queues with the groups that name them, and write nothing to these queues.
 TEST_F(KaiGroupsTest, QueuesOfKaisAreToldWithTheirGroups) {
   Create("/apis/scheduling.run.ai/v2/queues",
          R"({"apiVersion":"scheduling.run.ai/v2","kind":"Queue","metadata":{"name":"department"},
@@ -105,7 +105,7 @@ TEST_F(KaiGroupsTest, QueuesOfKaisAreToldWithTheirGroups) {
   }
 }
 
-// The kind comes after somebody has asked for it.
+// A pod's owner reference names the kind before the cluster has it.
 TEST_F(KaiGroupsTest, PodsOfAKindThatIsNewToTheClusterAreOneGang) {
   Create(kPods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"early","ownerReferences":[{"apiVersion":
     "jobset.x-k8s.io/v1alpha2","kind":"JobSet","name":"nobodys","uid":"11111111-1111-4111-8111-111111111111"}]},
@@ -119,7 +119,7 @@ TEST_F(KaiGroupsTest, PodsOfAKindThatIsNewToTheClusterAreOneGang) {
                                  R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"js"},
     "spec":{"replicatedJobs":[{"name":"leader","replicas":1,"template":{"spec":{"parallelism":1}}},
     {"name":"worker","replicas":2,"template":{"spec":{"parallelism":1}}}]}})");
-  // As its controller would, which nobody runs here.
+  // The test creates the Jobs that the JobSet controller would create: that controller does not run here.
   for (const auto& [name, index] : {std::pair("leader", 0), std::pair("worker", 0), std::pair("worker", 1)}) {
     Create(kJobs,
            fmt::format(R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"js-{}-{}","ownerReferences":[)"
@@ -137,7 +137,7 @@ TEST_F(KaiGroupsTest, PodsOfAKindThatIsNewToTheClusterAreOneGang) {
   EXPECT_THAT(spec, HasSubstr(R"("name":"worker-replica-1")"));
 }
 
-// The cluster has the definition of an older release of KAI's.
+// The cluster has the definition of an older release of KAI.
 TEST_F(KaiGroupsTest, AGroupHasNoFieldThatTheDefinitionLacks) {
   const std::string path = absl::StrCat(kDefinitions, "/podgroups.scheduling.run.ai");
   const bool is_changed = Eventually(absl::Seconds(30), [&] {
@@ -170,7 +170,7 @@ TEST_F(KaiGroupsTest, AGroupHasNoFieldThatTheDefinitionLacks) {
 TEST_F(KaiGroupsTest, PodsOfAKindThatAKartaDescribesAreOneGang) {
   Define("PyFlow", "jobs.example.com", "v1", "Namespaced");
   Define("Karta", "run.ai", "v1alpha1", "Cluster");
-  // The gateway's role names the kinds that have rules of their own alone.
+  // The gateway's role names only the kinds that have rules of their own.
   if (OnReal()) {
     for (const std::vector<std::string>& grant :
          {std::vector<std::string>{"create", "clusterrole", "pyflows", "--verb=list,watch",
@@ -214,7 +214,8 @@ TEST_F(KaiGroupsTest, PodsOfAKindThatAKartaDescribesAreOneGang) {
                               R"("resources":{{"requests":{{"cpu":"{4}"}}}}}}]}}}})",
                               flow, uid, role, suffix, cpu));
   };
-  // The Karta is told some time after the kind is there, and moves no pod that has its node by then.
+  // pgsvc hears of the Karta some time after the kind is served. The Karta does not regroup a pod that has its node by
+  // then.
   const std::string early = make_flow("early");
   make_pod("early", early, "worker", "-0", "10k");
   ASSERT_TRUE(Eventually(absl::Seconds(60), [&] { return Spec(absl::StrCat("pg-", early, "-training")) != "none"; }));

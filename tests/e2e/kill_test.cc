@@ -1,5 +1,5 @@
-// kill -9 of each program at ten random moments while a job runs: it completes, and nobody can tell from the log of
-// requests or from the history.
+// Each program is killed with SIGKILL at ten random moments while a job runs. The job completes, and neither the log of
+// requests nor the history shows a difference.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@ namespace {
 constexpr int kKills = 10;
 constexpr int kPods = 30;
 
-// Thirty pods of two to four seconds: the fake kubelet of the real cluster goes by the annotation.
+// The job has thirty pods of two to four seconds. The fake kubelet of the real cluster reads the time from the
+// annotation.
 std::string Manifest(const std::string& name) {
   std::string text = fmt::format(
       "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n"
@@ -49,13 +50,13 @@ TEST_P(KillTest, TheJobCompletesAsIfNothingHadHappened) {
   const uint64_t seed = Seed();
   SeededRandom random(seed);
   fmt::print("{}: seed {} (BASALT_SEED)\n", program, seed);
-  // Several workers, as users with many cores have them.
+  // jobsvc has several workers, as on machines with many cores.
   WorldOptions options;
   options.jobsvc_flags = {"--workers=3"};
   World world(options);
   ASSERT_TRUE(world.ok());
   int kills = 0;
-  // As many jobs as it takes for ten kills to fall into the life of one.
+  // Jobs follow each other until ten kills have hit a running job.
   for (int run = 0; kills < kKills && run < 6; ++run) {
     const std::string name = fmt::format("victim-of-{}-{}", program, run);
     const std::string file = world.dir() / (name + ".yaml");

@@ -1,4 +1,4 @@
-// Two gateways as processes: when the leading one dies, the other goes on, and jobs do not notice.
+// Two gateways run as processes. When the leader dies, the other one leads, and the jobs are not affected.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 using ::testing::IsEmpty;
 
 constexpr absl::Duration kLease = absl::Seconds(4);
-// Of a busy machine, and of asking once in a while.
+// The slack covers a busy machine and the interval of polling.
 constexpr absl::Duration kSlack = absl::Seconds(2);
 
 class LeadTest : public ::testing::Test {
@@ -28,7 +28,7 @@ class LeadTest : public ::testing::Test {
     ASSERT_THAT(leader_, ::testing::AnyOf("gateway-0", "gateway-1"));
     other_ = leader_ == "gateway-0" ? "gateway-1" : "gateway-0";
   }
-  // The replica that holds the Lease; empty: nobody.
+  // Returns the replica that holds the Lease. Empty if no replica holds the Lease.
   std::string Leader() {
     const json::value lease = world_->KubeGet("/apis/coordination.k8s.io/v1/namespaces/default/leases/basalt-gateway");
     const json::value* holder = FindPath(lease, {"spec", "holderIdentity"});
@@ -44,7 +44,7 @@ class LeadTest : public ::testing::Test {
                                 "      metadata: {{annotations: {{kubesim.basalt.dev/duration: 1s}}}}\n"
                                 "      spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}\n",
                                 name));
-    // A command is told when it comes in a moment without a leader, and says so.
+    // A command that arrives while no gateway leads fails with an error.
     Ran submitted;
     EXPECT_TRUE(Eventually(absl::Seconds(30), [&] {
       submitted = world_->Ctl({"job", "submit", "-f", file});
@@ -55,7 +55,7 @@ class LeadTest : public ::testing::Test {
     EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return world_->JobPhase(name) == "Completed"; })) << name;
     EXPECT_THAT(JudgeJob(*world_, name), IsEmpty());
   }
-  // How long it takes from now until the other one leads.
+  // Returns the time from now until the other gateway leads.
   absl::Duration AwaitTakeOver() {
     const absl::Time begin = absl::Now();
     EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return Leader() == other_; }));

@@ -1,4 +1,4 @@
-// The main job over five processes, judged on the API server's own log of requests.
+// The main job runs over five processes. The test checks the API server's own log of requests.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kVolcanoJob[] = BASALT_SOURCE_DIR "/../shared/data/examples/volcano/job.yaml";
 
-// What is random in a body, made the same in every run.
+// Returns the body with placeholders for the UID, the index and the keys of a Secret, which differ from run to run.
 json::value Normalised(const Write& write, const std::string& uid, const std::string& index) {
   std::string text = absl::StrReplaceAll(ToText(write.body), {{uid, "<UID>"}});
   if (!index.empty()) {
@@ -32,7 +32,7 @@ json::value Normalised(const Write& write, const std::string& uid, const std::st
   return body;
 }
 
-// A real server has added its defaults to what it read, and dropped what is empty.
+// Returns true if `whole` has all of `part`. A real server adds defaults to an object and drops empty members.
 bool Contains(const json::value& whole, const json::value& part) {
   if (part.is_object() && whole.is_object()) {
     for (const auto& [name, value] : part.as_object()) {
@@ -132,7 +132,7 @@ TEST(MainJobTest, TheFirstExampleCompletesWithinTheBudget) {
   EXPECT_EQ(queues.exit_code, 0) << queues.err;
   EXPECT_NE(queues.out.find("default   Open"), std::string::npos) << queues.out;
   EXPECT_EQ(world.Ctl({"job", "delete", "first-job"}).exit_code, 0);
-  // A real collector of garbage looks for new kinds every half minute.
+  // A real garbage collector looks for new kinds every thirty seconds.
   EXPECT_TRUE(Eventually(absl::Seconds(90), [&] {
     const json::value pods =
         world.KubeGet("/api/v1/namespaces/default/pods?labelSelector=volcano.sh/job-name%3Dfirst-job");

@@ -1,5 +1,5 @@
-// The plugins of jobs, from the manifest to the objects and pods in the cluster: as basaltctl renders them, and so
-// through restarts, scaling and the end of the job.
+// Follows the plugins of jobs from the manifest to the objects and pods in the cluster. The objects are as basaltctl
+// renders them, through restarts and scaling, until the job ends.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 struct PluginCase {
   std::string name;
-  std::string arguments;  // As a list in YAML.
+  std::string arguments;  // A list in YAML.
 };
 
 const std::vector<PluginCase>& Cases() {
@@ -55,13 +55,13 @@ std::string Manifest(const PluginCase& plugin) {
   return text;
 }
 
-// Where a Secret's keys are, which nobody can foretell.
+// Returns true if `path` is a key of a Secret, which is random.
 bool IsKey(std::string_view path) {
   return path.find("/data/id_rsa") != path.npos || path.ends_with("/authorized_keys");
 }
 
-// The first place at which `wanted` says something that `got` does not; empty: there is none. A server adds fields, and
-// elements behind those of a list.
+// Returns the first place at which `got` lacks a value of `wanted`. Empty if `got` has all values. A server adds
+// fields, and elements at the end of a list.
 std::string Misses(const json::value& got, const json::value& wanted, const std::string& path) {
   if (wanted.is_object() && got.is_object()) {
     for (const auto& [key, value] : wanted.get_object()) {
@@ -126,7 +126,7 @@ class PluginsTest : public ::testing::Test {
   std::string PodPath(const PluginCase& plugin, std::string_view task, int index) {
     return fmt::format("/api/v1/namespaces/default/pods/{}-{}-{}", JobOf(plugin), task, index);
   }
-  // Of what basaltctl says that the job has, with the UID that the server gave it.
+  // Returns the objects that basaltctl renders for the job, with the UID that the server gave the job.
   json::value Rendered(const PluginCase& plugin) {
     const std::string file = world_.dir() / (JobOf(plugin) + ".yaml");
     const Ran ran = world_.Ctl({"job", "render", "-f", file, "-o", "json"});
@@ -139,7 +139,7 @@ class PluginsTest : public ::testing::Test {
     EXPECT_TRUE(list.ok()) << list.status();
     return list.ok() ? list->at("items") : json::value(json::array());
   }
-  // By their paths: those that are no pods.
+  // Returns the UIDs of the job's objects by their paths, without pods and the PodGroup.
   std::map<std::string, std::string> ObjectUids(const PluginCase& plugin) {
     std::map<std::string, std::string> uids;
     const json::value rendered = Rendered(plugin);
@@ -161,8 +161,8 @@ class PluginsTest : public ::testing::Test {
     const auto so = [&] {
       if (workers > 0 && UidAt(PodPath(plugin, "worker", workers - 1)).empty()) return false;
       if (!UidAt(PodPath(plugin, "worker", workers)).empty()) return false;
-      const std::string told = Workers(plugin);
-      return told == "none" || told == std::to_string(workers);
+      const std::string count = Workers(plugin);
+      return count == "none" || count == std::to_string(workers);
     };
     EXPECT_TRUE(Eventually(absl::Seconds(60), so)) << workers << " workers; hosts: " << Workers(plugin);
   }
@@ -181,7 +181,7 @@ TEST_F(PluginsTest, WhatIsRenderedIsWhatIsThereThroughRestartsScalingAndTheEnd) 
     Becomes(plugin, "Running");
     const json::value rendered = Rendered(plugin);
     EXPECT_GE(rendered.as_array().size(), 4u) << "a PodGroup and three pods, at least";
-    // Running is a job with one pod: the others come beside it.
+    // A job is Running with one pod: the other pods may still be missing.
     EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
       return std::all_of(rendered.as_array().begin(), rendered.as_array().end(),
                          [&](const json::value& wanted) { return !UidAt(PathOf(wanted)).empty(); });

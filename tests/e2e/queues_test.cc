@@ -1,5 +1,5 @@
-// Queues are closed and opened, with those below them, by what people have for it: basaltctl, Commands as vcctl writes
-// them, and edits by hand.
+// Queues are closed and opened, with their descendants, in the three ways that people have: by basaltctl, by Commands
+// as vcctl writes them, and by edits of the status.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ class QueuesTest : public ::testing::Test {
     return found == nullptr ? "" : std::string(FindString(*found, member));
   }
   std::string State(std::string_view queue) { return TextAt(queue, {"status"}, "state"); }
-  // As the scheduler does: with a PUT, which another write in between has refused.
+  // Writes the allocation as the scheduler does: with a PUT, which fails if another write came in between.
   void Allocate(std::string_view queue, int cpus) {
     const std::string path = fmt::format("{}/{}", kQueues, queue);
     ASSERT_TRUE(Eventually(absl::Seconds(30), [&] {
@@ -67,7 +67,7 @@ class QueuesTest : public ::testing::Test {
       return answer.ok() && answer->status == 200;
     }));
   }
-  // Pod groups of all phases.
+  // Returns the sum of the pod groups of all phases.
   int64_t Counted(std::string_view queue) {
     const json::value object = world_.KubeGet(fmt::format("{}/{}", kQueues, queue));
     const json::value* const status = object.is_null() ? nullptr : Find(object, "status");
@@ -77,7 +77,7 @@ class QueuesTest : public ::testing::Test {
     }
     return sum;
   }
-  // Of the one pod group that there is.
+  // Returns the phase of the only pod group.
   std::string PhaseOfOnlyGroup() {
     const json::value list = world_.KubeGet(kGroupPath);
     if (list.is_null()) return "";
@@ -96,7 +96,7 @@ class QueuesTest : public ::testing::Test {
     const Ran ran = world_.Ctl({"queue", action, queue, "--wait", "--timeout", "60s"});
     EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
   }
-  // As `vcctl queue operate --action` makes it.
+  // Creates the Command that `vcctl queue operate --action` creates.
   void Operate(const std::string& queue, const std::string& action) {
     const std::string target = fmt::format(
         R"({{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","name":"{}","uid":"{}","controller":true,)"
@@ -154,7 +154,7 @@ TEST_F(QueuesTest, ATreeIsClosedAndOpenedAndSaysWhy) {
     return EventsOf("team").find("CloseQueue: state Open -> Closed: command default/team-") != std::string::npos;
   })) << EventsOf("team");
 
-  // A child of a closed queue waits for its parent.
+  // A queue below a closed queue waits for its parent.
   const Ran waits = world_.Ctl({"queue", "open", "nlp", "--wait", "--timeout", "2s"});
   EXPECT_EQ(waits.exit_code, 1) << waits.out;
   EXPECT_THAT(waits.err, HasSubstr("basaltctl queue explain nlp"));
@@ -245,7 +245,7 @@ TEST_F(QueuesTest, AQueueIsClosedOnceItsJobsAreGoneAndTakesNoOthers) {
   EXPECT_TRUE(Becomes("nlp", "Open"));
 }
 
-// As kubectl makes it: basaltctl refuses to.
+// The test creates the job as kubectl does, because basaltctl refuses such a job.
 TEST_F(QueuesTest, AJobOfAClosedQueueWaitsAndNamesItAndRunsOnceItIsOpen) {
   Does("close", "nlp");
   Post(kJobs, R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"early"},"spec":{)"
@@ -256,7 +256,8 @@ TEST_F(QueuesTest, AJobOfAClosedQueueWaitsAndNamesItAndRunsOnceItIsOpen) {
   const auto explained = [this] { return world_.Ctl({"job", "explain", "early"}).out; };
   EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return Contains(explained(), "queue nlp is Closed"); }))
       << explained();
-  // The scheduler has looked at its pod group: one that it lets in is Inqueue from its first look on.
+  // Pending shows that the scheduler has processed the pod group: a group that it admits is Inqueue from the first pass
+  // on.
   EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return PhaseOfOnlyGroup() == "Pending"; })) << PhaseOfOnlyGroup();
   EXPECT_EQ(world_.JobPhase("early"), "Pending");
   EXPECT_EQ(State("nlp"), "Closed") << "it stays so when pod groups come";
@@ -266,7 +267,7 @@ TEST_F(QueuesTest, AJobOfAClosedQueueWaitsAndNamesItAndRunsOnceItIsOpen) {
   EXPECT_EQ(world_.Ctl({"job", "delete", "early"}).exit_code, 0);
 }
 
-// The scheduler writes what is allocated, queuesvc state and counts: neither takes back what the other has written.
+// The scheduler writes the allocation, queuesvc writes the state and the counts. Neither reverts a write of the other.
 TEST_F(QueuesTest, WhatIsAllocatedAndWhatIsCountedDoNotDisturbEachOther) {
   constexpr int kGroups = 100;
   for (int i = 0; i < kGroups; ++i) {

@@ -1,5 +1,5 @@
-// What is wrong with how a process was started: an end with a clear error, or a readiness target that says what is
-// wrong while it is tried again.
+// A process that is started with wrong flags or in a wrong place either ends with a clear error, or names the problem
+// in a readiness target while it retries.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 
 class ReplicaBadInputTest : public ::testing::Test {
  protected:
-  // The suite has no TLS: the tests look at the message about one flag, and a process whose certificate is another
-  // cluster's would be refused before that.
+  // The suite has no TLS, because each test looks at the message about one flag. A process with a certificate of
+  // another cluster would be refused before that message.
   static void SetUpTestSuite() { world_ = new World({.tls = false}); }
   static void TearDownTestSuite() {
     delete world_;
@@ -26,7 +26,7 @@ class ReplicaBadInputTest : public ::testing::Test {
   }
   void SetUp() override { ASSERT_TRUE(world_->ok()); }
 
-  // A jobsvc beside the world's own; `flags` come last and win.
+  // Returns the command of a jobsvc beside the world's own. `flags` come last and override the others.
   static std::vector<std::string> Jobsvc(const testing::TempDir& dir, const std::vector<std::string>& flags) {
     std::vector<std::string> command = {BinDir() + "/jobsvc",
                                         "--gateway=" + world_->suite().gateway(),
@@ -38,7 +38,7 @@ class ReplicaBadInputTest : public ::testing::Test {
     return command;
   }
 
-  // What /readyz says of one target; empty where nothing is wrong.
+  // Returns the reason that /readyz gives for one target. Empty if the target is ready.
   static std::string Why(const std::string& address, std::string_view target) {
     http::CurlOptions server;
     server.base_url = "http://" + address;
@@ -50,7 +50,7 @@ class ReplicaBadInputTest : public ::testing::Test {
     return "(there is no such target)";
   }
 
-  // A gateway beside the world's own, about another Lease.
+  // Returns the command of a gateway beside the world's own, with another Lease.
   static std::vector<std::string> Gateway(const testing::TempDir& dir, const std::vector<std::string>& flags) {
     std::vector<std::string> command = {
         BinDir() + "/gateway",          "--kube_server=" + world_->suite().kube_server(),
@@ -60,7 +60,7 @@ class ReplicaBadInputTest : public ::testing::Test {
     command.insert(command.end(), flags.begin(), flags.end());
     return command;
   }
-  // Until the target of the process with that port says these words.
+  // Waits until the target of the process with that port gives a reason with `words`, or is ready if `words` is empty.
   static bool Says(const std::string& port_file, const std::string& target, const std::string& words) {
     return Eventually(absl::Seconds(30), [&] {
       const std::string port = ReadFile(port_file);
@@ -70,7 +70,7 @@ class ReplicaBadInputTest : public ::testing::Test {
     });
   }
 
-  // Starts it with the flags, and waits until its target says these words.
+  // Starts jobsvc with `flags`, and waits until its target "gateway" gives a reason with `words`.
   static void ExpectError(const std::vector<std::string>& flags, const std::string& words) {
     const testing::TempDir dir;
     Child child(Jobsvc(dir, flags), dir / "out", dir / "err");
@@ -157,7 +157,7 @@ TEST_F(ReplicaBadInputTest, AGatewaysFlagsThatCannotBeMeantEndItAtOnce) {
   }
 }
 
-// Without TLS: nobody proves who they are.
+// Without TLS, no caller proves its identity.
 TEST_F(ReplicaBadInputTest, APortThatOtherMachinesReachIsRefusedUnlessTheFlagIsSet) {
   const std::string gateway = BinDir() + "/gateway", kube = "--kube_server=" + world_->suite().kube_server();
   const testing::TempDir dir;
@@ -180,7 +180,7 @@ TEST_F(ReplicaBadInputTest, APortThatOtherMachinesReachIsRefusedUnlessTheFlagIsS
   }
 }
 
-// More than there are: who is there waits for them, and the gateway says for whom.
+// Fewer replicas attach than --members requires. The attached replica waits, and the gateway names the missing ones.
 TEST_F(ReplicaBadInputTest, MembersThatDoNotComeAreNamedUntilTheyDo) {
   const testing::TempDir dir, other_dir;
   Child gateway(Gateway(dir, {"--members=jobsvc=2"}), dir / "gateway-out", dir / "gateway-err");

@@ -1,4 +1,4 @@
-// Pods of Volcano's scheduler, grouped by the rules of all kinds (--volcano_profile=rich).
+// The rules of all kinds group the pods of Volcano's scheduler (--volcano_profile=rich).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr char kFirstJob[] = BASALT_SOURCE_DIR "/examples/first-job.yaml";
 
 class RichGroupsTest : public GroupsTest {
  protected:
-  // The roles are those of KAI's groups, since the same owners are read.
+  // The gateway has the roles for KAI's groups, because pgsvc reads the same owners.
   RichGroupsTest()
       : GroupsTest({.scheduler = "volcano",
                     .groups = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups",
@@ -50,7 +50,7 @@ TEST_F(RichGroupsTest, PodsAreGangsByTheirKindsAndAJobOfVolcanosKeepsItsGroup) {
       world_.Ctl({"podgroup", "explain", "kai-statefulsets-0"}).out,
       AllOf(HasSubstr("Rule:       minimum: annotation kai.scheduler/min-member"), HasSubstr("In cluster: yes")));
 
-  // The group of the job goes a moment after the job has completed.
+  // The job's group is deleted a moment after the job has completed.
   ASSERT_TRUE(Eventually(absl::Seconds(60), [&] {
     const json::value list = world_.KubeGet("/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups");
     return !list.is_null() && list.at("items").as_array().size() == 2;

@@ -1,4 +1,5 @@
-// A store that is corrupt or another's: the process says so and refuses; --rebuild moves it aside and serves.
+// If a store is corrupt or belongs to another service, the process names the store and refuses it. With --rebuild, the
+// process moves the store aside and serves.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +30,8 @@ class StoreTest : public ::testing::Test {
     return command;
   }
 
-  // Refused without --rebuild; with it, moved aside in the same folder and served.
+  // Expects that the store is refused without --rebuild. Expects that the process with --rebuild moves the store aside
+  // in the same folder and serves.
   void ExpectRefusalAndRebuild(const std::string& data_dir) {
     const Ran refused = world_.Run(Jobsvc(data_dir, world_.dir() / "refused.port", false), absl::Seconds(30));
     EXPECT_EQ(refused.exit_code, 1) << refused.err;
@@ -42,7 +44,7 @@ class StoreTest : public ::testing::Test {
     EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return fs::exists(port_file); }))
         << ReadFile(world_.dir() / "rebuilt.err");
     EXPECT_TRUE(fs::exists(data_dir + "/store.aside-1")) << "the old store is kept beside the new one";
-    // Named after the case: on a real cluster the job of the one before is still there.
+    // The job is named after the case: on a real cluster the job of the previous case still exists.
     std::string job = ReadFile(BASALT_SOURCE_DIR "/examples/first-job.yaml");
     job.replace(job.find("name: first-job"), 15, fmt::format("name: job-{}", fs::path(data_dir).filename().string()));
     WriteFile(world_.dir() / "job.yaml", job);
@@ -87,10 +89,10 @@ TEST_F(StoreTest, AStoreFolderOfOtherFilesIsRefused) {
   EXPECT_EQ(ReadFile(folder + "/store/holiday.txt"), "not ours");
 }
 
-// A damaged record among good ones: its job goes on from what Kubernetes shows, the others with what they had.
+// One record is damaged. Its job continues from its state in Kubernetes, the other job from its record.
 TEST_F(StoreTest, ARecordThatCannotBeReadIsDroppedAndTheRestGoesOn) {
   std::string manifest = ReadFile(BASALT_SOURCE_DIR "/examples/first-job.yaml");
-  // Both kubelets read it: the fake one of a real cluster does not look at the command.
+  // Both kubelets read the annotation. The fake one of a real cluster does not look at the command.
   const std::string pods_last = "template:\n        metadata: {annotations: {kubesim.basalt.dev/duration: 10m}}";
   for (size_t at = 0; (at = manifest.find("template:", at)) != std::string::npos; at += pods_last.size()) {
     manifest.replace(at, 9, pods_last);
@@ -127,7 +129,7 @@ TEST_F(StoreTest, ARecordThatCannotBeReadIsDroppedAndTheRestGoesOn) {
                                ::testing::HasSubstr("default/record-damaged")));
 }
 
-// A mount point of its own, with what a freshly formatted ext4 volume brings.
+// The store is on a mount point of its own, with the folder that a freshly formatted ext4 volume has.
 TEST_F(StoreTest, AFreshVolumeIsServedAndItsStoreRebuilt) {
   if (world_.Run({"/bin/sh", "-c", "unshare -rm true"}, absl::Seconds(10)).exit_code != 0) {
     GTEST_SKIP() << "a mount namespace of its own is not permitted here";

@@ -1,4 +1,4 @@
-// Certificates that are replaced, exchanged and denied while the processes of a suite run.
+// Certificates are replaced, exchanged and denied while the processes of a suite run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,7 +85,8 @@ TEST_F(TlsTest, AnAuthorityIsExchangedWhileTheSuiteRuns) {
   using Step = cli::AuthorityStep;
   for (const Step step : {Step::kBelieveBoth, Step::kIssueByNext, Step::kForgetOld}) {
     ASSERT_EQ(cli::RotateAuthority(certificates(), step, absl::Now(), {}).value_or(-1), 6);
-    // Until every process has looked at its files: whoever is started anew makes connections in both directions.
+    // By then, every process has read its files again. A restarted process connects to others, and others connect to
+    // the restarted process.
     const absl::Time read = absl::Now() + 2 * kRefresh;
     EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return absl::Now() >= read; }));
     for (const char* name : {"jobsvc-0", "gateway-0"}) {
@@ -93,7 +94,7 @@ TEST_F(TlsTest, AnAuthorityIsExchangedWhileTheSuiteRuns) {
       ASSERT_THAT(world_->suite().Restart(name), testing::IsOk());
     }
     EXPECT_THAT(world_->suite().WaitAttached(absl::Seconds(30)), testing::IsOk());
-    // pgsvc runs all the time, and the client believes the authorities of the step.
+    // pgsvc is never restarted, and the client believes the authorities of the step.
     http::CurlOptions pages = world_->suite().pages("pgsvc-0");
     EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return FetchText(pages, "/healthz") == "ok\n"; }));
     pages.base_url.replace(0, std::strlen("https"), "http");

@@ -1,5 +1,5 @@
-// The release before beside this one in each role: a suite is upgraded process by process while jobs run, loses
-// processes on the way, and goes back again in the same way.
+// The previous release runs beside this one in each role. A suite is upgraded process by process while jobs run and
+// processes are killed, and is then downgraded in the same way.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class UpgradeTest : public ::testing::Test {
     ASSERT_TRUE(world_->ok());
   }
 
-  // As Kubernetes does: the process is told to leave, and another one is started in its place.
+  // Replaces the process as Kubernetes does: sends SIGTERM, and starts another process in its place.
   void Replace(const std::string& name, const std::string& bin_dir) {
     ASSERT_THAT(world_->suite().Leave(name), testing::IsOk());
     std::optional<absl::Status> ended;
@@ -62,7 +62,7 @@ class UpgradeTest : public ::testing::Test {
     ASSERT_THAT(world_->suite().Kill(name), testing::IsOk());
     ASSERT_THAT(world_->suite().Restart(name), testing::IsOk());
   }
-  // One process after the other, with jobs on the way and a process that is killed behind each replacement.
+  // Replaces one process after the other. Submits jobs before each replacement, and kills one process after it.
   void ReplaceAll(const std::string& bin_dir) {
     const std::vector<std::string> names = {"gateway-0", "jobsvc-0",   "pgsvc-0", "queuesvc-0",
                                             "gateway-1", "queuesvc-1", "pgsvc-1", "jobsvc-1"};
@@ -74,7 +74,7 @@ class UpgradeTest : public ::testing::Test {
     }
   }
 
-  // What the processes of the suite run.
+  // Expects that every process of the suite runs a program of `bin_dir`.
   void ExpectPrograms(const std::string& bin_dir) {
     for (const std::string& name : world_->suite().names()) {
       if (name == "kubesim") continue;

@@ -1,4 +1,5 @@
-// Every RPC that a user of Kubernetes may call is reviewed: kubesim reviews nothing, so that nobody may do anything.
+// The suite reviews every RPC that a user of Kubernetes may call. kubesim serves no reviews, so that every such call
+// must be refused.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
@@ -35,7 +36,7 @@ constexpr char kJob[] =
 constexpr char kQueue[] =
     R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"x"},"spec":{"weight":1}})";
 
-// A request that names an object as well as requests of the RPC can.
+// Returns a request that names an object as far as requests of the RPC can.
 std::string RequestOf(const identity::Right& right) {
   const std::string package(right.service.substr(0, right.service.rfind('.') + 1));
   const auto* const type = google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(
@@ -62,7 +63,7 @@ class UserRowsTest : public ::testing::Test {
     world_ = std::make_unique<World>(options);
   }
 
-  // Signed as the gateway of the suite signs.
+  // Returns a token that is signed as the gateway of the suite signs tokens.
   std::string Token() const {
     const std::string folder = world_->suite().certificates_dir() + "/gateway/gateway-0";
     gateway::v1::UserClaims claims;
@@ -81,7 +82,7 @@ class UserRowsTest : public ::testing::Test {
                                                                                              : "gateway-0";
     return world_->suite().address(process);
   }
-  // A call with one request, of which the answer or the first message of the stream is waited for.
+  // Makes a call with one request, and waits for the answer or the first message of the stream.
   grpc::Status Call(const identity::Right& right, const std::string& token) const {
     const auto user = rpc::UserCredentials::FromFile(world_->suite().certificates_dir() + "/operator/operator/ca.crt",
                                                      identity::IdentityRules("basalt.local", "default"));
@@ -90,7 +91,7 @@ class UserRowsTest : public ::testing::Test {
     grpc::GenericStub stub(grpc::CreateChannel(AddressOf(right), (*user)->ForChannel(~0U)));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    context.AddMetadata("basalt-forwarded", "jobsvc-9");  // Which makes nobody a member.
+    context.AddMetadata("basalt-forwarded", "jobsvc-9");  // The header makes no caller a member.
     grpc::CompletionQueue queue;
     const auto wait = [&queue] {
       void* tag = nullptr;

@@ -1,5 +1,5 @@
-// Users of a real Kubernetes, with the kubeconfigs that they have: by a token of a service account, and by a
-// certificate of the cluster's client authority. They have rights in one namespace of two.
+// Users of a real Kubernetes call the suite with their own kubeconfigs: one by a token of a service account, one by a
+// certificate of the cluster's client authority. They have rights in one of two namespaces.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ class UsersTest : public ::testing::Test {
     WorldOptions options;
     options.replicas = 2;
     options.suite_flags = {"--kubernetes_users"};
-    // Before the gateway asks for the first time.
+    // The gateway must have this role before its first review.
     ASSERT_NE(RealCluster(), nullptr);
     Apply(BASALT_SOURCE_DIR "/deploy/rbac/users");
     world_ = std::make_unique<World>(options);
@@ -88,7 +88,7 @@ class UsersTest : public ::testing::Test {
     EXPECT_THAT(RealCluster()->Kubectl({"apply", "-f", what}), testing::IsOk());
   }
 
-  // The kubeconfig of a user with these fields of "user".
+  // Writes the kubeconfig of a user with these fields of "user". Returns its path.
   std::string Kubeconfig(const std::string& name, const std::string& user) {
     const std::string file = world_->dir() / (name + ".kubeconfig");
     WriteFile(file,
@@ -119,7 +119,7 @@ class UsersTest : public ::testing::Test {
                                          world_->dir() / "bob.key"));
   }
 
-  // basaltctl as the user of that kubeconfig.
+  // Runs basaltctl as the user of that kubeconfig.
   Ran As(const std::string& kubeconfig, const std::vector<std::string>& words) {
     std::vector<std::string> command = {BinDir() + "/basaltctl",
                                         "--gateway",
@@ -171,7 +171,7 @@ class UsersTest : public ::testing::Test {
 TEST_F(UsersTest, EachDoesHereWhatEachMayDoInKubernetes) {
   const std::string hidden = Manifest("hidden", "team-b");
   ASSERT_EQ(world_->Ctl({"job", "submit", "-f", hidden}).exit_code, 0);
-  // Bob comes before the gateway may impersonate, ann afterwards.
+  // Bob calls before the gateway may impersonate, ann afterwards.
   struct User {
     std::string kubeconfig, job, uri;
   };

@@ -1,5 +1,5 @@
-// Volcano's own vcctl does to jobs and queues what its users expect, without a change. tests/e2e/vcctl/build.sh builds
-// the program; without it the cases are skipped.
+// Volcano's own vcctl, unchanged, acts on jobs and queues as its users expect. tests/e2e/vcctl/build.sh builds the
+// program; the tests are skipped if it is missing.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,12 +24,12 @@ class VcctlTest : public ::testing::Test {
   void SetUp() override {
     const char* const script = BASALT_SOURCE_DIR "/tests/e2e/vcctl/build.sh";
     program_ = world_.Run({script, "path"}, absl::Minutes(1)).out;
-    if (!program_.empty()) program_.pop_back();  // The end of the line.
+    if (!program_.empty()) program_.pop_back();  // This removes the line break.
     if (access(program_.c_str(), X_OK) != 0) GTEST_SKIP() << "NOT TESTED: there is no " << program_;
     ASSERT_TRUE(world_.ok());
   }
 
-  // The output of vcctl, which succeeds.
+  // Runs vcctl, which must succeed. Returns its output.
   std::string Does(std::vector<std::string> words) {
     words.insert(words.begin(), program_);
     words.push_back("--kubeconfig=" + (OnReal() ? RealCluster()->kubeconfig() : world_.suite().kubeconfig()));

@@ -1,6 +1,7 @@
 #pragma once
 
-// A client that follows all objects of a service, and complains about what no watch may do. Used by one thread.
+// A client that watches all objects of a service and fails the test if the watch breaks a promise. One thread uses a
+// client.
 #include <google/protobuf/util/message_differencer.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@
 
 namespace basalt::integration {
 
-// Objects of a service: the method of its stub that watches them, and the object of a response.
+// Binds the objects of a service to the stub's method that watches them and to the field of a response that holds one.
 template <typename StubType, typename RequestType, typename ResponseType, auto kWatch, auto kObject>
 struct FollowedObjects {
   using Stub = StubType;
@@ -47,14 +48,14 @@ using FollowedQueues =
     FollowedObjects<queue::v1::QueueService::Stub, queue::v1::WatchQueuesRequest, queue::v1::WatchQueuesResponse,
                     &queue::v1::QueueService::Stub::WatchQueues, &queue::v1::WatchQueuesResponse::queue>;
 
-// `Followed` is one of them.
+// `Followed` is an instance of FollowedObjects.
 template <typename Followed>
 class Follower {
  public:
   using Response = typename Followed::Response;
   using Object = typename Followed::Object;
 
-  // Begins or goes on, by the newest token, at that replica.
+  // Opens the watch at that replica, from the newest token if there is one.
   void Open(typename Followed::Stub& stub) {
     Close();
     typename Followed::Request request;
@@ -69,12 +70,13 @@ class Follower {
     context_->TryCancel();
     reader_->Finish();
     reader_.reset();
-    newest_ = versions_;  // What came after the last token may come again.
+    newest_ = versions_;  // The server may repeat states that came after the last token.
   }
-  // Reads until the condition holds; false: the limit has passed or the stream has ended.
+  // Reads until the condition holds. Returns false if the limit has passed or the stream has ended.
   bool ReadUntil(const std::function<bool(const Response& newest)>& condition,
                  absl::Duration limit = absl::Seconds(30)) {
-    // Cut off from another thread: a stream's deadline is set before it begins.
+    // Another thread cancels the stream at the limit, because a stream's deadline can only be set before the stream
+    // begins.
     auto over = std::make_shared<std::atomic<bool>>(false);
     std::thread guard([&, over] {
       if (!Eventually([&] { return over->load(); }, limit)) context_->TryCancel();
@@ -98,9 +100,9 @@ class Follower {
     return states_since_token_ == 0 || ReadUntil([this](const Response&) { return states_since_token_ == 0; });
   }
 
-  const std::map<std::string, Object>& objects() const { return objects_; }  // By name.
+  const std::map<std::string, Object>& objects() const { return objects_; }  // The known objects by name.
   const std::set<uint32_t>& resets() const { return resets_; }
-  // States read since Open that say nothing new.
+  // The number of states since Open() that repeated a known state.
   int repeated() const { return repeated_; }
 
  private:
@@ -140,7 +142,8 @@ class Follower {
   std::string token_;
   std::map<std::string, Object> objects_;
   std::map<std::string, uint32_t> slots_;
-  std::map<std::string, int64_t> versions_;  // By UID, as of the last token.
+  std::map<std::string, int64_t> versions_;  // Newest versions by UID, as of the last token.
+  // Newest versions by UID.
   std::map<std::string, int64_t> newest_;
   std::set<uint32_t> resets_;
   int repeated_ = 0;

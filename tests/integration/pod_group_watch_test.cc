@@ -1,4 +1,4 @@
-// A watch of pod groups at any replica tells of all of them, and goes on elsewhere without a gap.
+// A watch of pod groups at any replica returns all groups, and continues at another replica without a gap.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using basalt::testing::IsOk;
 
 class PodGroupWatchTest : public ::testing::Test {
  protected:
-  // Jobs that run on, each with a group.
+  // Submits jobs that keep running. Each job has a group.
   void SubmitMore(int count) {
     for (int i = 0; i < count; ++i) {
       jobs_.push_back(fmt::format("job-{:03}", submitted_++));
@@ -29,7 +29,7 @@ class PodGroupWatchTest : public ::testing::Test {
     ASSERT_THAT(replicas_.Delete(0, jobs_.front()), IsOk());
     jobs_.erase(jobs_.begin());
   }
-  // The client knows the group of each job, in the phase that it ends in, and no other.
+  // Returns true if the client knows the group of each job, in the phase Running, and no other group.
   bool KnowsAll() const {
     std::vector<std::string> owners;
     for (const auto& [name, group] : follower_.objects()) {
@@ -42,7 +42,7 @@ class PodGroupWatchTest : public ::testing::Test {
   bool ReadUntilAllAreKnown() {
     return KnowsAll() || follower_.ReadUntil([this](const auto&) { return KnowsAll(); });
   }
-  // By name.
+  // Returns the UIDs of the existing groups by name.
   std::map<std::string, std::string> UidsThereAre() {
     grpc::ClientContext context;
     podgroup::v1::ListPodGroupsResponse page;
@@ -98,7 +98,7 @@ TEST_F(PodGroupWatchTest, ReplicasThatRestartAndSlotsThatMoveLeaveNoGap) {
     SubmitMore(4);
     ASSERT_TRUE(ReadUntilAllAreKnown()) << "after the restart of " << replica;
   }
-  // Also the one that is being watched at.
+  // The replica that serves the watch restarts, too.
   replicas_.StopPgsvc(0);
   replicas_.StartPgsvc(0);
   follower_.Open(replicas_.pod_groups(1));

@@ -1,4 +1,5 @@
-// A watch of queues at any replica tells of all of them with their counts, and goes on elsewhere without a gap.
+// A watch of queues at any replica returns all queues with their counts, and continues at another replica without a
+// gap.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,13 +16,13 @@ using basalt::testing::IsOk;
 
 class QueueWatchTest : public ::testing::Test {
  protected:
-  // Jobs that run on, each with a group of the default queue.
+  // Submits jobs that keep running. Each job has a group in the default queue.
   void SubmitMore(int count) {
     for (int i = 0; i < count; ++i) {
       ASSERT_THAT(replicas_.Submit(0, fmt::format("job-{:03}", submitted_++), "600"), IsOk());
     }
   }
-  // The client knows how many there are.
+  // Returns true if the client knows the number of submitted jobs.
   bool KnowsCount() const {
     const auto queue = follower_.objects().find("default");
     return queue != follower_.objects().end() && queue->second.pod_groups().running() == submitted_;
@@ -43,7 +44,7 @@ TEST_F(QueueWatchTest, ReplicasThatRestartAndSlotsThatMoveLeaveNoGap) {
   ASSERT_TRUE(ReadUntilCountIsKnown());
   EXPECT_EQ(follower_.objects().size(), 2U) << "root and default";
   for (size_t replica = 0; replica < kReplicas; ++replica) {
-    // The one that is watched at is another.
+    // Another replica serves the watch.
     ASSERT_TRUE(follower_.ReadUntilNewestToken());
     follower_.Open(replicas_.queue((replica + 1) % kReplicas));
     replicas_.StopQueuesvc(replica);

@@ -1,4 +1,4 @@
-// Any replica answers for any job and any queue.
+// Any replica answers calls about any job, queue and pod group.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(ReadsTest, AnyReplicaAnswersForAnyJobAndWhatOneWasToldAnotherKnows) {
     }
     EXPECT_THAT(replicas.Get(replica, "none"), StatusIs(absl::StatusCode::kNotFound));
     EXPECT_THAT(replicas.Get(replica, ""), StatusIs(absl::StatusCode::kInvalidArgument));
-    // The next page is asked of the next replica.
+    // Each page is read from the next replica.
     for (const int page : {0, 1, 5, 24, 25}) {
       const auto all = replicas.ListFrom(replica, page);
       ASSERT_THAT(all, IsOk());
@@ -102,7 +102,7 @@ TEST(ReadsTest, AnyQueueIsToldWithTheCountsOfItsOwnerByEveryReplica) {
 
 class PodGroupReadsTest : public ::testing::Test {
  protected:
-  // The names of all pod groups as that replica tells them, page by page.
+  // Returns the names of all pod groups, which that replica lists page by page.
   std::vector<std::string> NamesFrom(size_t replica, int page_size) {
     std::vector<std::string> names;
     podgroup::v1::ListPodGroupsRequest request;
@@ -116,7 +116,7 @@ class PodGroupReadsTest : public ::testing::Test {
     } while (!request.page_token().empty());
     return names;
   }
-  // Whether that replica tells of each group that it was created.
+  // Returns true if that replica's history of each group begins with the group's creation.
   bool KnowsHistories(size_t replica, const std::vector<std::string>& names) {
     return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
       podgroup::v1::GetPodGroupHistoryRequest request;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Three replicas each of jobsvc, pgsvc and queuesvc behind two gateways, in this process, with mutual TLS on every
-// port. Used by one thread.
+// Three replicas each of jobsvc, pgsvc and queuesvc run behind two gateways in this process, with mutual TLS on every
+// port. One thread uses an object.
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
@@ -25,18 +25,18 @@
 
 namespace basalt::integration {
 
-// Asked again and again until it holds.
+// Evaluates `condition` again and again. Returns true once it holds, false at the limit.
 bool Eventually(const std::function<bool()>& condition, absl::Duration limit = absl::Seconds(30));
 
 inline constexpr size_t kReplicas = 3;
 
 struct Options {
-  absl::Duration grace = absl::Seconds(20);  // Of a replica that is gone.
+  absl::Duration grace = absl::Seconds(20);  // The grace period of an absent replica.
 };
 
 class Replicas {
  public:
-  // Everything is attached and shares the slots, or a failure of gtest says why not: check ok().
+  // Waits until all replicas are attached and share the slots. A failure is a gtest failure: check ok().
   explicit Replicas(const Options& options = {});
   ~Replicas();
 
@@ -44,29 +44,29 @@ class Replicas {
   job::v1::JobService::Stub& job(size_t replica) { return *jobs_[replica].stub; }
   podgroup::v1::PodGroupQueryService::Stub& pod_groups(size_t replica) { return *pgsvcs_[replica].stub; }
   queue::v1::QueueService::Stub& queue(size_t replica) { return *queuesvcs_[replica].stub; }
-  gateway::v1::Topology Topology() const;  // Of the gateway that leads; empty: none does.
-  // The other one goes on, for good.
+  gateway::v1::Topology Topology() const;  // Returns the topology of the leading gateway. Empty if no gateway leads.
+  // Stops the leading gateway for good; the other one takes the lead.
   void StopLeadingGateway();
-  size_t OwnerOf(const std::string& key) const;  // Index of the jobsvc that owns it.
+  size_t OwnerOf(const std::string& key) const;  // Returns the index of the jobsvc that owns the key.
 
   void StopJobsvc(size_t replica) { jobs_[replica].process.reset(); }
-  // It gives its slots away first.
+  // The replica hands its slots over before it stops.
   void LeaveJobsvc(size_t replica);
   void StartJobsvc(size_t replica);
   void LoseDisk(size_t replica);
   void StopPgsvc(size_t replica) { pgsvcs_[replica].process.reset(); }
-  // It gives its slots away first.
+  // The replica hands its slots over before it stops.
   void LeavePgsvc(size_t replica);
   void StartPgsvc(size_t replica);
   void StopQueuesvc(size_t replica) { queuesvcs_[replica].process.reset(); }
-  // It gives its slots away first.
+  // The replica hands its slots over before it stops.
   void LeaveQueuesvc(size_t replica);
   void StartQueuesvc(size_t replica);
 
   absl::StatusOr<job::v1::Job> Submit(size_t replica, const std::string& name, const std::string& sleep = "1");
   absl::StatusOr<job::v1::Job> Get(size_t replica, const std::string& name);
   absl::Status Delete(size_t replica, const std::string& name);
-  // All pages, each asked of the next replica, from `replica` on.
+  // Reads all pages. The first page is requested from `replica`, and each further page from the next replica.
   absl::StatusOr<std::vector<job::v1::Job>> ListFrom(size_t replica, int page_size);
 
  private:
@@ -82,7 +82,7 @@ class Replicas {
   const rpc::TestAuthority authority_{dir_ / "certificates", "test"};
   cli::TlsOptions tls_;
   const cli::UseOfTls use_{tls_};
-  // Of whoever asks: the tests, and cli/connect.
+  // The credentials of the callers: the tests, and cli/connect.
   const std::shared_ptr<const rpc::Credentials> operator_ = authority_.CredentialsOf(identity::Role::kOperator, "test");
   std::unique_ptr<dev::EmbeddedKube> kube_;
   std::unique_ptr<gateway::Process> gateways_[2];

@@ -1,4 +1,4 @@
-// A watch at any replica tells of all jobs, and goes on elsewhere without a gap.
+// A watch at any replica returns all jobs, and continues at another replica without a gap.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class WatchTest : public ::testing::Test {
   bool ReadUntilAllFinished() {
     return AllFinished() || follower_.ReadUntil([this](const auto&) { return AllFinished(); });
   }
-  // What the client has made of what it was told is what there is.
+  // Expects that the objects that the client knows from the watch are the existing jobs.
   void ExpectToKnowAll() {
     const auto all = replicas_.ListFrom(0, 0);
     ASSERT_THAT(all, IsOk());
@@ -58,7 +58,7 @@ class WatchTest : public ::testing::Test {
 
   Replicas replicas_;
   Follower<FollowedJobs> follower_;
-  size_t away_ = kReplicas;  // Which replica is not there.
+  size_t away_ = kReplicas;  // The replica that is absent. kReplicas if none is.
   std::vector<std::string> names_;
 };
 
@@ -68,12 +68,12 @@ TEST_F(WatchTest, EveryReplicaTellsOfAllJobsAndAnotherGoesOnByToken) {
   follower_.Open(replicas_.job(0));
   ASSERT_TRUE(follower_.ReadUntilSynced());
   ASSERT_TRUE(ReadUntilAllFinished());
-  // With the last state, or within a second of it.
+  // The token comes with the last state or within a second after it.
   ASSERT_TRUE(follower_.ReadUntilNewestToken());
   for (size_t replica = 1; replica < kReplicas; ++replica) {
     follower_.Open(replicas_.job(replica));
     ASSERT_TRUE(follower_.ReadUntilSynced());
-    // What is new may come: the group of a finished job goes after its end.
+    // New states may come: the group of a finished job is deleted after the job's end.
     EXPECT_EQ(follower_.repeated(), 0) << "told before";
   }
   ASSERT_THAT(replicas_.Delete(0, names_[0]), IsOk());
@@ -102,7 +102,7 @@ TEST_F(WatchTest, AReplicaThatComesBackOnItsDiskLeavesNoGapAndNothingIsForgotten
     SubmitMore(6);
     ASSERT_TRUE(ReadUntilAllFinished()) << "after the restart of " << replica;
   }
-  // Also the one that is being watched at.
+  // The replica that serves the watch restarts, too.
   replicas_.StopJobsvc(0);
   replicas_.StartJobsvc(0);
   follower_.Open(replicas_.job(1));
@@ -151,7 +151,8 @@ TEST_F(WatchTest, AWatchGoesOnAcrossAChangeOfLeaderAndByItsTokenAfterIt) {
   EXPECT_NE(replicas_.Topology().gateway(), leader);
 }
 
-// The token was lost with the disk: the name is free once the grace period is over.
+// The disk is lost, and with it the token of the replica. Another process can use the replica's name once the grace
+// period is over.
 class LostDiskTest : public WatchTest {
  protected:
   LostDiskTest() : WatchTest({.grace = absl::Seconds(3)}) {}
@@ -168,7 +169,7 @@ TEST_F(LostDiskTest, LostRecordsAreAResetOfThoseSlotsAndASnapshot) {
   replicas_.StopJobsvc(1);
   replicas_.LoseDisk(1);
   replicas_.StartJobsvc(1);
-  // A slot is told of when it is open again, so there may be several resets, each with its snapshot.
+  // A slot is reported when it is open again. The watch may therefore send several resets, each with its snapshot.
   ASSERT_TRUE(follower_.ReadUntil([&](const auto& response) {
     return response.type() == job::v1::WatchJobsResponse::TYPE_SYNCED && follower_.resets().size() >= lost.size();
   }));

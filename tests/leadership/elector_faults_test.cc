@@ -1,4 +1,4 @@
-// What an elector makes of a server, a Lease or a person that does not do as it expects.
+// The elector meets a server, a Lease or a person that does not behave as expected.
 #include "gateway/lead/elector.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// ---- outcomes that nobody knows ----
+// ---- unknown outcomes ----
 
 TEST_F(ElectorTest, ALostAnswerToARenewalIsFoundByReading) {
   StartTwo();
@@ -65,7 +65,7 @@ TEST_F(ElectorTest, SomebodyElsesChangeOfALabelCostsNothing) {
   EXPECT_LT(TakenAfter(dead), absl::Seconds(19)) << "labels are no renewals";
 }
 
-// ---- a Lease that is gone, or no one's ----
+// ---- a Lease that is gone, or that no gateway of ours holds ----
 
 TEST_F(ElectorTest, ALeaderMakesADeletedLeaseAnewAndGoesOn) {
   StartTwo();
@@ -150,7 +150,7 @@ TEST_F(ElectorTest, AForeignLeaseWithoutADurationIsWaitedForAsOurs) {
   EXPECT_TRUE(site.leads());
 }
 
-// ---- what somebody has to do something about ----
+// ---- problems that a person has to solve ----
 
 TEST_F(ElectorTest, AMissingRightIsNamedAndTriedAgain) {
   world_.Fault(kubesim::FaultAction::kAnswer, "get", -1, 403);

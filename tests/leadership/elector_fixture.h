@@ -1,6 +1,6 @@
 #pragma once
 
-// Two electors, or one, on an API server in memory, and what each has heard.
+// One elector or two on an API server in memory, with a record of the calls to their listeners.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 namespace basalt::leadership {
 
-// One gateway process: its elector, and what it has heard.
+// A gateway process: its elector, and the calls to its listener.
 class Site : public gateway::ElectorListener {
  public:
   Site(World& world, std::string replica, std::string incarnation = "a", absl::Duration skew = absl::ZeroDuration(),
@@ -61,7 +61,7 @@ class Site : public gateway::ElectorListener {
   obs::Metrics& metrics() { return *metrics_; }
 
   std::vector<std::string> heard;
-  absl::Duration left;  // Of its lead, as of the last renewal.
+  absl::Duration left;  // The remaining time of the lead, as of the last renewal.
   absl::Time taken_at, lost_at;
   obs::Health::Condition condition;
   std::optional<absl::Status> fatal;
@@ -77,7 +77,7 @@ class Site : public gateway::ElectorListener {
 
 class ElectorTest : public ::testing::Test {
  protected:
-  // The first gateway leads, the second follows it.
+  // Starts two gateways. The first one leads, the second one follows.
   void StartTwo(absl::Duration skew = absl::ZeroDuration()) {
     first_ = std::make_unique<Site>(world_, "gateway-0");
     world_.Advance(absl::Seconds(1));
@@ -88,7 +88,7 @@ class ElectorTest : public ::testing::Test {
     first_->Take();
     second_->Take();
   }
-  // How long after `then` the second gateway took the Lease.
+  // Returns the time from `then` until the second gateway took the Lease.
   absl::Duration TakenAfter(absl::Time then) {
     EXPECT_TRUE(world_.AdvanceUntil([&] { return second_->leads(); }, absl::Minutes(2)));
     return second_->taken_at - then;

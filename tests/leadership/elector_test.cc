@@ -1,4 +1,4 @@
-// Who holds the Lease, and for how long that counts.
+// Tests which gateway holds the Lease, and for how long the Lease is valid.
 #include "gateway/lead/elector.h"
 
 #include <gmock/gmock.h>
@@ -151,7 +151,7 @@ TEST_F(ElectorTest, APausedStandbyTakesNothingThatWasRenewedMeanwhile) {
   EXPECT_THAT(second_->Take(), IsEmpty());
 }
 
-// ---- the same name ----
+// ---- two processes of the same name ----
 
 TEST_F(ElectorTest, ANewProcessOfTheSameNameTakesTheLeaseAtOnce) {
   StartTwo();
@@ -163,7 +163,7 @@ TEST_F(ElectorTest, ANewProcessOfTheSameNameTakesTheLeaseAtOnce) {
   EXPECT_FALSE(second_->leads());
 }
 
-// An API server that has just started refuses everybody for a while.
+// An API server that has just started refuses every request for a while.
 TEST_F(ElectorTest, ANewProcessOfTheSameNameGoesOnTryingToTakeTheLeaseOfTheOneBefore) {
   for (const int code : {0, 403, 409, 500, 503}) {
     World world;

@@ -1,5 +1,5 @@
-// Whatever happens to gateways, their clocks, their network and the Lease: no write of one is under way while one of
-// another is, epochs only grow, and when it is quiet again exactly one leads.
+// Faults hit gateways, their clocks, their network and the Lease at random. No write of one gateway is under way while
+// a write of another one is, epochs only grow, and once the faults are over exactly one gateway leads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +15,11 @@ namespace {
 
 using storage::v1::AssignmentRecord;
 
-// What happened, seen from nowhere.
-struct Judge {
-  std::map<int, absl::Time> busy_until;  // By process: when the last of its writes will have ended.
+// Checks the events of all processes in simulated time, which no skew of a clock affects.
+struct Invariants {
+  std::map<int, absl::Time> busy_until;  // The end of the last write of each process.
   uint64_t writes = 0;
-  int64_t acknowledged = 0;  // The highest epoch of which a save was acknowledged.
+  int64_t acknowledged = 0;  // The highest epoch whose save was acknowledged.
   uint64_t leads = 0;
   std::string wrong;
 
@@ -36,15 +36,15 @@ struct Judge {
 
 class Gateway : public gateway::LeadListener {
  public:
-  Gateway(World& world, Judge& judge, int number, int incarnation, absl::Duration skew)
+  Gateway(World& world, Invariants& invariants, int number, int incarnation, absl::Duration skew)
       : world_(world),
-        judge_(judge),
+        invariants_(invariants),
         number_(number),
         incarnation_(incarnation),
         loop_(world.time(), skew),
         random_(world.random().Next()),
         network_(std::make_shared<SeededRandom>(world.random().Next())) {
-    // What is on its way outlives the process, and its answer is delayed, too.
+    // A message that is under way outlives the process. The network delays answers, too.
     link_->delay = [network = network_] {
       return network->OneIn(200) ? absl::Seconds(4) * network->Unit() : absl::Milliseconds(20) * network->Unit();
     };
@@ -75,10 +75,10 @@ class Gateway : public gateway::LeadListener {
   }
 
   void OnLead(const AssignmentRecord& saved) override {
-    ++judge_.leads;
-    if (saved.epoch() < judge_.acknowledged && judge_.wrong.empty()) {
-      judge_.wrong = fmt::format("gateway {} leads from epoch {}, though {} was saved", number_, saved.epoch(),
-                                 judge_.acknowledged);
+    ++invariants_.leads;
+    if (saved.epoch() < invariants_.acknowledged && invariants_.wrong.empty()) {
+      invariants_.wrong = fmt::format("gateway {} leads from epoch {}, though {} was saved", number_, saved.epoch(),
+                                      invariants_.acknowledged);
     }
     epoch_ = saved.epoch() + 1;
     Save();
@@ -87,7 +87,8 @@ class Gateway : public gateway::LeadListener {
     saved_ = false;
     saving_ = false;
   }
-  // As a process that is asked to end does: no write any more, and when the last one has ended the Lease is given back.
+  // Ends the lead as a terminating process does: it begins no further write, and gives the Lease back once the last
+  // write has ended.
   void Release() {
     if (std::exchange(releasing_, true)) return;
     lead_->Release([this] { ended = true; });
@@ -113,10 +114,10 @@ class Gateway : public gateway::LeadListener {
       if (!saving_) return;
       saving_ = false;
       if (status.ok()) {
-        if (epoch_ <= judge_.acknowledged && judge_.wrong.empty()) {
-          judge_.wrong = fmt::format("epoch {} was saved after {}", epoch_, judge_.acknowledged);
+        if (epoch_ <= invariants_.acknowledged && invariants_.wrong.empty()) {
+          invariants_.wrong = fmt::format("epoch {} was saved after {}", epoch_, invariants_.acknowledged);
         }
-        judge_.acknowledged = std::max(judge_.acknowledged, epoch_);
+        invariants_.acknowledged = std::max(invariants_.acknowledged, epoch_);
         saved_ = true;
         return;
       }
@@ -127,17 +128,17 @@ class Gateway : public gateway::LeadListener {
       });
     });
   }
-  // Writes as often as it may, each as long as it may take.
+  // Writes as often as the lead allows. Each write takes the longest time that a write may take.
   void Beat() {
     const absl::Time now = loop_.Now();
     if (saved_ && !releasing_ && now >= from_ && now < until_) {
-      judge_.Begin(incarnation_, world_.time().Now(), options_.MaxWrite());
+      invariants_.Begin(incarnation_, world_.time().Now(), options_.MaxWrite());
     }
     loop_.RunAfter(absl::Milliseconds(100 + random_.Uniform(100)), [this] { Beat(); });
   }
 
   World& world_;
-  Judge& judge_;
+  Invariants& invariants_;
   const int number_, incarnation_;
   PausableLoop loop_;
   SeededRandom random_;
@@ -158,12 +159,12 @@ class Story {
     for (size_t i = 0; i < gateways_.size(); ++i) skews_.push_back(absl::Hours(world_.random().Unit() * 10 - 5));
   }
 
-  std::string Tell() {
-    for (int step = 0; step < 120 && judge_.wrong.empty(); ++step) {
+  std::string Run() {
+    for (int step = 0; step < 120 && invariants_.wrong.empty(); ++step) {
       Happen();
       world_.Advance(absl::Milliseconds(world_.random().Uniform(6000)));
     }
-    if (!judge_.wrong.empty()) return judge_.wrong;
+    if (!invariants_.wrong.empty()) return invariants_.wrong;
     world_.api().faults().Clear();
     for (size_t i = 0; i < gateways_.size(); ++i) {
       Revive(i);
@@ -172,23 +173,23 @@ class Story {
       gateways_[i]->link().drop_request = nullptr;
       gateways_[i]->link().drop_response = nullptr;
     }
-    // A minute, or more where the network holds up a request now and then.
+    // This is a minute and a half, because the network delays a request now and then.
     world_.Advance(kDuration * 6);
     for (size_t i = 0; i < gateways_.size(); ++i) Revive(i);
     world_.Advance(kDuration * 2);
     const auto leaders =
         std::count_if(gateways_.begin(), gateways_.end(), [](const auto& one) { return one->leads(); });
-    if (judge_.wrong.empty() && leaders != 1) judge_.wrong = fmt::format("{} lead when it is quiet", leaders);
-    return judge_.wrong;
+    if (invariants_.wrong.empty() && leaders != 1) invariants_.wrong = fmt::format("{} lead when it is quiet", leaders);
+    return invariants_.wrong;
   }
-  const Judge& judge() const { return judge_; }
+  const Invariants& invariants() const { return invariants_; }
 
  private:
   void Revive(size_t i) {
     auto& one = gateways_[i];
     if (one != nullptr && !one->ended) return;
     one.reset();
-    one = std::make_unique<Gateway>(world_, judge_, static_cast<int>(i), ++incarnations_, skews_[i]);
+    one = std::make_unique<Gateway>(world_, invariants_, static_cast<int>(i), ++incarnations_, skews_[i]);
   }
   void Happen() {
     Random& random = world_.random();
@@ -228,7 +229,7 @@ class Story {
   }
 
   World world_;
-  Judge judge_;
+  Invariants invariants_;
   std::vector<std::unique_ptr<Gateway>> gateways_;
   std::vector<absl::Duration> skews_;
   int incarnations_ = 0;
@@ -240,9 +241,9 @@ TEST(LeadPropertyTest, NoTwoGatewaysWriteAtOnce) {
   uint64_t leads = 0, writes = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Story story(seed);
-    ASSERT_EQ(story.Tell(), "") << "seed " << seed;
-    leads += story.judge().leads;
-    writes += story.judge().writes;
+    ASSERT_EQ(story.Run(), "") << "seed " << seed;
+    leads += story.invariants().leads;
+    writes += story.invariants().writes;
   }
   obs::SetLogLevel(obs::Level::kInfo);
   EXPECT_GT(leads, kSeeds * 5) << "the lead has gone round";

@@ -1,4 +1,4 @@
-// The Lease and the assignment together: what a gateway hears, and when it may write.
+// Tests the Lease and the assignment together: the calls to a gateway's listener, and the times at which it may write.
 #include "gateway/lead/lead.h"
 
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ class Site : public gateway::LeadListener {
     return absl::StatusCodeToString(saved.code());
   }
   bool MayWrite() const { return loop_.Now() >= from_ && loop_.Now() < until_; }
-  // Until it may write; negative = it may not at all.
+  // Returns the time until the first moment at which the gateway may write. Negative once that moment has passed.
   absl::Duration Wait() const { return from_ - loop_.Now(); }
   std::vector<std::string> Take() { return std::exchange(heard, {}); }
   gateway::Lead& lead() { return *lead_; }
@@ -233,7 +233,7 @@ TEST_F(LeadTest, AReplacedProcessIsToldToEnd) {
   EXPECT_NE(first.lead().leads(), second.lead().leads());
 }
 
-// A standby asks nothing else: who else would notice?
+// A standby sends no other requests, so that only the Lease shows that its credentials are no longer accepted.
 TEST_F(LeadTest, WhoIsNotAcceptedAnyMoreHearsItFromTheLease) {
   Site first(world_, "gateway-0"), second(world_, "gateway-1");
   world_.Advance(absl::Seconds(3));

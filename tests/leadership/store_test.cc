@@ -1,4 +1,5 @@
-// The assignment in its ConfigMap: what is saved is found, and nobody overwrites what somebody else has saved.
+// Tests the assignment in its ConfigMap: a saved assignment can be loaded, and no gateway overwrites the assignment
+// that another one has saved.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ class Writer {
     world_.Advance(absl::Seconds(4));
     return loaded;
   }
-  // "none", "7", or what is wrong.
+  // Returns "none", the epoch, or the name of the error's code.
   std::string LoadText() {
     const auto loaded = Load();
     if (!loaded.ok()) return absl::StatusCodeToString(loaded.status().code());

@@ -1,7 +1,7 @@
 #pragma once
 
-// Gateways that compete for one Lease, in one simulated time: an API server in memory, and processes with a clock, a
-// network and a fate of their own. One thread.
+// Gateways that compete for one Lease run in one simulated time, on an API server in memory. Each process has a clock
+// and a network of its own, and can be paused and killed alone. One thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,8 @@ constexpr absl::Duration kDuration = absl::Seconds(15);
 constexpr char kLeases[] = "leases.coordination.k8s.io";
 constexpr char kConfig[] = "basalt-gateway-assignment";
 
-// A loop that can be stopped and continued, as SIGSTOP and SIGCONT do: what became due meanwhile runs afterwards.
+// A loop that can be paused and continued, as by SIGSTOP and SIGCONT. Tasks that became due while it was paused run
+// afterwards.
 class PausableLoop : public Loop {
  public:
   PausableLoop(SimTime& time, absl::Duration skew) : time_(time), skew_(skew) {}
@@ -65,7 +66,7 @@ class PausableLoop : public Loop {
       });
     }
   }
-  // Nothing runs any more.
+  // No task runs after Kill().
   void Kill() { *alive_ = false; }
   bool paused() const { return paused_; }
 
@@ -103,7 +104,7 @@ class World {
     return time_.AdvanceUntil(condition, limit);
   }
 
-  // A request of a person; what the server answered.
+  // Sends a request as a person, and returns the answer of the server.
   http::Response Do(std::string method, std::string target, std::string body = "",
                     std::string type = "application/json") {
     http::Request request{.method = std::move(method), .target = std::move(target), .body = std::move(body)};
@@ -121,7 +122,7 @@ class World {
   }
   static std::string ConfigPath() { return "/api/v1/namespaces/default/configmaps/" + std::string(kConfig); }
   void DeleteLease() { Do("DELETE", LeasePath()); }
-  // "" where there is none.
+  // Returns "" if there is no Lease or no holder.
   std::string Holder() const {
     const auto lease = api_.Get(kLeases, "default", "basalt-gateway");
     const json::value* holder = lease == nullptr ? nullptr : FindPath(*lease, {"spec", "holderIdentity"});

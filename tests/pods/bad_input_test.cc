@@ -1,4 +1,4 @@
-// An installation that somebody gets wrong: each pod says which thing is wrong, and jobs go on.
+// A person makes mistakes in an installation. Each pod names its problem, and jobs go on.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ constexpr absl::Duration kLimit = absl::Seconds(90);
 
 class BadInputTest : public InstalledTest {
  protected:
-  // A pod as those of jobsvc with an empty folder in memory as its volume, but for one thing.
+  // Creates a pod like those of jobsvc, with an emptyDir as its volume, and with the one change that `spoil` makes.
   void MakePod(const std::string& name, const std::function<void(json::object& spec, json::object& container)>& spoil) {
     const json::value set = suite_->Object("statefulset", "basalt-jobsvc");
     json::object spec = FindPath(set, {"spec", "template", "spec"})->as_object();
@@ -59,7 +59,7 @@ TEST_F(BadInputTest, APodSaysWhyItCannotKeepItsStore) {
   MakePod("read-only", [](json::object&, json::object& container) {
     for (json::value& mount : container["volumeMounts"].as_array()) mount.as_object()["readOnly"] = true;
   });
-  // The folder of a new volume is root's: kubelet gives it to the group that fsGroup names.
+  // The folder of a new volume belongs to root. kubelet gives the folder to the group that fsGroup names.
   suite_->Apply(
       "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: spoiled, namespace: basalt-system}\nspec:\n"
       "  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 1Gi}}\n");

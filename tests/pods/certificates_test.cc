@@ -1,5 +1,5 @@
-// The suite on certificates that it does not issue itself: those of cert-manager, whose controllers run beside the
-// cluster, and those that kubelet requests for each pod, with a signer of the test.
+// The suite runs on certificates that it does not issue itself: those of cert-manager, whose controllers run beside the
+// cluster, and those that kubelet requests for each pod from a signer of the test.
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 class CertificatesTest : public HelmTest {
  protected:
-  // The certificate that Ctl shows.
+  // Sets the certificate that Ctl() presents.
   void ActWith(const std::string& certificate, const std::string& key, const std::string& authority) {
     const std::string folder = suite_->dir() / "operator";
     std::filesystem::create_directory(folder);
@@ -34,7 +34,7 @@ class CertificatesTest : public HelmTest {
 
 class CertManagerTest : public CertificatesTest {
  protected:
-  // A file of a Secret of the suite; empty where there is none.
+  // Returns a file of a Secret of the suite. Empty if the Secret or the file does not exist.
   std::string FileOf(const std::string& secret, const std::string& file) {
     const json::value object = suite_->Object("secret", secret);
     const json::value* const data = object.is_object() ? FindPath(object, {"data"}) : nullptr;
@@ -42,7 +42,7 @@ class CertManagerTest : public CertificatesTest {
     if (data != nullptr) absl::Base64Unescape(ToAbsl(FindString(*data, file)), &text);
     return text;
   }
-  // The end of the certificate that a pod shows, as its metrics tell.
+  // Returns the line in the pod's metrics that has the end of the certificate that the pod presents.
   std::string EndOf(const std::string& pod) {
     const std::string text = suite_->Page(pod, "/metrics");
     const size_t at = text.find("\nbasalt_certificate_end_timestamp_seconds");
@@ -57,7 +57,7 @@ TEST_F(CertManagerTest, TheSuiteRunsOnTheSecretsOfItsCertificatesAndTakesRenewed
   const e2e::Child controllers({LineOf({BASALT_SOURCE_DIR "/scripts/realkube", "cert-manager"}), "--kubeconfig",
                                 suite_->cluster().kubeconfig("actors")},
                                suite_->dir() / "cert-manager.out", suite_->dir() / "cert-manager.err");
-  // Secrets of another authority would be shown to pods until cert-manager has replaced them.
+  // Otherwise the pods would mount Secrets of another authority until cert-manager has replaced them.
   suite_->Kubectl({"delete", "secret", "-n", kNamespace, "--ignore-not-found", "basalt-gateway-tls",
                    "basalt-jobsvc-tls", "basalt-pgsvc-tls", "basalt-queuesvc-tls"});
   const Ran installed = InstallRelease({"--set", "certificates.source=cert-manager", "--wait", "--timeout", "90s"});
@@ -85,7 +85,7 @@ class PodCertificatesTest : public CertificatesTest {
  protected:
   static constexpr char kApi[] = "certificates.k8s.io/v1beta1";
 
-  // The words of kubectl, said by the account of signer.yaml.
+  // Runs kubectl as the service account of signer.yaml.
   Ran AsSigner(std::vector<std::string> words, const json::value& object) {
     const std::string file = suite_->dir() / "signer.json";
     e2e::WriteFile(file, ToText(object));
@@ -97,7 +97,7 @@ class PodCertificatesTest : public CertificatesTest {
                                 {"kind", "ClusterTrustBundle"},
                                 {"metadata", {{"name", "basalt.dev:suite:authority"}}},
                                 {"spec", {{"signerName", "basalt.dev/suite"}, {"trustBundle", authority_.cert_pem}}}};
-    // The server knows rights a moment after they were created.
+    // The server enforces rights a moment after their creation.
     Ran made;
     EXPECT_TRUE(Eventually(kLimit, [&] { return (made = AsSigner({"create"}, bundle)).exit_code == 0; })) << made.err;
   }

@@ -1,4 +1,4 @@
-// An installed suite and what people do with it first: jobs of real containers, a Deployment, queues, a person's token.
+// People's first steps with an installed suite: jobs of real containers, a Deployment, queues, and a person's token.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST_F(ContainersTest, ContainersEndAsTheyEndAndPoliciesFollowTheirExitCodes) {
   ExpectEnd("bad", "Failed");
   ExpectEnd("again", "Failed");
   EXPECT_THAT(suite_->Ctl({"job", "history", "again"}).out, HasSubstr("Restarting"));
-  // The container is killed, as by the kernel where memory is short.
+  // The test kills the container, as the kernel does if memory is short.
   ASSERT_TRUE(Eventually(kLimit, [&] { return suite_->JobPhase("aborted") == "Running"; }));
   suite_->Kubectl({"exec", "aborted-b-0", "--", "sh", "-c", "kill -9 $(pidof sleep)"});
   ExpectEnd("aborted", "Aborted");

@@ -1,5 +1,5 @@
-// The costs of an installed suite, by kubelet's own figures: at rest, and with 200 jobs of ten pods each, which a fake
-// kubelet runs. Prints a table; deploy/README.md has the sizes that follow from it.
+// Measures the costs of an installed suite by kubelet's own figures: at rest, and with 200 jobs of ten pods each, which
+// a fake kubelet runs. Prints a table. The sizes in deploy/README.md follow from this table.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@ constexpr int kPods = 10;
 constexpr absl::Duration kLimit = absl::Minutes(5);
 
 struct Usage {
-  double cpu_seconds = 0;  // Since the container began.
-  double memory_mib = 0;   // Working set, which a limit counts.
+  double cpu_seconds = 0;  // Seconds since the container began.
+  double memory_mib = 0;   // The working set, which counts towards a memory limit.
 };
 
 class FiguresTest : public InstalledTest {
  protected:
-  // By pod. Kubelet's figures are some ten seconds old.
+  // Returns the usage by pod. Kubelet's figures are about ten seconds old.
   std::map<std::string, Usage> Usages() {
     std::map<std::string, Usage> usages;
     const auto summary = ParseJson(suite_->Kubectl({"get", "--raw", "/api/v1/nodes/real-0/proxy/stats/summary"}));
@@ -47,10 +47,11 @@ class FiguresTest : public InstalledTest {
     }
     return usages;
   }
-  // The most memory of each since the last call.
+  // Raises peak_ to the present memory of each pod.
   void Watch() {
     for (const auto& [pod, usage] : Usages()) peak_[pod] = std::max(peak_[pod], usage.memory_mib);
   }
+  // The most memory that Watch() has found, in MiB, by pod.
   std::map<std::string, double> peak_;
 };
 
@@ -107,7 +108,7 @@ TEST_F(FiguresTest, AtRestAndUnderLoad) {
 }
 
 TEST_F(FiguresTest, MemoryByPodsThatRun) {
-  constexpr int kStanding = 100, kLarge = 100;  // All nodes hold 12 000 pods.
+  constexpr int kStanding = 100, kLarge = 100;  // All nodes together can run 12 000 pods.
   suite_->Kubectl({"delete", "jobs.batch.volcano.sh", "--all"}, kLimit);
   EXPECT_FALSE(Eventually(absl::Seconds(20), [] { return false; }));
   const std::map<std::string, Usage> before = Usages();

@@ -26,8 +26,8 @@ class HelmTest : public ::testing::Test {
     if (Helm({"status", "basalt", "-n", kNamespace}).exit_code == 0) Uninstall();
   }
 
-  // Removes the objects that the tests' cluster has from the beginning, and makes the namespace as deploy/README.md
-  // says.
+  // Removes the objects that the tests' cluster has from the beginning, and creates the namespace as deploy/README.md
+  // describes.
   void Prepare() {
     helm_ = LineOf({BASALT_SOURCE_DIR "/scripts/deploy", "tools"}) + "/helm";
     Rendered({"chart", chart_});
@@ -42,7 +42,7 @@ class HelmTest : public ::testing::Test {
   e2e::Ran Run(const std::vector<std::string>& command, absl::Duration limit = absl::Minutes(10)) {
     return e2e::RunToEnd(command, suite_->dir().path(), limit);
   }
-  // The last line that the program prints.
+  // Runs the program and returns the last line of its output.
   std::string LineOf(const std::vector<std::string>& command) {
     const e2e::Ran ran = Run(command);
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
@@ -54,7 +54,7 @@ class HelmTest : public ::testing::Test {
     words.insert(words.end(), {"--kubeconfig", suite_->cluster().kubeconfig()});
     return Run(words, absl::Minutes(3));
   }
-  // The tests' cluster asks for the right that OpenShift asks for.
+  // Installs the chart. The tests' cluster requires the same right of owner references as OpenShift.
   e2e::Ran InstallRelease(const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {
         "install", "basalt", chart_, "-n", kNamespace, "--set", "ownerReferences.enabled=true"};
@@ -70,7 +70,7 @@ class HelmTest : public ::testing::Test {
     return ::testing::AssertionFailure() << job << " is '" << suite_->JobPhase(job) << "'\n"
                                          << suite_->Ctl({"job", "explain", job}).out;
   }
-  // A short job of real containers.
+  // Runs a short job of real containers to its end.
   ::testing::AssertionResult AJobCompletes(const std::string& name) {
     suite_->Apply(JobManifest(name, "minAvailable: 2", {RealTask("t", 2, "exit 0")}));
     return Reaches(name, "Completed");

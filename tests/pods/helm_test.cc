@@ -1,4 +1,4 @@
-// The suite as a release of Helm, from the first installation to the next one on the same volumes.
+// The suite is a release of Helm: it is installed, changed, removed, and installed again on the same volumes.
 #include <string>
 
 #include "tests/pods/helm_fixture.h"

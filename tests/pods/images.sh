@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the images that the tests in pods run, below build/pods, and prints that folder: basalt.tar, the image of this tree,
-# and before.tar, the programs of the release before as Debian 12 builds them, which is made once.
+# and before.tar, the programs of the previous release as Debian 12 builds them. before.tar is built only once.
 source "$(dirname "$0")/../../scripts/lib/common.sh"
 source "$ROOT/scripts/lib/program_image.sh"
 

@@ -20,7 +20,8 @@ using e2e::Ran;
 
 constexpr char kOperator[] = "tester";
 
-// The network of the cable between machine and cluster, of which the API server has the address .2.
+// Returns the network of the link between this machine and the cluster. The API server has the address .2 of the
+// network.
 std::string CableOf(const std::string& server) {
   const size_t from = server.find("//") + 2;
   return server.substr(from, server.rfind('.') - from) + ".0/30";
@@ -100,7 +101,7 @@ absl::Status Installed::Start() {
       dir_ / "scheduler.out", dir_ / "scheduler.err");
   certificates_ = dir_ / "certificates";
   ActBy();
-  Certificates();  // The authority is there from now on.
+  Certificates();  // The call creates the authority.
   return Check(e2e::RunToEnd({ProgramNamed("basaltctl"), "certs", "issue", certificates_, "operator", kOperator},
                              dir_.path(), absl::Seconds(20)),
                "basaltctl certs issue");

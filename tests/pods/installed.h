@@ -1,8 +1,8 @@
 #pragma once
 
-// The suite as a platform team has it: pods of the image on a real node of a cluster, from the manifest that
-// scripts/deploy prints, with TLS by `basaltctl certs`. Beside it the gang scheduler, as a process. All tests of a
-// program share one cluster and one installation. One thread; everything is waited for with a deadline.
+// The suite is installed as a platform team installs it: as pods of the image on a real node of a cluster, from the
+// manifest that scripts/deploy prints, with TLS by `basaltctl certs`. The gang scheduler runs beside the suite as a
+// process. All tests of a program share one cluster and one installation. One thread; every wait has a deadline.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -22,17 +22,17 @@
 namespace basalt::pods {
 
 inline constexpr char kNamespace[] = "basalt-system";
-// --identity-mapping of basaltctl, as the processes of the manifest have it.
+// The value of basaltctl's --identity-mapping, which the processes of the manifest have, too.
 inline constexpr char kMapping[] =
     "ns/basalt-system/sa/basalt-gateway=gateway,ns/basalt-system/sa/basalt-jobsvc=jobsvc,"
     "ns/basalt-system/sa/basalt-pgsvc=pgsvc,ns/basalt-system/sa/basalt-queuesvc=queuesvc";
 
 class Installed : public e2e::Judged {
  public:
-  // The cluster with the suite in it, made when it is first asked for; null where that failed, which is a failure of
-  // the test. The time from the first object to the last ready pod is in install_time().
+  // Returns the cluster with the suite in it. The first call starts both. If the start fails, the test fails and the
+  // result is null. install_time() is the time from the first object to the last ready pod.
   static Installed* Get();
-  // The same cluster; nobody has installed the suite where Get() was never called.
+  // Returns the same cluster without installing the suite.
   static Installed* GetCluster();
 
   ~Installed() override;
@@ -40,39 +40,39 @@ class Installed : public e2e::Judged {
   const testing::TempDir& dir() const { return dir_; }
   absl::Duration install_time() const { return install_time_; }
 
-  // The manifest and the certificates, as a person applies them; also where they are there, or were.
+  // Applies the manifest and the certificates as a person does. Objects that exist or existed are no problem.
   void Install();
 
   // Lets this machine, whose calls come from no pod, through the policies.
   void AdmitTheMachine();
 
-  // As the administrator. Fails the test where kubectl fails; the output, else empty.
+  // Runs kubectl as the administrator and returns its output. If kubectl fails, the test fails and the result is empty.
   std::string Kubectl(const std::vector<std::string>& words, absl::Duration limit = absl::Seconds(60));
   e2e::Ran TryKubectl(const std::vector<std::string>& words, absl::Duration limit = absl::Seconds(60));
-  // The objects of YAML, applied by the server. False, and no failure, where TryApply cannot.
+  // Applies YAML by server-side apply. If kubectl fails, Apply() fails the test, TryApply() only returns false.
   void Apply(const std::string& manifest);
   bool TryApply(const std::string& manifest);
-  // A page of a pod's port for metrics and health, through the API server; empty where there is none.
+  // Returns a page of a pod's port for metrics and health, through the API server. Empty if the request fails.
   std::string Page(const std::string& pod, const std::string& path);
-  // An object by `kubectl get -o json`; null where there is none.
+  // Returns an object by `kubectl get -o json`. Null if the object does not exist.
   json::value Object(const std::string& kind, const std::string& name, const std::string& ns = kNamespace);
 
-  // As an operator with a certificate, through the gateways' pods.
+  // Runs basaltctl as an operator with a certificate, through the gateways' pods.
   e2e::Ran Ctl(const std::vector<std::string>& words, absl::Duration limit) override;
   e2e::Ran Ctl(const std::vector<std::string>& words) { return Ctl(words, absl::Seconds(60)); }
   std::vector<e2e::Write> Log() override { return e2e::WritesOf(*cluster_); }
   std::string JobPhase(const std::string& name);
 
-  // The addresses of the gateways that have one, comma separated.
+  // Returns the addresses of the gateway pods that have one, separated by commas.
   std::string Gateways();
-  // Until every pod of the Deployment and of the StatefulSets is there, ready and of the newest template.
+  // Waits until every pod of the Deployment and of the StatefulSets exists, is ready and has the newest template.
   bool IsReadyWithin(absl::Duration limit);
-  // Manifests of the certificates: new ones with each call.
+  // Returns manifests of the certificates. Each call issues new certificates.
   std::string Certificates();
-  // From now on Ctl shows the certificate in that folder (tls.crt, tls.key and ca.crt); without a folder that of
-  // basaltctl certs.
+  // Sets the certificate that Ctl() presents: the one in that folder (tls.crt, tls.key and ca.crt), or, without a
+  // folder, the one of `basaltctl certs`.
   void ActBy(const std::string& folder = "");
-  cli::TlsOptions TlsOptions() const;  // Those of Ctl, for channels.
+  cli::TlsOptions TlsOptions() const;  // Returns the options of Ctl(), for channels.
   std::string authority_file() const { return certificates_ + "/authority/ca.crt"; }
 
  private:
@@ -98,19 +98,20 @@ class InstalledTest : public ::testing::Test {
   Installed* suite_ = nullptr;
 };
 
-// What scripts/deploy prints for these words.
+// Returns the output of scripts/deploy with these arguments.
 std::string Rendered(std::vector<std::string> words);
-// The manifest, with these components.
+// Returns the manifest with these components.
 std::string InstallManifest(const std::vector<std::string>& components = {});
 
-// Where the archives of images are: basalt.tar and before.tar.
+// Returns the folder of the archives of images, basalt.tar and before.tar.
 std::string ImagesDir();
 
-// A job of volcano's scheduler whose tasks are given as YAML flow, one per line: "{name: a, replicas: 1, …}".
+// Returns the manifest of a job of Volcano's scheduler. Each task is one line of YAML flow: "{name: a, replicas: 1,
+// …}".
 std::string JobManifest(const std::string& name, const std::string& spec, const std::vector<std::string>& tasks);
-// A task whose pods run on the real node and execute the script with busybox's shell.
+// Returns a task whose pods run on the real node and execute the script with busybox's shell.
 std::string RealTask(const std::string& name, int replicas, const std::string& script, const std::string& more = "");
-// A task whose pods a fake kubelet runs for so many seconds.
+// Returns a task whose pods a fake kubelet runs for `seconds` seconds.
 std::string FakeTask(const std::string& name, int replicas, int seconds, const std::string& more = "");
 
 }  // namespace basalt::pods

@@ -1,5 +1,6 @@
-// An installed suite over the years, while jobs run: releases, scaling, lost pods and volumes, new certificates, a
-// restart of the API server, drains, backups. Nothing is made twice, and every job ends as it would have.
+// An installed suite lives through years of operation while jobs run: releases, scaling, lost pods and volumes, new
+// certificates, a restart of the API server, drains, backups. No object is created twice, and every job ends as it
+// would have ended without these events.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,11 +33,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr absl::Duration kLimit = absl::Seconds(120);
-// For so long a slot may have no owner: while it moves; while its replica may come back (--grace is 5 s); while another
-// gateway takes the lead (1.5 times --lease_duration at most); while the API server is away, and a gateway leads again.
+// How long a slot may have no owner:
+// while the slot moves
 constexpr absl::Duration kMove = absl::Seconds(3);
+// while its replica may come back (--grace is 5 s)
 constexpr absl::Duration kGrace = absl::Seconds(10);
+// while another gateway takes the lead, which takes at most 1.5 times --lease_duration
 constexpr absl::Duration kLead = absl::Seconds(23);
+// while the API server is away and until a gateway leads again
 constexpr absl::Duration kServer = absl::Seconds(60);
 constexpr char kServices[] = "statefulset/basalt-jobsvc statefulset/basalt-pgsvc statefulset/basalt-queuesvc";
 
@@ -53,7 +57,7 @@ class LifeTest : public InstalledTest {
     use_of_tls_.reset();
   }
 
-  // Called on the thread of the watch.
+  // The watch calls this on its own thread.
   std::vector<std::shared_ptr<grpc::Channel>> Channels() {
     std::vector<std::shared_ptr<grpc::Channel>> channels;
     const std::string gateways = suite_->Gateways();
@@ -64,7 +68,7 @@ class LifeTest : public InstalledTest {
     return channels;
   }
 
-  // Jobs that run while something happens: one in ten in real containers.
+  // Submits jobs that run during the next event. One job in ten has real containers.
   void Submit(int count) {
     std::string manifest;
     for (int i = 0; i < count; ++i) {
@@ -76,8 +80,8 @@ class LifeTest : public InstalledTest {
     }
     EXPECT_TRUE(Eventually(kLimit, [&] { return suite_->TryApply(manifest); }));
   }
-  // `happens` runs with jobs that were submitted shortly before. Prints for how long slots had no owner, which has to
-  // be less than `limit`.
+  // Calls `happens` shortly after the submission of jobs. Prints how long slots had no owner, and expects that this
+  // time is less than `limit`.
   void While(const std::string& what, absl::Duration limit, const std::function<void()>& happens) {
     SCOPED_TRACE(what);
     Submit(12);
@@ -87,7 +91,7 @@ class LifeTest : public InstalledTest {
     EXPECT_TRUE(suite_->IsReadyWithin(kLimit));
     const int replicas =
         static_cast<int>(FindInt(*Find(suite_->Object("statefulset", "basalt-jobsvc"), "status"), "readyReplicas"));
-    // Silence of the gateways until now counts, too.
+    // The watch also counts the time in which no gateway answers.
     const absl::Time ready = absl::Now();
     EXPECT_TRUE(Eventually(kLimit, [&] { return watch_->last() > ready && watch_->AllOpenAt(replicas); }))
         << watch_->Summary();
@@ -108,9 +112,9 @@ class LifeTest : public InstalledTest {
       EXPECT_THAT(JudgeJob(*suite_, job, records), IsEmpty()) << job;
     }
   }
-  // The replica of a job that runs now may go without handing its records over.
+  // Records that each running job may lose its records: its replica may go without a hand-over.
   void ExpectLostRecords() {
-    // Those of two events ago have ended.
+    // Jobs that were submitted two events ago have ended.
     for (size_t i = jobs_.size() - std::min<size_t>(jobs_.size(), 24); i < jobs_.size(); ++i) {
       if (suite_->JobPhase(jobs_[i]) != "Completed") without_records_.insert(jobs_[i]);
     }
@@ -149,7 +153,8 @@ class LifeTest : public InstalledTest {
 
 TEST_F(LifeTest, JobsRunOnThroughEverything) {
   suite_->Kubectl({"apply", "-n", "default", "-f", BASALT_SOURCE_DIR "/deploy/rbac/plugins/svc.yaml"});
-  // The programs of the release before are built with the libraries of Debian 12: the same volumes are written by both.
+  // The programs of the previous release are built with the libraries of Debian 12. Both releases write the same
+  // volumes.
   While("back to the release before", kLead, [&] { Replace("basalt:0.2.0"); });
   While("forward to this release", kLead, [&] { Replace("basalt:0.3.0"); });
   While("jobsvc from 3 to 5", kMove, [&] {
@@ -205,7 +210,8 @@ TEST_F(LifeTest, JobsRunOnThroughEverything) {
     EXPECT_THAT(suite_->cluster().Restart("kube-apiserver"), testing::IsOk());
   });
   While("the node drained", kLead, [&] {
-    // There is no other node to go to: the budgets let one pod of each kind go, and keep the others.
+    // The drained pods have no other node to go to. The budgets allow one eviction of each kind and protect the other
+    // pods.
     const e2e::Ran drain =
         suite_->TryKubectl({"drain", "real-0", "--pod-selector=app.kubernetes.io/part-of=basalt", "--timeout=15s"});
     EXPECT_NE(drain.exit_code, 0);
@@ -233,7 +239,7 @@ TEST_F(LifeTest, ABackupOfTheVolumesBringsHistoryBack) {
       act(VolumeOf(fmt::format("data-basalt-jobsvc-{}", i)) + "/store", suite_->dir() / fmt::format("backup-{}", i));
     }
   };
-  // As a tool for backups does: with owners and rights.
+  // A backup tool keeps owners and modes, too.
   each_volume([&](const fs::path& store, const fs::path& copy) {
     EXPECT_EQ(e2e::RunToEnd({"/bin/cp", "-a", store, copy}, suite_->dir().path(), kLimit).exit_code, 0);
     fs::remove_all(store);
@@ -248,7 +254,7 @@ TEST_F(LifeTest, ABackupOfTheVolumesBringsHistoryBack) {
   })) << suite_->Ctl({"job", "history", "told"}).out;
 }
 
-// The API server of the installation, for the objects that upstream's controllers leave.
+// The API server of the installation, as the fixtures of upstream's objects use it.
 class Left : public coexistence::Kubernetes {
  public:
   explicit Left(realkube::Cluster& cluster) : cluster_(cluster) {}
@@ -277,7 +283,7 @@ TEST_F(LifeTest, JobsThatUpstreamLeftAreTakenOverAndGivenBack) {
   Scale("deployment/basalt-gateway", 2);
   for (const absl::string_view set : absl::StrSplit(kServices, ' ')) Scale(std::string(set), 3);
   EXPECT_TRUE(suite_->IsReadyWithin(kLimit));
-  // Its pods come to a node, run and end.
+  // The job's pods are scheduled, run and end.
   EXPECT_TRUE(Eventually(kLimit, [&] { return suite_->JobPhase("left") == "Completed"; })) << suite_->JobPhase("left");
   const std::vector<e2e::Write> log = suite_->Log();
   for (size_t i = before; i < log.size(); ++i) {
@@ -287,7 +293,7 @@ TEST_F(LifeTest, JobsThatUpstreamLeftAreTakenOverAndGivenBack) {
   for (const auto& [path, uid] : planted.uids) {
     EXPECT_EQ(std::string(FindString(*Find(kube.Get(path), "metadata"), "uid")), uid) << path;
   }
-  // Given back: nothing of ours is in the way of whoever deletes it.
+  // The job is given back: no object of ours blocks its deletion.
   Scale("deployment/basalt-gateway", 0);
   for (const absl::string_view set : absl::StrSplit(kServices, ' ')) Scale(std::string(set), 0);
   AwaitPods(0);

@@ -1,4 +1,4 @@
-// An installed suite in a network that enforces its NetworkPolicies (kube-router): strangers, tools and Prometheus.
+// Strangers, tools and Prometheus call an installed suite in a network that enforces NetworkPolicies (kube-router).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class StrangerTest : public InstalledTest {
                    {"exec", "-n", ns, shell, "--", "timeout", "3", "nc", "-w", "2", host, fmt::to_string(port)})
                .exit_code == 0;
   }
-  // The ports of the suite that a shell of the namespace reaches, of all pods that are there.
+  // Returns the ports of the suite's pods that a shell of the namespace can reach.
   std::set<int> Reached(const std::string& ns) {
     std::set<int> ports;
     for (const std::string& address : Addresses()) {
@@ -67,7 +67,7 @@ TEST_F(StrangerTest, NobodyReachesThePodsButWhomALabelAdmits) {
   MakeNamespace("strangers", "");
   MakeNamespace("tools", "basalt.dev/client: 'true'");
   MakeNamespace("monitoring", "basalt.dev/metrics: 'true'");
-  // The policy of the component, without the objects of Prometheus' operator, whose definitions are not here.
+  // The test applies only the policy of the component: the cluster lacks the definitions of Prometheus' operator.
   std::string policy;
   for (const absl::string_view object : absl::StrSplit(InstallManifest({"prometheus"}), "\n---\n")) {
     if (object.find("name: basalt-metrics") != absl::string_view::npos) policy = std::string(object);
@@ -97,7 +97,7 @@ TEST_F(StrangerTest, PodsOfTheSuiteReachEachOtherAndGatewaysAloneTheApiServer) {
 }
 
 TEST_F(StrangerTest, APodListensOnTheNamedPortsAndNoOther) {
-  // By the tables of the kernel, for each process of the image.
+  // The kernel's tables list the ports of each process of the image.
   std::map<std::string, std::set<std::set<int>>> ports;
   std::error_code ignored;
   for (const auto& process : std::filesystem::directory_iterator("/proc", ignored)) {

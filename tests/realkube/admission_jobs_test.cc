@@ -1,6 +1,6 @@
-// deploy/admission on a real API server, where nothing of the suite runs: what the tables of tests/crds
-// refuse is refused in the same words, and what they accept is accepted, with our definitions and with those of live
-// clusters, whose rules are fewer; every default is in what the server answers.
+// Tests deploy/admission on a real API server, without the suite. The server refuses the cases that the tables of
+// tests/crds refuse, with the same messages, and accepts the cases that they accept: both with our definitions and with
+// those of live clusters, which have fewer rules. The server's answer has every default.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 using conformance::Answer;
 using crds::Case;
 
-// The policies of jobs, all of which are in force then.
+// Applies the policies of jobs, and waits until all of them are in force.
 void ApplyPolicies(AdmissionServer& server) {
   server.Apply("/deploy/admission");
   const json::value probe = *ParseJson(
@@ -53,17 +53,18 @@ void ApplyPolicies(AdmissionServer& server) {
 bool IsJob(const Case& one) { return FindString(one.base, "kind") == "Job"; }
 bool IsGroup(const Case& one) { return FindString(one.base, "kind") == "PodGroup"; }
 
-// Upstream has no such rule: these are warnings, unless our definitions refuse what breaks them.
+// Returns true if upstream has no such rule. The policies then only warn, unless our definitions refuse the case.
 bool IsAdvice(const Case& one, bool ours) {
   return (one.memory.starts_with('X') || one.memory.starts_with('N')) && !(ours && one.beyond.empty());
 }
 
-// Refused by more than one policy, of which the server names one: what the defaults gave each task stays when it is
-// scaled.
+// More than one policy refuses these cases, and the server names only one: the defaults of each task remain when a user
+// scales it.
 const std::set<std::string_view> kRefusedTwice = {"MayScaleToZero", "U2_ScaledBelowTheMinimum", "U3_BothTiers",
                                                   "U4_TaskRemoved"};
 
-// Words of documents for users, which upstream's definition does not know: a submission stores them as that knows them.
+// Values in documents for users that upstream's definition does not know. A submission through Basalt stores these
+// values in the form that upstream knows.
 const std::set<std::string_view> kAcceptedByOursAlone = {
     "accepted/Job_AnyEventByItsOtherName", "accepted/Job_UnknownByItsOtherName", "accepted/Job_PartitionsWithoutTotal"};
 
@@ -87,7 +88,7 @@ void ExpectTheTable(AdmissionServer& server) {
     } else {
       ++refused;
       EXPECT_FALSE(answer.ok());
-      // A definition that is not ours has words of its own.
+      // A definition that is not ours has messages of its own.
       if (server.ours() || text.find("ValidatingAdmissionPolicy") != std::string::npos) ExpectNamed(one, text);
     }
   }
@@ -165,13 +166,13 @@ void ExpectTheDefaults(AdmissionServer& server) {
   }
 }
 
-// What was given by default is not in the manifest, which is sent again.
+// kubectl sends the same manifest again, without the values that the server had set by default.
 void ExpectTheSameManifestAgain(AdmissionServer& server) {
   const std::string file = server.WriteFile(
       "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: again}\nspec:\n  plugins: {pytorch: []}\n"
       "  tasks:\n  - {replicas: 2, template: {spec: {hostNetwork: true, containers: [{name: c, image: i}]}}}\n"
       "  - {name: b, replicas: 1, template: {spec: {containers: [{name: c, image: i}]}}}\n");
-  // Of an update a policy of its own takes care, which counts a moment after the others.
+  // A separate policy handles updates and may come into force a moment after the others.
   EXPECT_THAT(server.cluster().Kubectl({"apply", "-f", file}), basalt::testing::IsOk());
   EXPECT_TRUE(conformance::Eventually([&] { return server.cluster().Kubectl({"apply", "-f", file}).ok(); }));
   const auto stored = server.cluster().Kubectl({"get", "jobs.batch.volcano.sh", "again", "-o",
@@ -192,7 +193,7 @@ void ExpectTheSameManifestAgain(AdmissionServer& server) {
   }
 }
 
-// Beyond the reach of a definition's rules, and of the tables that are made for them.
+// Tests cases that a definition's rules, and therefore the tables for them, cannot express.
 void ExpectTheRest(AdmissionServer& server) {
   const auto job = [](int tasks, std::string_view name) {
     json::array list;
@@ -213,7 +214,8 @@ void ExpectTheRest(AdmissionServer& server) {
   EXPECT_NE(server.Create(twice).message().find("spec.tasks[299].name 't250' is a name of two tasks"),
             std::string::npos);
 
-  json::value long_name = job(12, "jjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjj");  // 55
+  // The name has 55 characters.
+  json::value long_name = job(12, "jjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjj");
   EXPECT_TRUE(server.Create(long_name).ok());
   task(long_name, 11)["name"] = "t1234";
   EXPECT_NE(server.Create(long_name).message().find("spec.tasks[11].name must make '<job>-<task>-<position>'"),
@@ -276,7 +278,8 @@ void ExpectGroupsAndPods(AdmissionServer& server) {
   const auto says = [](const Answer& answer, std::string_view words) {
     return answer.message().find(words) != std::string::npos;
   };
-  EXPECT_TRUE(conformance::Eventually([&] { return pod("volcano", "").ok(); }));  // Its service account is there.
+  // The pod is admitted once its service account exists.
+  EXPECT_TRUE(conformance::Eventually([&] { return pod("volcano", "").ok(); }));
   constexpr std::string_view kWrong = "must be a positive integer, or a percentage from 1% to 99%";
   for (const std::string_view key : {"volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"}) {
     const auto with = [&key](std::string_view value) { return fmt::format(R"("{}":"{}")", key, value); };
@@ -305,8 +308,8 @@ void ExpectGroupsAndPods(AdmissionServer& server) {
   EXPECT_EQ(pod("default-scheduler", asks).At({"spec", "schedulingGates"}), "");
 }
 
-// What a controller writes of a job has nothing to do with its spec, and what was stored before the policies were there
-// stays writable, whatever it breaks.
+// A controller's write about a job has nothing to do with its spec. An object that was stored before the policies
+// existed stays writable, whatever rule it breaks.
 TEST(AdmissionOfJobs, LeavesAloneWhatWasStoredBefore) {
   const std::string definitions =
       std::filesystem::exists(crds::LiveDefinitions()) ? crds::LiveDefinitions() : std::string();

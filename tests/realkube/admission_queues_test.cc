@@ -1,7 +1,7 @@
-// What deploy/admission says of one queue, on a real API server, where nothing of the suite runs: what the tables of
-// tests/crds refuse is refused in the same words and what they accept is accepted, with our definitions and with those
-// of live clusters, which have no rules; every default is in what the server answers. Rules about two queues:
-// admission_test.cc.
+// Tests the rules of deploy/admission about a single queue on a real API server, without the suite. The server refuses
+// the cases that the tables of tests/crds refuse, with the same messages, and accepts the cases that they accept: both
+// with our definitions and with those of live clusters, which have no rules. The server's answer has every default.
+// admission_test.cc tests the rules about two queues.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ json::value Queue(std::string_view name, std::string_view spec = "{}", std::stri
 
 bool IsQueue(const Case& one) { return FindString(one.base, "kind") == "Queue"; }
 
-// The policies of queues, all of which are in force then.
+// Applies the policies of queues, and waits until all of them are in force.
 void ApplyPolicies(AdmissionServer& server) {
   server.Apply("/deploy/admission");
   ExpectSoon([&] { return server.Create(Queue("p", R"({"weight":0})")).ok(); });
@@ -75,7 +75,7 @@ void ExpectTheTable(AdmissionServer& server) {
   EXPECT_GE(completed, 4u);
 }
 
-// A weight of 0 is applied, and the same manifest again.
+// Applies a weight of 0, and then the same manifest again.
 void ExpectTheSameManifestAgain(AdmissionServer& server) {
   const std::string file = server.WriteFile(ToText(Queue("again", R"({"weight":0})")));
   for (int i = 0; i < 2; ++i) {
@@ -89,13 +89,13 @@ void ExpectTheSameManifestAgain(AdmissionServer& server) {
 
 void ExpectRootAndDefaultStay(AdmissionServer& server) {
   for (const std::string_view name : {"root", "default"}) {
-    server.Make(Queue(name));  // Or it is there.
+    server.Make(Queue(name));  // The call is refused if the queue exists.
     const Answer answer = server.Delete(Queue(name));
     EXPECT_NE(answer.message().find(fmt::format("queue {} cannot be deleted", name)), std::string::npos) << answer;
   }
 }
 
-// As many resources as the definition of ours takes: every rule looks at each of them.
+// The queue has as many resources as our definition accepts, because every rule looks at each resource.
 void ExpectALargeQueueIsTaken(AdmissionServer& server) {
   json::object amounts;
   for (int i = 0; i < 256; ++i) amounts[fmt::format("example.com/a-resource-with-quite-a-long-name-{}", i)] = "1000";
@@ -125,8 +125,8 @@ TEST(AdmissionOfQueues, WithLiveDefinitions) {
   ExpectAll(crds::LiveDefinitions());
 }
 
-// What was stored before the policies were there stays writable, whatever it breaks; what a write changes has to be
-// right.
+// An object that was stored before the policies existed stays writable, whatever rule it breaks. The fields that a
+// write changes must follow the rules.
 TEST(AdmissionOfQueues, LeavesAloneWhatWasStoredBefore) {
   if (!std::filesystem::exists(crds::LiveDefinitions())) {
     GTEST_SKIP() << "skipped: the live definitions are absent: " << crds::LiveDefinitions();
@@ -146,7 +146,8 @@ TEST(AdmissionOfQueues, LeavesAloneWhatWasStoredBefore) {
     if (made.ok()) stored.push_back(std::move(made.json));
   }
   EXPECT_GE(stored.size(), 13u);
-  // Without a spec there is no parent either: such a queue may be given root, in whatever state the queue is.
+  // A queue without a spec has no parent either. A client may set root as the parent of such a queue in any state of
+  // the queue.
   json::value bare = Queue("bare");
   bare.get_object().erase("spec");
   ASSERT_TRUE(server->Make(bare).ok());

@@ -52,7 +52,8 @@ Answer AdmissionServer::Send(std::string method, std::string target, const json:
   request.target = std::move(target);
   request.headers = {{"Content-Type", std::move(type)}};
   if (!body.is_null()) request.body = ToText(body);
-  // A server that is busy knows a new definition some seconds later in its policies than elsewhere, and says so.
+  // On a busy server, the policies may learn of a new definition some seconds later than the other handlers. The server
+  // then answers 503.
   Answer answer;
   e2e::Eventually(absl::Seconds(30), [&] {
     answer = connection_->Send(request);
@@ -85,9 +86,9 @@ Answer AdmissionServer::Patch(const json::value& object, std::string_view subres
 Answer AdmissionServer::AnswerTo(const Case& one) {
   if (!one.update) return Create(one.Changed(one.base));
   Answer made = Make(one.base);
-  // The queue root cannot be deleted, and is there from the case before.
+  // The queue root cannot be deleted, and still exists from the previous case.
   if (made.status == 409) made = Send("GET", PathOf(one.base), nullptr);
-  // What is made has no status yet.
+  // The server drops the status from a create.
   if (const json::value* status = Find(one.base, "status"); status != nullptr && made.ok()) {
     made = Patch(made.json, "/status", ToText(json::object{{"status", *status}}));
   }

@@ -1,9 +1,8 @@
 #pragma once
 
-// A real API server with deploy/admission, which tests ask about the manifests of tests/crds, where nothing of the
-// suite runs.
+// A real API server with deploy/admission, without the suite. Tests send the manifests of tests/crds to the server.
 //
-// One thread. What the server does not answer is a failed expectation.
+// One thread. A request without an answer is a failed expectation.
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,27 +17,29 @@ namespace basalt::realkube {
 
 class AdmissionServer {
  public:
-  // With the definitions of that folder; empty: ours. Null: it did not become ready.
+  // Starts the server with the definitions of that folder, or with ours if `definitions` is empty. Returns null if the
+  // server did not become ready.
   static std::unique_ptr<AdmissionServer> Start(const std::string& definitions);
 
-  // A policy counts a moment after it was made, and each for itself.
+  // Applies the policies of `folder`. Each policy comes into force separately, a moment after its creation.
   void Apply(std::string_view folder);
 
   conformance::Answer Send(std::string method, std::string target, const json::value& body,
                            std::string type = "application/json");
   conformance::Answer Make(const json::value& manifest);
-  // Changes nothing, and answers what it would make of the manifest.
+  // Sends a dry run of a create: the answer has the object that the server would store.
   conformance::Answer Create(const json::value& manifest);
   conformance::Answer Replace(const json::value& object);
   conformance::Answer Delete(const json::value& object, std::string_view query = "");
-  // A merge patch; `subresource` is empty or begins with a slash.
+  // Sends a merge patch. `subresource` is empty or begins with a slash.
   conformance::Answer Patch(const json::value& object, std::string_view subresource, std::string_view change);
-  // To the manifest of the case; of an update, which is tried alone, the object is made before and deleted afterwards.
+  // Returns the answer to the manifest of the case. The object of an update case is created before the update, which is
+  // a dry run, and deleted afterwards.
   conformance::Answer AnswerTo(const crds::Case& one);
 
   std::string WriteFile(const std::string& text) const;
   Cluster& cluster() { return *cluster_; }
-  // Whether the definitions are ours.
+  // Returns true if the definitions are ours.
   bool ours() const { return ours_; }
 
  private:
@@ -50,9 +51,9 @@ class AdmissionServer {
 // Expects that `holds` is true within a minute: a policy that was just made is not in force at once.
 void ExpectSoon(const std::function<bool()>& holds);
 
-// Whether a sentence names the field, or what it lies in.
+// Returns true if `text` names the field, or a field that contains it.
 bool Names(std::string_view text, std::string_view field);
-// The refusal is about the field of the case, in its words.
+// Expects that the refusal names the field of the case and has the case's message.
 void ExpectNamed(const crds::Case& one, const std::string& text);
 
 }  // namespace basalt::realkube

@@ -1,4 +1,4 @@
-// deploy/admission on a real API server, where nothing of the suite runs: each rule is refused, each default given.
+// Tests deploy/admission on a real API server, without the suite: the server enforces each rule and sets each default.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class AdmissionTest : public ::testing::Test {
     cluster_ = std::move(*cluster);
     ASSERT_THAT(cluster_->Kubectl({"apply", "--recursive", "-f", BASALT_SOURCE_DIR "/deploy/admission"}),
                 basalt::testing::IsOk());
-    // A policy whose parameters are queues refuses everything until the server has found the definition of queues.
+    // A policy whose parameters are queues refuses every request until the server has found the definition of queues.
     for (const std::string& manifest :
          {std::string("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: root}\n"),
           Queue("default"), Queue("team"), Queue("nlp", "team"), Queue("closed")}) {
@@ -56,7 +56,7 @@ class AdmissionTest : public ::testing::Test {
     }
     for (const char* queue : {"root", "default", "team", "nlp"}) SetState(queue, "Open");
     SetState("closed", "Closed");
-    // A policy counts a moment after it was made, and each for itself.
+    // Each policy comes into force separately, a moment after its creation.
     const std::string wrong = Queue("w", "root", R"(volcano.sh/hierarchy: "a/b", volcano.sh/hierarchy-weights: "1")");
     const std::string bent = Queue("w", "root", R"(volcano.sh/hierarchy: "a", volcano.sh/hierarchy-weights: "1")");
     ASSERT_TRUE(e2e::Eventually(absl::Seconds(60), [&] {
@@ -77,11 +77,11 @@ class AdmissionTest : public ::testing::Test {
   }
   static void TearDownTestSuite() { cluster_.reset(); }
 
-  // The message with which the server refuses the command; empty: the server accepts the command.
+  // Returns the message with which the server refuses the command. Empty if the server accepts the command.
   static std::string Run(const std::vector<std::string>& words) {
     return std::string(cluster_->Kubectl(words).status().message());
   }
-  // With `output`: what is printed of what the server would make.
+  // Returns the message of a refusal, or, if `output` is set, that part of the object that the server creates.
   static std::string Create(const std::string& manifest, bool is_dry_run = false, const std::string& output = "") {
     const std::string file = cluster_->dir() + "/manifest.yaml";
     e2e::WriteFile(file, manifest);
@@ -142,7 +142,7 @@ TEST_F(AdmissionTest, AQueueFitsBesideItsParentAndItsChildren) {
 }
 
 TEST_F(AdmissionTest, AQueueThatOthersNeedIsNotDeleted) {
-  // Two policies refuse that, and the server tells of the one that was the first to.
+  // Two policies refuse the deletion, and the server reports the one that refused first.
   EXPECT_THAT(Run({"delete", "queue", "root"}),
               AnyOf(HasSubstr("queue root cannot be deleted"), HasSubstr("queue root is the parent of queue ")));
   EXPECT_THAT(Run({"delete", "queue", "default"}), HasSubstr("queue default cannot be deleted"));

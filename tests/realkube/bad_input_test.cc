@@ -1,5 +1,6 @@
-// What is wrong with a real cluster, or with what we were given for it: each is told by a named target of readiness
-// with its cure, counted, survived, and over as soon as it is cured, without a restart.
+// Tests problems of a real cluster, and of the files and rights that a person gives us for the cluster. A named target
+// of readiness reports each problem with its cure, a metric counts the problem, and the gateway keeps running. The
+// report ends as soon as the problem is solved, without a restart.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ class RealBadInputTest : public ::testing::Test {
   static std::string Pki(const std::string& name) { return fmt::format("{}/pki/{}", cluster_->dir(), name); }
   std::string AuthorityLine() const { return fmt::format("certificate-authority: {}", Pki("ca.crt")); }
   static http::testing::Certificate Authority() { return {e2e::ReadFile(Pki("ca.crt")), e2e::ReadFile(Pki("ca.key"))}; }
-  // As the gateway's account, from files of the test's own.
+  // Writes a client certificate and its key, which the kubeconfig of a test names.
   void WriteClient(const http::testing::Certificate& certificate) {
     e2e::WriteFile(dir_ / "client.key", certificate.key_pem);
     e2e::WriteFile(dir_ / "client.crt", certificate.cert_pem);
@@ -76,7 +77,7 @@ TEST_F(RealBadInputTest, AnExpiredServerCertificateIsToldAndOverWhenItIsRenewed)
   e2e::WriteFile(Pki("server.crt"), expired.cert_pem);
   e2e::WriteFile(Pki("server.key"), expired.key_pem);
   ASSERT_THAT(cluster_->Kill("kube-apiserver"), IsOk());
-  // kubectl does not trust it either: the script's wait for it is in vain.
+  // kubectl does not trust the certificate either, so that the script's wait for the server fails.
   (void)cluster_->Restart("kube-apiserver");
   RunningGateway gateway(cluster_->kubeconfig("gateway"));
   EXPECT_TRUE(gateway.Reaches(kServer, "untrusted")) << gateway.Readyz();
@@ -119,7 +120,7 @@ TEST_F(RealBadInputTest, ARevokedTokenIsToldAndCuredByItsFile) {
   RunningGateway gateway(dir_ / "kubeconfig");
   ASSERT_TRUE(gateway.Reaches(kJobs, "listed")) << gateway.Readyz();
   Kubectl({"delete", "serviceaccount", "basalt-gateway", "--namespace", "basalt-system"});
-  // What is open stays open: only new requests are asked who they are.
+  // Open connections stay open: the server authenticates only new requests.
   ASSERT_THAT(cluster_->Kill("kube-apiserver"), IsOk());
   ASSERT_THAT(cluster_->Restart("kube-apiserver"), IsOk());
   EXPECT_TRUE(gateway.Reaches(kServer, "unauthorized")) << gateway.Readyz();
@@ -130,7 +131,7 @@ TEST_F(RealBadInputTest, ARevokedTokenIsToldAndCuredByItsFile) {
   EXPECT_TRUE(gateway.alive());
 }
 
-// The rules of the role as they are, but for list and watch of jobs.
+// The role has its usual rules, but lacks list and watch of jobs.
 TEST_F(RealBadInputTest, AForbiddenKindIsToldAndHoldsBackNoOther) {
   const std::string role = BASALT_SOURCE_DIR "/deploy/rbac/gateway.yaml";
   std::string text = e2e::ReadFile(role);
@@ -194,7 +195,7 @@ TEST_F(RealBadInputTest, AServerThatIsNotThereAtStartIsWaitedFor) {
   ASSERT_THAT(cluster_->Restart("kube-apiserver"), IsOk());
   EXPECT_TRUE(gateway.Reaches(kJobs, "listed")) << gateway.Readyz();
   EXPECT_TRUE(gateway.Reaches(kServer, "ready"));
-  // Gone again, for longer than readiness is patient.
+  // The server is gone again, for longer than readiness waits.
   ASSERT_THAT(cluster_->Kill("kube-apiserver"), IsOk());
   EXPECT_TRUE(gateway.Reaches(kServer, "unreachable")) << gateway.Readyz();
   EXPECT_EQ(gateway.Target(kJobs).state, "listed") << "what is known is still good";
@@ -215,12 +216,12 @@ TEST_F(RealBadInputTest, AnObjectThatTheDefinitionTakesAndWeCannotReadSaysSoItse
                                                   "metadata: {{name: {}}}\n"
                                                   "spec: {{minMember: 4294967297}}\n",
                                                   name));
-  // The definition may be cached for a moment yet.
+  // The server may cache the old definition for a moment.
   EXPECT_TRUE(e2e::Eventually(absl::Seconds(30), [&] {
     return cluster_->Kubectl({"create", "--validate=false", "-f", dir_ / "group.yaml"}).ok();
   }));
   std::string events;
-  // The lead may have to be waited for: one lease's duration.
+  // The gateway may have to wait for the lead, for the duration of one Lease.
   EXPECT_TRUE(e2e::Eventually(absl::Minutes(1), [&] {
     events = cluster_->Kubectl({"get", "events", "-o", "yaml"}).value_or("");
     return events.find("spec.minMember: 4294967297 is not between") != std::string::npos;

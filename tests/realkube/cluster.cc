@@ -23,7 +23,7 @@ std::string ReadFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// Runs it to its end; what it printed on both streams, or the same as an error.
+// Runs the command to its end. Returns the output of both streams, as the message of the error if the command fails.
 absl::StatusOr<std::string> Run(const std::vector<std::string>& command, const std::string& output) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -45,7 +45,7 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& command, const s
   return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("{}: {}", fmt::join(command, " "), text));
 }
 
-// The value of NAME=value in the cluster's file of facts.
+// Returns the value of NAME=value in the cluster's file of facts.
 std::string Fact(std::string_view text, std::string_view name) {
   const std::string begin = fmt::format("\n{}=", name);
   const size_t at = text.find(begin);
@@ -120,7 +120,7 @@ std::vector<AuditLine> Cluster::Audit() const {
   std::ifstream file(dir_ + "/audit.log");
   for (std::string line; std::getline(file, line);) {
     const absl::StatusOr<json::value> event = ParseJson(line);
-    if (!event.ok()) continue;  // The last line may be under way.
+    if (!event.ok()) continue;  // The last line may be incomplete.
     AuditLine& out = lines.emplace_back();
     out.verb = FindString(*event, "verb");
     out.uri = FindString(*event, "requestURI");
@@ -149,7 +149,7 @@ std::vector<AuditLine> Cluster::Audit() const {
 absl::StatusOr<std::string> DefinitionsOf(const std::string& project) {
   const testing::TempDir dir;
   BASALT_ASSIGN_OR_RETURN(std::string folder, Run({kScript, "definitions", project}, dir / "out"));
-  folder.pop_back();  // The end of the line. Go may have said before what it downloads.
+  folder.pop_back();  // This removes the line break. Lines before the last one may report the downloads of Go.
   return folder.substr(folder.rfind('\n') + 1);
 }
 

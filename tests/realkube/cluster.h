@@ -1,7 +1,7 @@
 #pragma once
 
-// A real Kubernetes of a test's own: kube-apiserver, etcd, kube-controller-manager and KWOK, started by
-// scripts/realkube in a fresh folder on free loopback ports, with our definitions and the gateway's rights in it. Some
+// A real Kubernetes of a test's own: kube-apiserver, etcd, kube-controller-manager and KWOK. scripts/realkube starts
+// them in a fresh folder on free loopback ports, with our definitions and the gateway's rights. The start takes about
 // seven seconds.
 //
 // One thread. The destructor ends every program and removes the folder.
@@ -21,50 +21,53 @@
 namespace basalt::realkube {
 
 struct ClusterOptions {
-  std::string kubernetes;  // One of the versions that scripts/realkube has; empty: its default.
+  std::string kubernetes;  // One of the versions that scripts/realkube has. If empty, the script's default.
   int nodes = 4;
-  std::string crds;  // Folder of definitions; empty: deploy/crds; "none".
-  bool kwok = true;  // False: nobody runs the pods.
-  bool kai = false;  // KAI's pod groups, too, and the gateway's rights on them and on owners of pods.
+  std::string crds;  // The folder of definitions, or "none". If empty, deploy/crds.
+  bool kwok = true;  // If false, no program runs the pods.
+  bool kai = false;  // The cluster has KAI's pod groups, and the gateway has rights on them and on owners of pods.
   int inflight = 1000;
-  bool node = false;         // A real node, too, with images of pause and busybox; needs root.
-  double goaway_chance = 0;  // Of an HTTP/2 connection being sent away after a request; at most 0.02.
+  bool node = false;         // The cluster has a real node, too, with the images of pause and busybox. This needs root.
+  double goaway_chance = 0;  // The chance that the server closes an HTTP/2 connection after a request. At most 0.02.
 };
 
-// One request that ended, as the audit log has it: all of the gateway's, and every write of anybody but system parts.
+// A request that has ended, from the audit log. The log has all requests of the gateway, and the writes of all users
+// except system components.
 struct AuditLine {
   std::string user, user_agent;
-  std::string impersonated;  // The user in whose name `user` asked; empty: its own.
+  std::string impersonated;  // The user that `user` impersonated. Empty if none.
   std::string verb;          // create, update, patch, delete, deletecollection, get, list, watch
   std::string group, resource, subresource, ns, name;
   std::string uri;
   int code = 0;
   absl::Time received, answered;
-  json::value body;  // What the gateway sent with a create or a patch, as the server read it; else null.
+  json::value body;  // The body of a create or a patch of the gateway, as the server read it. Otherwise null.
   bool Succeeded() const { return code >= 200 && code < 300; }
 };
 
 class Cluster {
  public:
-  // UNAVAILABLE: it did not become ready; the message has the script's last lines.
+  // Returns UNAVAILABLE if the cluster did not become ready. The message has the script's last lines.
   static absl::StatusOr<std::unique_ptr<Cluster>> Start(const ClusterOptions& options = {});
   ~Cluster();
 
   const std::string& dir() const { return dir_; }
   std::string kube_server() const { return server_; }  // https://127.0.0.1:port
-  // A file for admin (everything), gateway (its ClusterRole only), actors or kwok.
+  // Returns a file for admin (every right), gateway (only its ClusterRole), actors or kwok.
   std::string kubeconfig(std::string_view who = "admin") const;
-  // kubectl's output as admin; the error has what it said.
+  // Returns kubectl's output as admin. The message of an error has kubectl's output, too.
   absl::StatusOr<std::string> Kubectl(const std::vector<std::string>& arguments);
 
-  // etcd, kube-apiserver, kube-controller-manager, kwok: kill -9, and a start on the same port and data until ready.
-  absl::Status Kill(std::string_view program);
-  absl::Status Stop(std::string_view program);  // In order: what it has answered is in the audit log.
+  // `program` is etcd, kube-apiserver, kube-controller-manager or kwok.
+  absl::Status Kill(std::string_view program);  // Sends SIGKILL.
+  // Stops the program in order: the audit log has every request that the server has answered.
+  absl::Status Stop(std::string_view program);
+  // Starts the program on the same port and data, and waits until it is ready.
   absl::Status Restart(std::string_view program);
-  pid_t pid(std::string_view program) const;  // 0: it does not run.
-  // Gives the archive of an image to the real node.
+  pid_t pid(std::string_view program) const;  // 0 if the program does not run.
+  // Loads the archive of an image into the real node.
   absl::Status LoadImage(const std::string& archive);
-  // Everything that was logged so far, in order.
+  // Returns all requests that were logged so far, in order.
   std::vector<AuditLine> Audit() const;
 
  private:
@@ -74,7 +77,8 @@ class Cluster {
   std::string dir_, server_;
 };
 
-// Where the definitions of "cert-manager" or "prometheus-operator" are. UNAVAILABLE: its module cannot be had.
+// Returns the folder of the definitions of "cert-manager" or "prometheus-operator". Returns UNAVAILABLE if Go cannot
+// download the project's module.
 absl::StatusOr<std::string> DefinitionsOf(const std::string& project);
 
 }  // namespace basalt::realkube

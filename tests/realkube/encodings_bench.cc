@@ -1,5 +1,6 @@
-// What a list of pods costs as JSON, as gzip, as Kubernetes' protobuf and as CBOR: bytes, our time to decode it, and
-// the API server's CPU time to answer. Pods are made on a real server of its own; KWOK runs them. Prints a table.
+// Measures the cost of a list of pods as JSON, gzip, Kubernetes' protobuf and CBOR: bytes, our time to decode the list,
+// and the API server's CPU time to answer. The bench creates the pods on a real server of its own; KWOK runs them.
+// Prints a table.
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,7 +62,7 @@ class Asker {
     std::exit(1);
   }
 
-  // The bytes of the answer as gzip.
+  // Returns the size of the answer as gzip.
   size_t Packed(const std::string& target, const std::string& accept) {
     return Get(target, accept, false, {{"Accept-Encoding", "gzip"}}).body.size();
   }
@@ -93,7 +94,7 @@ class Asker {
   }
 
  private:
-  // As our job controller makes them, and bound.
+  // Returns the pod as our job controller creates pods, with a node.
   static std::string Pod(int i, int node) {
     return fmt::format(
         R"({{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"train-worker-{0}","labels":{{"volcano.sh/job-name":)"
@@ -115,7 +116,7 @@ class Asker {
   std::vector<std::unique_ptr<http::Call>> calls_;
 };
 
-// Of the API server, from its start.
+// Returns the CPU time of the API server since its start.
 double ServerCpuSeconds(const realkube::Cluster& cluster) {
   std::string pid;
   std::ifstream(cluster.dir() + "/pids/kube-apiserver") >> pid;
@@ -131,7 +132,7 @@ double ServerCpuSeconds(const realkube::Cluster& cluster) {
   return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-// Milliseconds of CPU for one decoding, the least of several.
+// Returns the milliseconds of CPU time for one decoding, the least of several.
 template <typename Decode>
 double DecodeMs(const Decode& decode) {
   double best = 1e9;
@@ -155,7 +156,7 @@ int Run() {
   Asker asker(*options);
   for (int i = 0; i < kPods; i += 200) asker.Create(i, 200, kNodes);
   const std::string target = "/api/v1/pods?resourceVersion=0";
-  // Until KWOK has written every status.
+  // The loop ends once KWOK has written every status.
   Decoder decoder(ObjectKind::kPod);
   for (int running = 0, looks = 0; running < kPods && looks < 600; ++looks) {
     running = 0;
@@ -205,7 +206,7 @@ int Run() {
                    names.substr(at, names.find('\n', at) - at));
       }
     }
-    // As it was on the wire.
+    // This is the size on the wire.
     const double bytes = static_cast<double>(row.compressed ? asker.Packed(target, row.accept) : response.body.size());
     fmt::print("{:<12} {:>14.0f} {:>12.0f} {:>16.2f} {:>16.1f}\n", row.name, bytes, bytes / kPods, decode_ms,
                server_ms);

@@ -1,6 +1,7 @@
 #pragma once
 
-// The gateway's client, reflectors and writer on a small real cluster, and our own end of their connections.
+// Runs the gateway's client, reflectors and writer against a small real cluster, with access to our end of their
+// connections.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ namespace basalt::gateway {
 
 constexpr char kAccount[] = "system:serviceaccount:basalt-system:basalt-gateway";
 
-// What a reflector shows, as a set of names. Its loop's, but for Wait.
+// Keeps the names of the objects that a reflector delivers. Wait() may be called on any thread, the other methods on
+// the reflector's loop.
 class NamesSink : public ReflectorSink {
  public:
   void OnReplace(std::vector<Decoded> objects, int64_t) override {
@@ -67,7 +69,7 @@ class NamesSink : public ReflectorSink {
     std::set<std::string> names;
     std::vector<absl::Status> errors;
   };
-  // Until the condition holds, a minute at most.
+  // Waits until the condition holds, at most a minute.
   View Wait(const std::function<bool(const View&)>& condition) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     MutexLock lock(mutex_);
@@ -86,7 +88,7 @@ class NamesSink : public ReflectorSink {
   std::vector<absl::Status> errors_ BASALT_GUARDED_BY(mutex_);
 };
 
-// One cluster for all cases; a small one, that is soon out of breath.
+// All tests share one cluster. The cluster is small, so that the server soon throttles.
 class GatewayClientTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -123,10 +125,10 @@ class GatewayClientTest : public ::testing::Test {
     return result.get_future().get();
   }
 
-  // Who the server takes us for: the user's name, or the status.
+  // Returns the name of the user whom the server takes us for, or the status.
   std::string WhoAmI() {
     absl::StatusOr<http::Response> response;
-    // So tight a server refuses now and then for want of room.
+    // Such a small server now and then refuses a request because its limit of concurrent requests is reached.
     for (int looks = 0; looks < 600; ++looks) {
       response = Do("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
                     R"({"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"})");
@@ -153,7 +155,7 @@ class GatewayClientTest : public ::testing::Test {
     return dir_ / name;
   }
 
-  // Our connections to the API server.
+  // Returns the file descriptors of our connections to the API server.
   static std::vector<int> Connections() {
     const std::string server = cluster_->kube_server();
     const int port = std::stoi(server.substr(server.rfind(':') + 1));
@@ -168,7 +170,7 @@ class GatewayClientTest : public ::testing::Test {
     }
     return found;
   }
-  // Nothing comes any more over the connections that are open now, as if the server's host had lost its power.
+  // Cuts the connections that are open now: no packet arrives any more, as if the server's host had lost its power.
   static void CutTheCables() {
     sock_filter drop{BPF_RET | BPF_K, 0, 0, 0};
     const sock_fprog program{1, &drop};
@@ -192,7 +194,7 @@ class GatewayClientTest : public ::testing::Test {
     return *sinks_.back();
   }
 
-  // Makes pods through a writer of 30 s; the results by name.
+  // Creates pods through a writer of 30 s. Returns the results by name.
   std::map<std::string, absl::StatusOr<v1::WriteResponse>> CreatePods(const std::string& prefix, int count) {
     std::map<std::string, absl::StatusOr<v1::WriteResponse>> results;
     std::promise<void> all;

@@ -1,4 +1,4 @@
-// Who a real API server takes us for, and whether it is the one that we mean.
+// Tests which user a real API server takes us for, and whether we check that the server is the one that we mean.
 #include <gmock/gmock.h>
 
 #include <fstream>

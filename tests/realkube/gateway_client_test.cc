@@ -1,5 +1,5 @@
-// What only a real API server shows of the gateway's client: how it multiplexes, throttles, compresses and expires, and
-// what a restart of it does to watches.
+// Tests the client of the gateway where only a real API server shows its behaviour: multiplexing, throttling,
+// compression, expired versions, and watches across a restart of the server.
 #include <gmock/gmock.h>
 
 #include <future>
@@ -19,7 +19,7 @@ using ::testing::Le;
 
 constexpr int kPods = 300;
 
-// Asks for the version 1 in the first watch, whatever it is told to.
+// Requests version 1 in the first watch, whatever version the caller requests.
 class OutdatedClient : public http::Client {
  public:
   explicit OutdatedClient(http::Client& inner) : inner_(inner) {}
@@ -37,7 +37,7 @@ class OutdatedClient : public http::Client {
   bool done_ = false;
 };
 
-// Runs first of those that need the pods.
+// Runs before the other tests that need the pods.
 TEST_F(GatewayClientTest, ABurstOfCreatesOnATightServerIsCarriedOutOnceEach) {
   Connect(Gateway());
   const auto results = CreatePods("burst", kPods);
@@ -80,12 +80,13 @@ TEST_F(GatewayClientTest, ManyRequestsAndWatchesShareAFewConnections) {
   EXPECT_EQ(Connections().size(), 2U) << "the server takes 100 at once and more on each";
 }
 
-// As in a process that stood still at any moment and goes on when its time is over.
+// Imitates a process that stops at any moment and continues after the request's deadline.
 TEST_F(GatewayClientTest, AWriteThatBecomesLateIsNotCarriedOutAndItsConnectionGoesOn) {
   http::testing::JumpingLoop loop("jumping");
   const auto client = http::MakeCurlClient(loop, *http::ReadKubeconfig(cluster_->kubeconfig("admin")));
   const std::string path = "/api/v1/namespaces/default/configmaps";
-  // What the server says, without refusals for want of room; 0: it was late.
+  // Returns the status of the server's answer, or 0 if the request was late. Repeats requests that the server refuses
+  // because its limit of concurrent requests is reached.
   const auto ask = [&](const std::string& method, const std::string& target, const std::string& body, int looks) {
     for (int tries = 0; tries < 600; ++tries) {
       loop.JumpBack();
@@ -158,7 +159,7 @@ TEST_F(GatewayClientTest, WatchesAndWritesGoOnAfterTheServerWasKilled) {
   const size_t before = sink.Wait([](const NamesSink::View& view) { return view.lists == 1; }).names.size();
   ASSERT_THAT(cluster_->Kill("kube-apiserver"), IsOk());
   sink.Wait([](const NamesSink::View& view) { return !view.errors.empty(); });
-  // Made while nobody listens: they wait for the server within their time.
+  // These writes begin while the server is down. They wait for the server until their timeout.
   std::future<std::map<std::string, absl::StatusOr<v1::WriteResponse>>> writes =
       std::async(std::launch::async, [this] { return CreatePods("after", 10); });
   ASSERT_THAT(cluster_->Restart("kube-apiserver"), IsOk());
@@ -171,10 +172,10 @@ TEST_F(GatewayClientTest, WatchesAndWritesGoOnAfterTheServerWasKilled) {
   EXPECT_THAT(after.lists, Le(2));
 }
 
-// After the restart.
+// Runs after the restart of the test before.
 TEST_F(GatewayClientTest, AVersionThatIsTooOldIsListedAnew) {
   Connect(Gateway());
-  // The server's memory of events begins at its last start, long after version 1.
+  // The server's history of events begins at its last start, long after version 1.
   OutdatedClient outdated(*client_);
   NamesSink& sink = Reflect(outdated, ReflectorOptions::StreamingList::kOff);
   const NamesSink::View view = sink.Wait([](const NamesSink::View& now) { return now.lists >= 2; });

@@ -1,5 +1,5 @@
-// An API server that sends connections away, as those behind a load balancer do now and then to spread their clients:
-// it costs no request of the gateway's, and none is carried out twice.
+// The API server closes connections at random, as servers behind a load balancer do to spread their clients. The
+// gateway loses no request by this, and the server carries out no request twice.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using ::basalt::testing::IsOk;
 constexpr int kPods = 1000;
 constexpr char kAccount[] = "system:serviceaccount:basalt-system:basalt-gateway";
 
-// The UIDs of the pods that a reflector shows. Of the loop.
+// Keeps the UIDs of the pods that a reflector delivers. Its methods run on the loop.
 class PodsSink : public ReflectorSink {
  public:
   void OnReplace(std::vector<Decoded> objects, int64_t) override {
@@ -77,7 +77,7 @@ class GoawayTest : public ::testing::Test {
     });
   }
 
-  // The ports of our connections to the API server that are open now.
+  // Records the local ports of our connections to the API server that are open now.
   void NoteConnections() {
     const std::string server = cluster_->kube_server();
     const int port = std::stoi(server.substr(server.rfind(':') + 1));
@@ -112,7 +112,7 @@ class GoawayTest : public ::testing::Test {
     return request;
   }
 
-  // All at once. The names of those of which it is not known whether they were carried out.
+  // Sends all writes at once. Returns the numbers of the pods whose write has an unknown outcome.
   std::vector<int> WriteAll(const std::vector<int>& numbers, const std::function<v1::WriteRequest(int)>& make) {
     std::vector<int> unknown;
     std::promise<void> all;
@@ -136,7 +136,8 @@ class GoawayTest : public ::testing::Test {
     return unknown;
   }
 
-  // As the services do: who does not know looks, and writes again where nothing was done.
+  // Writes as the services do: after an unknown outcome, reads the object and repeats the write only if it had no
+  // effect.
   void WriteAllAndLook(const std::function<v1::WriteRequest(int)>& make, bool there) {
     std::vector<int> numbers(kPods);
     std::iota(numbers.begin(), numbers.end(), 0);
@@ -176,7 +177,7 @@ class GoawayTest : public ::testing::Test {
     RunOn(*loop_, [&] { seen = sink.pods.size(); });
     return seen;
   }
-  // Until each watch shows so many pods.
+  // Waits until each watch has delivered `count` pods.
   void AwaitPods(size_t count) {
     for (const PodsSink& sink : sinks_) {
       EXPECT_TRUE(e2e::Eventually(absl::Seconds(30), [&] { return PodsSeen(sink) == count; }));
@@ -207,8 +208,8 @@ TEST_F(GoawayTest, ConnectionsThatAreSentAwayCostNoRequestAndRepeatNone) {
   RunOn(*loop_, [&] {
     for (const PodsSink& sink : sinks_) {
       EXPECT_EQ(sink.lists, 1) << "what was open stays open";
-      // A server that is short of CPU ends a watch that it cannot keep up with, also one that has just begun. It goes
-      // on where it was.
+      // A server that is short of CPU ends a watch that it cannot keep up with, even a new one. The reflector continues
+      // such a watch at its last version.
       EXPECT_THAT(sink.errors, ::testing::Each(::testing::HasSubstr("the watch ended as soon as it began")));
     }
   });
@@ -222,11 +223,11 @@ TEST_F(GoawayTest, ConnectionsThatAreSentAwayCostNoRequestAndRepeatNone) {
   for (const auto& [write, times] : writes) EXPECT_EQ(times, 1) << write;
   fmt::print("{} connections; of {} writes it had to be asked what became of them\n", connections_.size(), unknown_);
   EXPECT_GE(connections_.size(), 10U) << "hardly any was sent away";
-  // Of the last request on a connection the library does not tell that it was refused.
+  // The library does not report that the last request on a connection was refused.
   EXPECT_LE(unknown_, connections_.size());
 }
 
-// The other side of it: here nobody knows what became of the first, and 409 would tell of a second.
+// This is the opposite case: the outcome of the first write is unknown, and a repeated write would be answered 409.
 TEST_F(GoawayTest, AWriteWhoseConnectionDiesIsNotRepeated) {
   Reflect(sinks_[0]);
   std::vector<int> numbers(kPods);

@@ -40,16 +40,16 @@ class GuardTest : public ::testing::Test {
     ASSERT_THAT(cluster, IsOk());
     cluster_ = *std::move(cluster);
     ASSERT_THAT(cluster_->Kubectl({"create", "-f", BASALT_SOURCE_DIR "/deploy/rbac/guard"}), IsOk());
-    // A policy is enforced a moment after it was made.
+    // A policy comes into force a moment after its creation.
     EXPECT_TRUE(e2e::Eventually(absl::Seconds(30), [&] { return !AsGateway(Pod("default", "p", "")).empty(); }));
   }
 
-  // Creates it for everybody.
+  // Creates the objects as the administrator.
   void Create(const std::string& text) {
     e2e::WriteFile(dir_ / "there.yaml", text);
     ASSERT_THAT(cluster_->Kubectl({"create", "-f", dir_ / "there.yaml"}), IsOk());
   }
-  // What the server says to the gateway; empty: it would be made.
+  // Returns the message with which the server refuses the object from the gateway. Empty if the server accepts it.
   std::string AsGateway(const std::string& text) {
     e2e::WriteFile(dir_ / "asked.yaml", text);
     return Ask({"create", "--dry-run=server", "-f", dir_ / "asked.yaml"});
@@ -67,7 +67,7 @@ class GuardTest : public ::testing::Test {
 TEST_F(GuardTest, TheGatewayTouchesOnlyWhatAJobControls) {
   const std::string not_controlled = "only what a Job of batch.volcano.sh controls";
   Create(kJob);
-  // Of a job that is there: the garbage collector takes what has another owner.
+  // The UID belongs to an existing job: the garbage collector deletes an object whose owner does not exist.
   const auto uid = cluster_->Kubectl({"get", "jobs.batch.volcano.sh", "j", "-o", "jsonpath={.metadata.uid}"});
   ASSERT_THAT(uid, IsOk());
   const std::string of_job = Owned("batch.volcano.sh/v1alpha1", *uid);

@@ -1,5 +1,5 @@
-// Two gateways on a real cluster: the one that leads is stopped over its Lease and continued. The other one leads in
-// time, jobs go on, and of the one that continues nothing is written any more.
+// Two gateways run on a real cluster. The leader is stopped for longer than its Lease and then continued. The other
+// gateway leads in time, jobs go on, and the continued gateway writes nothing more.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using ::basalt::testing::IsOk;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr absl::Duration kLease = absl::Seconds(15);  // As it is where nobody says otherwise.
+constexpr absl::Duration kLease = absl::Seconds(15);  // The default of --lease_duration.
 constexpr absl::Duration kLimit = absl::Minutes(1);
 constexpr int kJobs = 12;
 constexpr int kPods = 10;
@@ -40,7 +40,7 @@ class PausedLeaderTest : public ::testing::Test {
     second_ = first_ == "gateway-0" ? "gateway-1" : "gateway-0";
   }
 
-  // The replica that holds the Lease; empty: nobody.
+  // Returns the replica that holds the Lease. Empty if no replica holds the Lease.
   std::string Leader() {
     const json::value lease =
         world_->KubeGet("/apis/coordination.k8s.io/v1/namespaces/basalt-system/leases/basalt-gateway");
@@ -69,14 +69,14 @@ class PausedLeaderTest : public ::testing::Test {
     EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return world_->JobPhase(job) == "Completed"; }))
         << job << " is " << world_->JobPhase(job);
   }
-  // Carried out, by when the server took them in: of the owners of slots.
+  // Returns the writes of owners of slots that were carried out, ordered by the time at which the server received them.
   std::vector<e2e::Write> OwnersWrites() {
     std::vector<e2e::Write> log = world_->Log();
     std::erase_if(log, [](const e2e::Write& write) { return !write.IsOurs() || !write.Succeeded(); });
     std::stable_sort(log.begin(), log.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
     return log;
   }
-  // The newest epoch in which a slot of jobs was written.
+  // Returns the newest epoch in which jobsvc wrote a slot.
   int64_t NewestEpoch() {
     int64_t newest = 0;
     for (const e2e::Write& write : OwnersWrites()) {
@@ -88,7 +88,7 @@ class PausedLeaderTest : public ::testing::Test {
 
   testing::TempDir dir_;
   std::unique_ptr<e2e::World> world_;
-  std::string first_, second_;  // Who leads at first, and who does not.
+  std::string first_, second_;  // The first leader, and the other gateway.
 };
 
 TEST_F(PausedLeaderTest, AnotherOneLeadsInTimeAndWhoContinuesWritesNothing) {
@@ -101,8 +101,8 @@ TEST_F(PausedLeaderTest, AnotherOneLeadsInTimeAndWhoContinuesWritesNothing) {
   ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return OwnersWrites().size() > kPods; }));
   const int64_t epoch = NewestEpoch();
 
-  // In the middle of it. What is asked of the one that is stopped waits there; of the replicas that asked one dies: its
-  // slots have another owner when the gateway goes on.
+  // The leader stops in the middle of its work. Requests to the stopped gateway wait there. One replica that sent such
+  // requests dies: its slots have another owner by the time at which the gateway continues.
   const absl::Time stopped = absl::Now();
   ASSERT_THAT(world_->suite().Stop(first_), IsOk());
   ASSERT_THAT(world_->suite().Kill("jobsvc-1"), IsOk());
@@ -110,7 +110,7 @@ TEST_F(PausedLeaderTest, AnotherOneLeadsInTimeAndWhoContinuesWritesNothing) {
   const absl::Time taken = absl::Now();
   ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return NewestEpoch() > epoch; })) << "the dead one's slots move";
   const std::vector<e2e::Write> writes = OwnersWrites();
-  // What the server had of the stopped one is answered by then.
+  // By then, the server has answered every request of the stopped gateway.
   const absl::Time later = stopped + kLease / 4;
   const auto next = std::find_if(writes.begin(), writes.end(), [&](const auto& write) { return write.time > later; });
   ASSERT_NE(next, writes.end());
@@ -132,11 +132,11 @@ TEST_F(PausedLeaderTest, AnotherOneLeadsInTimeAndWhoContinuesWritesNothing) {
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
 
   std::vector<std::string> violations;
-  size_t told = 0;
+  size_t attributed = 0;
   const std::vector<e2e::Write> log = world_->Log();
-  e2e::JudgeOwners(log, told, violations);
+  e2e::JudgeOwners(log, attributed, violations);
   e2e::JudgeEpochs(log, violations);
-  EXPECT_GT(told, static_cast<size_t>(kJobs * kPods));
+  EXPECT_GT(attributed, static_cast<size_t>(kJobs * kPods));
   std::map<std::string, int> made;
   for (const e2e::Write& write : log) {
     if (write.resource == "pods" && write.verb == "create" && write.IsOurs() && write.Succeeded() &&
@@ -152,7 +152,7 @@ TEST_F(PausedLeaderTest, AnotherOneLeadsInTimeAndWhoContinuesWritesNothing) {
   EXPECT_THAT(violations, IsEmpty());
   fmt::print("{} after the stop the Lease taken, {} the next write, {} continued; {} writes\n",
              absl::FormatDuration(taken - stopped), absl::FormatDuration(next->time - stopped),
-             absl::FormatDuration(continued - stopped), told);
+             absl::FormatDuration(continued - stopped), attributed);
 }
 
 }  // namespace

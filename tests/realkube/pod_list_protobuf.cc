@@ -19,7 +19,7 @@ struct Field {
   std::string_view bytes;
 };
 
-// Field after field of one message; ends at what is no field.
+// Iterates over the fields of one message. Ends at bytes that are no valid field.
 class Fields {
  public:
   explicit Fields(std::string_view bytes) : rest_(bytes) {}

@@ -1,7 +1,8 @@
 #pragma once
 
-// For the comparison of encodings only: Kubernetes' protobuf of a PodList, read straight into the gateway's projection
-// as a gateway that asked for protobuf would. Field numbers are those of k8s.io/api/core/v1/generated.proto.
+// Reads Kubernetes' protobuf of a PodList straight into the gateway's projection, as a gateway that requested protobuf
+// would read it. Only the comparison of encodings uses this decoder. Field numbers are those of
+// k8s.io/api/core/v1/generated.proto.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,10 @@
 
 namespace basalt::gateway {
 
-// Empty where it is none.
+// Returns an empty list if `bytes` is no such message.
 std::vector<kube::v1::Object> DecodePodListProtobuf(std::string_view bytes);
 
-// What both decoders must agree on.
+// Returns a text of the fields on which both decoders must agree.
 std::string Fingerprint(const kube::v1::Pod& pod);
 
 }  // namespace basalt::gateway

@@ -1,6 +1,6 @@
-// Least rights: the suite does everything that it does by now under deploy/rbac/gateway.yaml and the roles of plugins,
-// which are bound in one namespace, and beside the guard; is never refused for want of a right, nor by the guard; and
-// uses every verb that its roles grant. The list of rights that names these steps: docs/rights.md.
+// Tests least rights. The suite uses all its functions under deploy/rbac/gateway.yaml and the roles of plugins, which
+// are bound in one namespace, and beside the guard. The server never refuses a request because of a missing right or
+// the guard, and the suite uses every verb that its roles grant. docs/rights.md lists the rights with these steps.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -29,9 +29,9 @@ constexpr absl::Duration kLimit = absl::Minutes(1);
 
 struct Right {
   std::string group;
-  std::string resource;  // With its sub-resource.
+  std::string resource;  // The resource, with its sub-resource.
   std::string verb;
-  std::string ns = "";  // Empty: in all of them.
+  std::string ns = "";  // Empty for all namespaces.
   auto operator<=>(const Right&) const = default;
 };
 
@@ -50,7 +50,8 @@ std::vector<json::value> RoleDocuments() {
   return all;
 }
 
-// Those of plugins as if they were bound everywhere: where they are is not for a role to say.
+// Returns the rights that the roles grant. The rights of plugins count for all namespaces, because a role does not name
+// its bindings.
 std::set<Right> GrantedRights() {
   std::set<Right> rights;
   const auto each = [](const json::value& rule, std::string_view field, const auto& use) {
@@ -122,7 +123,7 @@ constexpr char kEverything[] = R"(plugins: {ssh: [], env: [], svc: [], ray: ["--
   - {mountPath: /a, volumeClaim: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
   - {mountPath: /b, volumeClaimName: data})";
 
-// Where the job's objects are to be: each is found to be somebody else's.
+// Objects of other owners that have the names of the job's objects.
 constexpr char kObstacles[] = R"(apiVersion: v1
 kind: Secret
 metadata: {name: full-ssh}
@@ -152,7 +153,7 @@ metadata: {name: held-t-0}
 spec: {schedulerName: nobody, containers: [{name: c, image: i}]}
 )";
 
-// Gives pods with a label to our scheduler.
+// Assigns pods with a label to our scheduler.
 constexpr char kPolicy[] = R"(apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: ours}
@@ -270,7 +271,7 @@ class LeastRightsTest : public ::testing::Test {
     e2e::Child child(command, dir_ / "out", dir_ / "err");
     EXPECT_EQ(child.Wait(kLimit).value_or(-1), 0) << e2e::ReadFile(dir_ / "err");
   }
-  // Until the text that kubectl prints has `word`.
+  // Waits until kubectl's output contains `word`.
   void Await(const std::vector<std::string>& words, const std::string& word) {
     std::string text;
     EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
@@ -293,14 +294,14 @@ class LeastRightsTest : public ::testing::Test {
       if (line.user != kAccount || line.code == 403) continue;
       Right right{line.group, line.subresource.empty() ? line.resource : line.resource + "/" + line.subresource,
                   line.verb, line.ns};
-      // What the narrower role grants is no use of the wider one.
+      // A right that the narrower role grants does not count as a use of the wider role.
       if (!granted_.contains(right)) right.ns.clear();
       used.insert(std::move(right));
     }
     return used;
   }
 
-  // ---- what the suite does by now ----
+  // ---- the functions of the suite ----
   void RunJobsWithAllThatBelongsToThem();
   void ScaleAndAbort();
   void RunPlainWorkloads();
@@ -326,7 +327,8 @@ void LeastRightsTest::RunJobsWithAllThatBelongsToThem() {
   AwaitEvent("full", "plugin ray: Service full-head-svc exists and belongs to somebody else");
   AwaitEvent("full", "claim data does not exist");
   AwaitEvent("held", "the name is held by an object that nobody owns");
-  // An edit has the missing claim told again: the Event counts on, if it was not written just before.
+  // An edit makes jobsvc report the missing claim again: it raises the count of the Event, unless it has just written
+  // the Event.
   const auto set_minimum = [&](int minimum) {
     Kubectl({"patch", "jobs.batch.volcano.sh", "full", "--type", "merge", "-p",
              fmt::format(R"({{"spec":{{"minAvailable":{}}}}})", minimum)});
@@ -341,7 +343,7 @@ void LeastRightsTest::RunJobsWithAllThatBelongsToThem() {
   Create(
       "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n"
       "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n");
-  // Pods come after all that belongs to the job; without a minimum it is called Running before that.
+  // Pods are created after all other objects of the job. A job without a minimum is Running before its pods exist.
   Await({"get", "pod", "full-t-0", "-o", "jsonpath={.status.phase}"}, "Running");
   AwaitPhase("removed", "Completed");
   Ctl({"job", "delete", "removed"});
@@ -353,7 +355,7 @@ void LeastRightsTest::ScaleAndAbort() {
   AwaitUse({"", "configmaps", "patch"});
   AwaitUse({"", "secrets", "patch"});
   AwaitUse({"scheduling.volcano.sh", "podgroups", "patch"});
-  // One pod goes singly, all of them in one call.
+  // jobsvc deletes one pod by a delete, and all pods by one deletecollection.
   Ctl({"job", "scale", "full", "t=2"});
   AwaitUse({"", "pods", "delete"});
   Ctl({"job", "suspend", "full"});
@@ -362,7 +364,8 @@ void LeastRightsTest::ScaleAndAbort() {
   for (const char* resource : {"secrets", "configmaps", "services"}) AwaitUse({"", resource, "delete"});
 }
 
-// Watches show the owners of pods for our schedulers. Where an admission policy gives us a pod, its owner is read.
+// Watches deliver the owners of pods of our schedulers. If an admission policy assigns a pod to us, the owner of the
+// pod is read.
 void LeastRightsTest::RunPlainWorkloads() {
   Create(kPolicy);
   e2e::WriteFile(dir_ / "probe.yaml",
@@ -383,9 +386,10 @@ void LeastRightsTest::MakeAndDeleteAQueue() {
   AwaitUse({"scheduling.volcano.sh", "queues", "delete"});
 }
 
-// An admission webhook that never answers: the server gives our writes up, and we have to look what became of them.
+// An admission webhook never answers. The server gives up our writes, and we must read the objects to find out the
+// outcomes.
 void LeastRightsTest::LoseAnswers() {
-  const http::testing::LoopbackListener peer;  // The kernel takes its connections, and nobody says a word.
+  const http::testing::LoopbackListener peer;  // The kernel accepts the connections, and no program answers.
   Create(fmt::format(R"(apiVersion: v1
 kind: Namespace
 metadata: {{name: slow, labels: {{slow: "yes"}}}}
@@ -415,14 +419,14 @@ webhooks:
   Kubectl({"delete", "validatingwebhookconfiguration", "slow"});
 }
 
-// As a server without streaming lists has it.
+// Imitates a server without streaming lists.
 void LeastRightsTest::ListInPages() {
   RunningGateway gateway(cluster_->kubeconfig("gateway"), {"--streaming_lists=false", "--replica=gateway-1"});
   EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return gateway.Readyz().find(R"("ready":true,)") == 1; }))
       << gateway.Readyz();
 }
 
-// A replica is told to leave: its slots go to nobody, and the assignment is saved once more.
+// A replica leaves. No member takes over its slots, and the gateway saves the assignment once more.
 void LeastRightsTest::LeadOnFromWhatWasSaved() {
   ASSERT_THAT(suite_->Leave("queuesvc"), IsOk());
   EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return suite_->Ended("queuesvc").has_value(); }));
@@ -439,7 +443,7 @@ TEST_F(LeastRightsTest, TheRoleIsEnoughAndAllOfItIsUsed) {
   ListInPages();
   LeadOnFromWhatWasSaved();
   EXPECT_THAT(suite_->Casualties(), IsEmpty());
-  // A watch is logged when it ends.
+  // The audit log has a watch only after the watch has ended.
   suite_.reset();
   std::set<Right> unused;
   e2e::Eventually(absl::Seconds(20), [&] {
@@ -448,8 +452,8 @@ TEST_F(LeastRightsTest, TheRoleIsEnoughAndAllOfItIsUsed) {
     for (const Right& right : granted_) {
       if (!used.contains(right)) unused.insert(right);
     }
-    // A queue is read where a write meets a version that the watch has not shown yet, which nothing here can bring
-    // about.
+    // A queue is read if a write meets a version that the watch has not delivered yet. No step of this test can cause
+    // this.
     unused.erase({"scheduling.volcano.sh", "queues", "get"});
     return unused.empty();
   });

@@ -1,7 +1,7 @@
 #pragma once
 
-// Programs of the suite beside a real cluster, as the tests on rights and on bad input start and ask them. Everything
-// across processes is waited for with a deadline. One thread.
+// Starts programs of the suite beside a real cluster and reads their pages, for the tests of rights and of bad input.
+// Every wait for another process has a deadline. One thread.
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,16 +17,16 @@
 
 namespace basalt::realkube {
 
-// One target of /readyz; no state where there is no such target.
+// One target of /readyz. `state` is empty if there is no such target.
 struct TargetView {
   bool ready = false;
   std::string state, since, why, cure;
 };
 TargetView TargetOf(const http::CurlOptions& server, std::string_view name);
-// A target with its words, for failures.
+// Returns all fields of a target as a text for failures.
 std::string TextOf(const TargetView& target);
 
-// The gateway alone, without TLS.
+// A gateway without services and without TLS.
 class RunningGateway {
  public:
   explicit RunningGateway(const std::string& kubeconfig, std::vector<std::string> flags = {});
@@ -35,7 +35,7 @@ class RunningGateway {
   TargetView Target(std::string_view name) const { return TargetOf(pages(), name); }
   std::string Readyz() const { return e2e::FetchText(pages(), "/readyz"); }
   std::string Metrics() const { return e2e::FetchText(pages(), "/metrics"); }
-  // Until the target is in that state; false after a minute.
+  // Waits until the target is in that state. Returns false after a minute.
   bool Reaches(std::string_view target, std::string_view state);
 
  private:
@@ -46,7 +46,7 @@ class RunningGateway {
   std::unique_ptr<e2e::Child> child_;
 };
 
-// A kubeconfig for `server` with the parts given as YAML flow: `cluster` ("certificate-authority: …"), `user`.
+// Writes a kubeconfig for `server`. `cluster` ("certificate-authority: …") and `user` are YAML flow.
 void WriteKubeconfig(const std::string& path, const std::string& server, const std::string& cluster,
                      const std::string& user);
 

@@ -1,5 +1,5 @@
-// What goes wrong on a real cluster while the whole suite runs on it: told where a person looks, survived by every
-// process, at no other job's cost, and over as soon as it is cured.
+// Problems arise on a real cluster while the whole suite runs on the cluster. The suite reports each problem where a
+// person looks, every process survives, no other job is harmed, and the report ends as soon as the problem is solved.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,10 +19,10 @@ struct BadJob {
   const char* name;
   std::string spec;
   const char* words;  // The field with its rule.
-  const char* field;  // By which it is counted.
+  const char* field;  // The field by which a metric counts the problem.
 };
 
-// The definition of a cluster whose owner trusts everybody.
+// The cluster has a definition without rules, as an owner who trusts every user might install.
 class OpenDefinitionTest : public SuiteTest {
  protected:
   void SetUp() override {
@@ -30,7 +30,7 @@ class OpenDefinitionTest : public SuiteTest {
     Kubectl({"patch", "crd", kJobs, "--type", "json", "-p",
              R"([{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema",)"
              R"("value":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}])"});
-    // It may be a moment until it counts.
+    // The change may come into force a moment later.
     ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return Create("probe", R"("none")").ok(); }));
     Kubectl({"delete", kJobs, "probe"});
     Start();
@@ -89,7 +89,7 @@ TEST_F(OpenDefinitionTest, AJobThatCannotBeReadAnyMoreKeepsItsPodsAndEndsWhenPut
   ASSERT_TRUE(Becomes("edited", "Running"));
   Replace("edited", "/spec/tasks/0/replicas", R"("two")");
   EXPECT_TRUE(Says("edited", "InvalidJob: spec.tasks[0].replicas")) << WordsOf("edited");
-  // They end meanwhile, and are counted when it can be read again.
+  // The pods end meanwhile. The job counts them once it can be read again.
   EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return PodPhases("edited") == "Succeeded Succeeded"; }))
       << PodPhases("edited");
   EXPECT_EQ(CountPods("edited", "delete"), 0);
@@ -100,7 +100,7 @@ TEST_F(OpenDefinitionTest, AJobThatCannotBeReadAnyMoreKeepsItsPodsAndEndsWhenPut
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
 }
 
-// The gateway shows a token of its account from a file.
+// The gateway presents a token of its account from a file.
 class RevokedTokenTest : public SuiteTest {
  protected:
   void SetUp() override {
@@ -115,7 +115,7 @@ class RevokedTokenTest : public SuiteTest {
     const std::string token = Kubectl({"create", "token", "basalt-gateway", "--namespace", "basalt-system"});
     e2e::WriteFile(dir_ / "token", token.substr(0, token.find('\n')));
   }
-  // Whether the server takes whoever shows the token for somebody.
+  // Returns true if the server accepts the token.
   bool IsAccepted() {
     e2e::WriteFile(
         dir_ / "review.json",
@@ -132,8 +132,8 @@ TEST_F(RevokedTokenTest, ATokenThatIsRevokedWhileJobsRunLosesNothing) {
   ASSERT_THAT(Create("early", GoodSpec("35s")), IsOk());
   ASSERT_TRUE(Becomes("early", "Running"));
   Kubectl({"delete", "serviceaccount", "basalt-gateway", "--namespace", "basalt-system"});
-  // The server believes a token for a while after it has looked at it. What is open stays open: the next job is seen,
-  // and nothing can be done about it.
+  // The server caches the review of a token for a while. Open watches stay open: the suite observes the next job, but
+  // cannot act on it.
   ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return !IsAccepted(); }));
   ASSERT_THAT(Create("late", GoodSpec()), IsOk());
   EXPECT_TRUE(Reaches("unauthorized")) << TextOf(Target("API server"));
@@ -142,7 +142,7 @@ TEST_F(RevokedTokenTest, ATokenThatIsRevokedWhileJobsRunLosesNothing) {
   EXPECT_THAT(Metrics(), HasSubstr(R"(gateway_target{state="unauthorized",target="API server"} 1)"));
   EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return PodPhases("early") == "Succeeded Succeeded"; }))
       << PodPhases("early");
-  // Now the watches are cut, too, and nobody can watch anew.
+  // The restart also ends the watches, and no new watch can be opened.
   ASSERT_THAT(cluster().Kill("kube-apiserver"), IsOk());
   ASSERT_THAT(cluster().Restart("kube-apiserver"), IsOk());
   EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
@@ -166,7 +166,7 @@ TEST_F(RevokedTokenTest, ATokenThatIsRevokedWhileJobsRunLosesNothing) {
   Kubectl({"delete", kJobs, "--all", "--wait=false"});
 }
 
-// A namespace whose pods have to give up every right, as its owner wants it.
+// The owner of the namespace requires that pods give up every privilege.
 class RestrictedNamespaceTest : public SuiteTest {
  protected:
   void SetUp() override {
@@ -188,7 +188,7 @@ class RestrictedNamespaceTest : public SuiteTest {
   static std::string JobWith(const std::string& pod_template) {
     return Spec(fmt::format(R"([{{"name":"t","replicas":5,"template":{}}}])", pod_template));
   }
-  // When the API server refused a pod of the job.
+  // Returns the times at which the API server refused a pod of the job.
   std::vector<absl::Time> Refusals(const std::string& job) {
     std::vector<absl::Time> times;
     for (const e2e::Write& write : world_->Log()) {
@@ -211,7 +211,7 @@ TEST_F(RestrictedNamespaceTest, ATemplateThatTheServerRefusesIsToldInItsWordsAnd
   const std::string words =
       R"(is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must )"
       R"(set securityContext.allowPrivilegeEscalation=false))";
-  // Five creates are on their way at once: one of them is told.
+  // Five creates are under way at once, and jobsvc reports the refusal of one of them.
   EXPECT_TRUE(Says("open", words)) << WordsOf("open");
   EXPECT_THAT(WordsOf("open"), HasSubstr("FailedCreate: pod open-t-"));
   EXPECT_TRUE(Becomes("modest", "Completed")) << world_->JobPhase("modest") << ", " << WordsOf("modest");
@@ -222,7 +222,7 @@ TEST_F(RestrictedNamespaceTest, ATemplateThatTheServerRefusesIsToldInItsWordsAnd
   const e2e::Ran explained = world_->Ctl({"job", "explain", "open"});
   EXPECT_EQ(explained.exit_code, 0) << explained.err;
   EXPECT_THAT(explained.out, HasSubstr(words));
-  // One pod, now and then, asks for all.
+  // Now and then, jobsvc tries a single pod on behalf of all.
   ASSERT_TRUE(e2e::Eventually(kLimit, [&] {
     const std::vector<absl::Time> times = Refusals("open");
     return times.size() >= 2 && times.back() - times[times.size() - 2] >= absl::Seconds(4);

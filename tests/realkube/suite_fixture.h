@@ -1,7 +1,7 @@
 #pragma once
 
-// A world of the test's own on the real cluster that all tests of a process share: the whole suite, kubectl, and what
-// jobs, pods and the suite's writes look like from outside.
+// A world of the test's own on the real cluster that all tests of a process share. The fixture has the whole suite and
+// kubectl, and reads jobs, pods and the suite's writes from outside.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ class SuiteTest : public ::testing::Test {
     Kubectl({"patch", kJobs, job, "--type", "json", "-p",
              fmt::format(R"([{{"op":"replace","path":"{}","value":{}}}])", path, value)});
   }
-  // What the job says of itself: reason and message of its state.
+  // Returns the reason and the message in the job's state.
   std::string WordsOf(const std::string& job) {
     return cluster()
         .Kubectl({"get", kJobs, job, "-o", "jsonpath={.status.state.reason}: {.status.state.message}"})
@@ -77,7 +77,7 @@ class SuiteTest : public ::testing::Test {
   std::string PodPhases(const std::string& job) {
     return Kubectl({"get", "pods", "-l", "volcano.sh/job-name=" + job, "-o", "jsonpath={.items[*].status.phase}"});
   }
-  // Writes of the suite for pods of the job that did what `verb` says.
+  // Counts the suite's writes with this verb that changed pods of the job.
   int CountPods(const std::string& job, std::string_view verb) {
     int count = 0;
     for (const e2e::Write& write : world_->Log()) {

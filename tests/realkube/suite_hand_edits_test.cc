@@ -1,5 +1,5 @@
-// What people and other programs write on a real cluster of objects that a job has, while it runs: status writes that
-// meet edits, pods that somebody holds with a finalizer, a PodGroup edited and deleted, a pod that was taken away.
+// On a real cluster, people and other programs write objects of a running job: edits that meet status writes, a
+// finalizer that keeps a pod, edits and the deletion of a PodGroup, and a pod that loses its owner.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,12 +26,12 @@ class SuiteHandEditsTest : public SuiteTest {
   std::string PodNames(const std::string& job) {
     return Kubectl({"get", "pods", "-l", "volcano.sh/job-name=" + job, "-o", "jsonpath={.items[*].metadata.name}"});
   }
-  // A job of two pods that run, with a policy for each event.
+  // Creates a job with two pods and these policies, and waits until it is Running.
   void Run(const std::string& job, const std::string& policies) {
     ASSERT_THAT(Create(job, Spec("[" + Task("2", "600s") + "]", R"("minAvailable":1,"policies":)" + policies)), IsOk());
     ASSERT_TRUE(Becomes(job, "Running")) << world_->JobPhase(job) << ", " << WordsOf(job);
   }
-  // As a kubelet would: phase Failed, and a container that ended at `finished`, by the clock of its node.
+  // Sets phase Failed, as a kubelet would, with a container that ended at `finished` by the clock of its node.
   void FailPod(const std::string& pod, const std::string& finished, const std::string& conditions = "[]") {
     Kubectl({"patch", "pod", pod, "--subresource=status", "--type", "merge", "-p",
              fmt::format(R"({{"status":{{"phase":"Failed","conditions":{},"containerStatuses":[{{"name":"c",)"
@@ -42,7 +42,7 @@ class SuiteHandEditsTest : public SuiteTest {
   std::string GroupOf(const std::string& job) { return job + "-" + Field(kJobs, job, ".metadata.uid"); }
 };
 
-// Each edit takes the resourceVersion away from under a status write.
+// Each edit changes the resourceVersion on which a status write depends.
 TEST_F(SuiteHandEditsTest, AJobThatIsEditedAgainAndAgainComesToItsEndAndKeepsEveryEdit) {
   ASSERT_THAT(Create("edited", Spec("[" + Task("20", "3s") + "]", R"("minAvailable":20)")), IsOk());
   int edits = 0;
@@ -61,7 +61,7 @@ TEST_F(SuiteHandEditsTest, AJobThatIsEditedAgainAndAgainComesToItsEndAndKeepsEve
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
 }
 
-// The server keeps such a pod, as terminating, and its name.
+// The server keeps such a pod as terminating, and the pod keeps its name.
 TEST_F(SuiteHandEditsTest, APodThatIsHeldByAFinalizerHoldsUpARestartUntilItIsLetGo) {
   ASSERT_THAT(Create("held", Spec("[" + Task("2", "600s") + "]", R"("minAvailable":2)")), IsOk());
   ASSERT_TRUE(Becomes("held", "Running"));
@@ -103,7 +103,7 @@ TEST_F(SuiteHandEditsTest, AGroupThatIsEditedIsPutRightAndOneThatIsDeletedIsMade
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
 }
 
-// It has all labels by which a run is deleted in one call.
+// The pod has all labels by which one call deletes the pods of a version.
 TEST_F(SuiteHandEditsTest, APodWhoseOwnerWasTakenAwayOutlivesTheJobsPods) {
   ASSERT_THAT(Create("kept", Spec("[" + Task("4", "600s") + "]", R"("minAvailable":4)")), IsOk());
   ASSERT_TRUE(Becomes("kept", "Running"));

@@ -1,5 +1,5 @@
-// Pods that Kubernetes' own controllers make for our scheduler: one group for each owner, which follows the owner as it
-// is scaled, rolled and edited by hand.
+// Kubernetes' own controllers create pods for our scheduler. Each owner has one group, which follows the owner as
+// people scale, roll and edit the owner.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ class SuiteWorkloadsTest : public SuiteTest {
     e2e::WriteFile(dir_ / "workload.yaml", text);
     Kubectl({"create", "-f", dir_ / "workload.yaml"});
   }
-  // `spec`: its lines beside selector and template.
+  // Creates a workload. `spec` has the lines beside selector and template.
   void MakeWorkload(const std::string& kind, const std::string& name, const std::string& spec,
                     const std::string& annotations = "", const std::string& scheduler = "volcano") {
     Make(fmt::format(R"(apiVersion: apps/v1
@@ -52,7 +52,7 @@ spec:
 )",
                      kind, name, annotations, spec, name, name, scheduler));
   }
-  // A line for each object of the kind.
+  // Returns one line for each object of the kind.
   std::vector<std::string> Lines(const std::string& kind, const std::string& path = ".metadata.name",
                                  const std::string& selector = "") {
     std::vector<std::string> words = {"get", kind, "-o",
@@ -69,7 +69,7 @@ spec:
   std::string Field(const std::string& kind, const std::string& name, const std::string& path) {
     return cluster().Kubectl({"get", kind, name, "-o", "jsonpath={" + path + "}"}).value_or("");
   }
-  // So many pods of the workload run, and each names the one group that there is, which `group` is set to.
+  // Waits until `pods` pods of the workload run and each names the only group. Sets `group` to the group's name.
   bool RunInOneGroup(const std::string& app, size_t pods, std::string& group) {
     return e2e::Eventually(kLimit, [&] {
       const std::vector<std::string> states =
@@ -211,7 +211,8 @@ TEST_F(SuiteWorkloadsTest, AMinimumAboveTheReplicasIsToldOnAPod) {
   }));
 }
 
-// The garbage collector takes a group that names the dead owner, whenever it looks: hence several rounds.
+// The garbage collector may delete a group that names the dead owner at any of its passes. The test therefore has
+// several rounds.
 TEST_F(SuiteWorkloadsTest, PodsOfAnOrphanedStatefulSetKeepAGroupWithoutTheDeadOwner) {
   for (int round = 0; round < 4; ++round) {
     const std::string name = fmt::format("db-{}", round);

@@ -9,7 +9,8 @@
 namespace basalt::simulation {
 namespace {
 
-// Of streams in which the seeds that once violated an invariant have neither: they stay the runs that they were.
+// These streams are chosen so that the seeds that once violated an invariant have neither evictions nor wrong clocks.
+// Those seeds therefore remain the same runs.
 constexpr uint64_t kStream = 0x5b60'a21c'42f7'8aa5;
 constexpr uint64_t kClockStream = 0xefbb'90ab'5488'7a0b;
 
@@ -25,7 +26,7 @@ std::string PathOf(const std::string& pod) { return fmt::format("/api/v1/namespa
 
 Evictions::Evictions(uint64_t seed, SimSuite& suite, const std::vector<PlannedJob>& jobs, Probes& probes)
     : random_(StreamOf(seed)), suite_(suite), jobs_(jobs), probes_(probes) {
-  random_.Next();  // AreIn has had it.
+  random_.Next();  // AreIn() uses the first number of the stream.
 }
 
 bool Evictions::AreIn(uint64_t seed) { return StreamOf(seed).OneIn(3); }
@@ -43,9 +44,10 @@ std::map<std::string, absl::Duration> Evictions::ClocksIn(uint64_t seed) {
 
 void Evictions::Expect(uint64_t seed, PlannedJob& job) {
   if (!AreIn(seed) || !IsEvicted(job)) return;
-  // All others may have finished before its deadline.
+  // All other pods may have finished before the policy's deadline.
   if (job.kind == JobKind::kOnEvictionLater) job.ends.emplace_back("Failed");
-  // Of a pod that somebody deletes a clock that is slow says that it had failed before, where nothing was seen.
+  // If a node's clock is slow, the times in the status of a deleted pod claim that the pod failed before the deletion,
+  // although no process observed the failure. Such a pod may count as failed.
   if (job.kind != JobKind::kOnEviction || !ClocksIn(seed).empty()) return;
   job.policies.push_back({.event = "PodFailed", .action = "AbortJob"});
   job.manifest = JobManifest(job);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What Kubernetes does to pods of jobs: it preempts them and evicts them, by the condition DisruptionTarget before they
-// end; and nodes whose clocks are off by hours.
+// Kubernetes evicts and preempts pods of jobs, and sets the condition DisruptionTarget before they end. Some nodes have
+// clocks that are hours off.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,17 +17,18 @@ namespace basalt::simulation {
 
 class Evictions {
  public:
-  // All outlive it, and it outlives every task in the suite's time.
+  // The arguments outlive this object, which outlives every task in the suite's time.
   Evictions(uint64_t seed, SimSuite& suite, const std::vector<PlannedJob>& jobs, Probes& probes);
 
-  // Whether the seed has any. What a run without them does is the same whether or not others have them.
+  // Returns true if the seed has evictions. They do not change the runs of the other seeds.
   static bool AreIn(uint64_t seed);
-  // How far the clocks of nodes are ahead there; none: all are right.
+  // Returns by how much the clocks of nodes are ahead in that seed. Empty if all clocks are right.
   static std::map<std::string, absl::Duration> ClocksIn(uint64_t seed);
-  // What may become of the job there, and a policy that takes an eviction for a failure if its controller does.
+  // Adds the ends that evictions may cause to the job. Also adds a policy that acts if the job's controller takes an
+  // eviction for a failure.
   static void Expect(uint64_t seed, PlannedJob& job);
 
-  // What is done, in times from now that lie before the end of the faults.
+  // Schedules the evictions. All begin before the end of the faults.
   void Begin();
 
  private:

@@ -5,7 +5,7 @@
 namespace basalt::simulation {
 namespace {
 
-// Keys in the right form that are none, at once.
+// Makes false keys of the right form, without delay.
 class FakeKeyMaker final : public jobsvc::KeyMaker {
  public:
   explicit FakeKeyMaker(Loop& loop) : loop_(loop), source_(jobsvc::MakeFakeKeySource()) {}

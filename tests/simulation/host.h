@@ -1,7 +1,7 @@
 #pragma once
 
-// One host of the simulation: what outlives a process on it (its name, its clock, its disk, its way to the API server)
-// and the process that runs there, if one does. For sim_suite.cc.
+// One host of the simulation: its name, clock, disk and link to the API server, which outlive a process, and the
+// process that runs there, if any. For sim_suite.cc.
 #include <memory>
 #include <string>
 
@@ -40,7 +40,7 @@ struct ServiceProcess {
   std::unique_ptr<jobsvc::JobMetrics> job_metrics;
   std::unique_ptr<jobsvc::KeyMaker> keys;
   std::unique_ptr<kv::FaultyKv> store;
-  uint64_t die_at = 0;  // Number of the write; 0 = never.
+  uint64_t die_at = 0;  // The number of the write at which the process dies. 0 = never.
   bool die_after = false;
   bool die_at_record = false;
   bool dead = false;
@@ -48,24 +48,24 @@ struct ServiceProcess {
   std::unique_ptr<rpc::PeerDirectory> peers;
   std::unique_ptr<runtime::Replica> replica;
   std::unique_ptr<rpc::PodGroupHandler> pod_groups;
-  jobsvc::JobController* jobs = nullptr;  // Of jobsvc.
+  jobsvc::JobController* jobs = nullptr;  // Null unless the service is jobsvc.
 };
 
-// What became of the last shutdown of a host's process, since the host was started.
+// The state of the last shutdown of a host's process, since the host was started.
 struct Shutdown {
-  uint64_t number = 0;  // Of all shutdowns of the host.
+  uint64_t number = 0;  // The number of this shutdown among all shutdowns of the host.
   bool under_way = false;
   bool done = false;
-  bool gives_away = false;  // While it is under way: slots go to other replicas, or the lead is given back.
+  bool gives_away = false;  // True while slots go to other replicas, or the lead is given back, during the shutdown.
   bool was_paused = false;
 };
 
 struct Host {
   std::string program;
   SimClock clock;
-  bool joined = false;   // It is meant to run: what has died is started again.
-  bool started = false;  // It has run, some time.
-  int lives = 0;         // How often a service of it was started.
+  bool joined = false;   // The host is meant to run: a process that died is started again.
+  bool started = false;  // A process has run on the host at some time.
+  int lives = 0;         // The number of starts of a service on the host.
   std::shared_ptr<kv::MemDisk> disk = kv::MakeMemDisk();
   bool disk_lost = false;
   Shutdown shutdown;

@@ -11,14 +11,15 @@
 namespace basalt::simulation {
 namespace {
 
-// Of a stream in which the seeds that once violated an invariant have no workloads: they stay the runs that they were.
+// These streams are chosen so that the seeds that once violated an invariant have no workloads. Those seeds therefore
+// remain the same runs.
 constexpr uint64_t kStream = 0x4bfc'7724'4526'3acf;
 constexpr uint64_t kRichStream = 0x7b1f'02d9'5a83'c64e;
 constexpr uint64_t kLeftStream = 0xc9ab'd5b7'f9b2'3be2;
 constexpr int64_t kMostPods = 4;
 constexpr int kMostWorkloads = 3;
 
-// In the order of Kind.
+// The probes are in the order of Kind.
 constexpr std::string_view kMadeProbes[] = {"Deployment made", "ReplicaSet made", "StatefulSet made",
                                             "ordered StatefulSet made", "batch Job made"};
 
@@ -31,7 +32,7 @@ SeededRandom StreamOf(uint64_t seed) { return SeededRandom(seed ^ kStream); }
 std::vector<std::shared_ptr<const json::value>> ObjectsEverMade(const kubesim::ApiServer& api,
                                                                 std::string_view resource, std::string_view group) {
   std::set<std::string> names;
-  // What users make is not in the log.
+  // The log does not have the objects that users create.
   for (int number = 0; number < kMostWorkloads; ++number) names.insert(NameOf(number));
   for (const kubesim::LoggedRequest& request : api.log()) {
     if (request.verb == "create" && request.resource == resource && request.group == group &&
@@ -57,7 +58,7 @@ std::string_view GroupNamedBy(const json::value& pod) {
 
 PlainWorkloads::PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes)
     : random_(StreamOf(seed)), left_(seed ^ kLeftStream), leaves_(AreLeftIn(seed)), suite_(suite), probes_(probes) {
-  random_.Next();  // AreIn has had it.
+  random_.Next();  // AreIn() uses the first number of the stream.
 }
 
 bool PlainWorkloads::AreIn(uint64_t seed) { return StreamOf(seed).OneIn(3); }
@@ -73,7 +74,8 @@ void PlainWorkloads::Begin() {
   for (int number = 0; number < count; ++number) {
     const Workload workload = Plan(number);
     After(absl::ZeroDuration(), absl::Seconds(20), [this, workload, manifest = Manifest(workload)] {
-      if (suite_.CreateObject(manifest).empty()) return;  // No probe of its kind, then.
+      // A probe of its kind is hit only if the workload was created.
+      if (suite_.CreateObject(manifest).empty()) return;
       probes_.Hit(kMadeProbes[static_cast<size_t>(workload.kind)]);
       ActLater(workload);
     });
@@ -135,7 +137,7 @@ std::string PlainWorkloads::Manifest(const Workload& workload) {
   if (workload.kind == Kind::kStatefulSet) spec["podManagementPolicy"] = "Parallel";
   if (workload.kind == Kind::kDeployment) {
     kind = "Deployment";
-    // All new pods may be there at once: a gang of them would wait for ever for those that come later.
+    // All new pods may exist at once. Otherwise, a gang of them would wait for ever for its later pods.
     spec["strategy"] = json::object{{"rollingUpdate", json::object{{"maxSurge", "100%"}}}};
   }
   return ToText(json::object{
@@ -161,7 +163,7 @@ void PlainWorkloads::ActLater(const Workload& workload) {
     const absl::Duration pause = absl::Seconds(15) * left_.Unit();
     if (!left_.OneIn(3)) suite_.time().RunAfter(at + pause, [this, workload] { Suspend(workload, false); });
   } else if (workload.kind != Kind::kDeployment && left_.OneIn(2)) {
-    // The pods of a Deployment keep their ReplicaSet.
+    // The pods of a Deployment would keep their ReplicaSet.
     suite_.time().RunAfter(at, [this, workload] { LeavePods(workload); });
   }
 }
@@ -172,7 +174,7 @@ void PlainWorkloads::Suspend(const Workload& workload, bool suspends) {
   Patch(workload, "replace", "/spec/suspend", suspends ? "true" : "false");
 }
 
-// kubectl delete --cascade=orphan.
+// Deletes the workload as `kubectl delete --cascade=orphan` does.
 void PlainWorkloads::LeavePods(const Workload& workload) {
   const auto object = suite_.api().Get(workload.resource, "default", workload.name);
   if (object == nullptr) return;
@@ -180,7 +182,7 @@ void PlainWorkloads::LeavePods(const Workload& workload) {
   suite_.DeleteObject(workload.path, actors::MetaText(*object, "uid"), "Orphan");
 }
 
-// As kubectl does: with all that it has made. A Job that is deleted by a bare request leaves its pods.
+// Deletes the workload with all its objects, as kubectl does. A request without options would leave the pods of a Job.
 void PlainWorkloads::Delete(const Workload& workload) {
   const auto object = suite_.api().Get(workload.resource, "default", workload.name);
   if (object == nullptr) return;
@@ -215,7 +217,7 @@ void PlainWorkloads::Annotate(const Workload& workload) {
 }
 
 void PlainWorkloads::Roll(const Workload& workload) {
-  // The pods of a ReplicaSet alone are not rolled, and a Job's template cannot be edited.
+  // A ReplicaSet without a Deployment does not roll its pods, and a Job's template cannot be edited.
   if (!ScalesAndRolls(workload) || workload.kind == Kind::kReplicaSet || !IsThere(workload)) return;
   probes_.Hit("workload rolled");
   Patch(workload, "replace", "/spec/template/spec/containers/0/resources/requests/cpu",

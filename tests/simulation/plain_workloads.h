@@ -1,7 +1,7 @@
 #pragma once
 
-// Plain workloads beside the jobs of a run: Deployments, ReplicaSets, StatefulSets and batch Jobs whose pods are placed
-// in groups, and what users do to them meanwhile.
+// Plain workloads run beside the jobs: Deployments, ReplicaSets, StatefulSets and batch Jobs, whose pods are grouped.
+// Users change and delete these workloads meanwhile.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,26 +17,27 @@ namespace basalt::simulation {
 
 class PlainWorkloads {
  public:
-  // Both outlive it, and it outlives every task in the suite's time.
+  // `suite` and `probes` outlive this object, which outlives every task in the suite's time.
   PlainWorkloads(uint64_t seed, SimSuite& suite, Probes& probes);
 
-  // Whether the seed has any. What a run without them does is the same whether or not others have them.
+  // Returns true if the seed has workloads. They do not change the runs of the other seeds.
   static bool AreIn(uint64_t seed);
-  // Whether their pods of Volcano's are grouped by the rules of all kinds there.
+  // Returns true if the rules of all kinds group the pods of Volcano's scheduler in that seed.
   static bool AreRichIn(uint64_t seed);
-  // Whether batch Jobs are suspended and resumed there, and owners deleted whose pods stay.
+  // Returns true if that seed has batch Jobs that are suspended and resumed, and owners that are deleted without their
+  // pods.
   static bool AreLeftIn(uint64_t seed);
 
-  // What is made and done, in times from now that lie before the end of the faults.
+  // Schedules the creation of the workloads and the acts of users. All begin before the end of the faults.
   void Begin();
 
  private:
-  // The numbers are places in a table.
+  // The values are indices into a table of probes.
   enum class Kind { kDeployment, kReplicaSet, kStatefulSet, kOrderedStatefulSet, kJob };
   struct Workload {
     Kind kind = Kind::kDeployment;
     std::string name;
-    std::string resource;  // "deployments.apps"
+    std::string resource;  // Such as "deployments.apps".
     std::string path;
     bool is_for_kai = false;
   };
@@ -56,24 +57,24 @@ class PlainWorkloads {
   void DeleteGroup(const Workload& workload);
   bool IsThere(const Workload& workload) const;
   bool ScalesAndRolls(const Workload& workload) const { return workload.kind != Kind::kJob; }
-  // What a gang may ask for without waiting for pods that come after it.
+  // Returns the largest minimum that a gang may have without waiting for pods that are created later.
   int64_t MostTogether(const Workload& workload) const;
   void Patch(const Workload& workload, std::string_view operation, std::string_view path, std::string_view value);
   void After(absl::Duration least, absl::Duration most, std::function<void()> then);
 
   SeededRandom random_;
-  SeededRandom left_;  // Of what AreLeftIn says: its own, so that the seeds without stay the runs that they were.
+  SeededRandom left_;  // The stream of AreLeftIn(), which is separate so that the other seeds remain the same runs.
   const bool leaves_;
   SimSuite& suite_;
   Probes& probes_;
 };
 
-// The pods and pod groups that are there, of all that were ever made.
+// Returns the objects that exist, of all objects of the resource that were ever created.
 std::vector<std::shared_ptr<const json::value>> ObjectsEverMade(const kubesim::ApiServer& api,
                                                                 std::string_view resource, std::string_view group);
-// Whether KAI's scheduler places the pod.
+// Returns true if KAI's scheduler places the pod.
 bool IsForKai(const json::value& pod);
-// By the annotation that its scheduler reads; empty: the pod names none.
+// Returns the group in the annotation that the pod's scheduler reads. Empty if the pod names no group.
 std::string_view GroupNamedBy(const json::value& pod);
 
 }  // namespace basalt::simulation

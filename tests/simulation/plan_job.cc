@@ -1,4 +1,4 @@
-// What jobs there are, and what has to become of each.
+// Plans random jobs, and the phases in which each may end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,17 +36,17 @@ absl::Duration Between(Random& random, int64_t least_ms, int64_t most_ms) {
   return absl::Milliseconds(least_ms + static_cast<int64_t>(random.Uniform(static_cast<uint64_t>(most_ms - least_ms))));
 }
 
-// Where an action leads for good that is carried out again and again.
+// Returns the phase in which a job stays if the action is carried out again and again.
 std::string EndOf(std::string_view action) {
   if (action == "TerminateJob") return "Terminated";
   if (action == "CompleteJob") return "Completed";
   if (action == "AbortJob") return "Aborted";
-  return "Failed";  // Restarts, until maxRetry is used up.
+  return "Failed";  // The action restarts, until maxRetry is used up.
 }
 
 bool IsRestart(std::string_view action) { return action.starts_with("Restart"); }
 
-// What happens to a pod that fails, at the job or at the first task.
+// Returns a policy of the job or of the first task for a pod that fails.
 PlannedPolicy OnFailure(Random& random, std::string action) {
   PlannedPolicy policy;
   policy.task = random.OneIn(2) ? 0 : -1;
@@ -81,7 +81,7 @@ class Planner {
         Add({.event = "PodFailed", .action = "RestartJob"});
         for (PlannedTask& task : job_.tasks) task.exit_code = 3;
         job_.max_retry = 2;
-        // The last retry keeps what has failed, and a gang of all would never start again.
+        // The last retry keeps failed pods, so that a gang of all pods would never start again.
         job_.min_available = 1;
         job_.ends = {"Failed"};
         return;
@@ -146,8 +146,8 @@ class Planner {
     }
   }
 
-  // With dependencies the gang is all pods, of which those of the first tasks have to start alone (weakness W33). A
-  // task that fails would keep those behind it from starting: none does.
+  // With dependencies, the gang is all pods, and the pods of the first tasks have to start alone (weakness W33). No
+  // task fails then, because a failed task would keep the next ones from starting.
   void PlanPlain() {
     bool depends = false;
     for (size_t t = 1; t < job_.tasks.size(); ++t) {
@@ -190,7 +190,7 @@ class Planner {
         random_, Pick(random_, {"TerminateJob", "AbortJob", "CompleteJob", "RestartJob", "RestartTask", "RestartPod"}));
     policy.timeout = Between(random_, 500, 15'000);
     job_.max_retry = 1 + static_cast<int>(random_.Uniform(3));
-    if (policy.action == "RestartJob") job_.min_available = 1;  // As with kRestarts.
+    if (policy.action == "RestartJob") job_.min_available = 1;  // The reason is that of kRestarts.
     job_.ends = {EndOf(policy.action)};
     Add(std::move(policy));
   }
@@ -203,7 +203,7 @@ class Planner {
     Add(std::move(policy));
   }
 
-  // What failed stays, and is no part of any gang: one success is enough.
+  // Failed pods stay and belong to no gang. With a minimum of one, a single success is enough.
   void PlanAbortedOnFailure() {
     job_.tasks.resize(1);
     job_.tasks.push_back({.replicas = 2, .most = 2, .seconds = 5 + random_.Uniform(8)});
@@ -218,7 +218,7 @@ class Planner {
       after += Between(random_, 8'000, 20'000);
       job_.commands.push_back({.action = "ResumeJob", .after = after});
     }
-    // Completed: the others were done before it was aborted, or after it was resumed.
+    // The job completes if its other pods succeeded before an abort or after a resume.
     job_.ends = {"Aborted", "Completed"};
   }
 
@@ -231,7 +231,7 @@ class Planner {
       command.after = after;
       command.action =
           Pick(random_, {"RestartPod", "RestartPod", "RestartTask", "RestartTask", "RestartJob", "Explode"});
-      // Some name what is not there.
+      // Some commands name a task or a pod that does not exist.
       const auto task = random_.Uniform(job_.tasks.size() + (random_.OneIn(4) ? 1 : 0));
       if (!random_.OneIn(6)) command.task = fmt::format("t{}", task);
       if (command.action == "RestartPod" && !random_.OneIn(6)) {
@@ -252,8 +252,7 @@ class Planner {
     job_.ends = {"Completed"};
     const bool fails = random_.OneIn(2);
     if (random_.OneIn(2)) {
-      // A RestartJob that comes while the job restarts for the last time keeps what failed, and its gang waits for
-      // ever.
+      // A RestartJob that comes during the last restart keeps failed pods, so that the gang waits for ever.
       Add({.event = "PodEvicted", .action = fails ? "TerminateJob" : Pick(random_, {"TerminateJob", "RestartJob"})});
       if (job_.policies.back().action == "TerminateJob") job_.ends.push_back("Terminated");
       job_.max_retry = 50;
@@ -288,7 +287,7 @@ class Planner {
           random_.OneIn(3) && total > 0 ? 1 + static_cast<int>(random_.Uniform(static_cast<uint64_t>(total))) : total;
       job_.scalings.push_back(std::move(scaling));
     }
-    // Scaled to zero it stays what it is.
+    // A job that is scaled to zero stays in its phase.
     if (total == 0) job_.ends.insert(job_.ends.end(), {"Pending", "Running", "Restarting"});
   }
 

@@ -84,7 +84,7 @@ std::string CommandManifest(const PlannedJob& job, const PlannedCommand& command
                       {"uid", command.target},
                       {"controller", true}};
   json::object metadata{{"name", CommandName(job, command)}, {"namespace", "default"}};
-  // An owner that is gone would take it along.
+  // The garbage collector would delete the Command with an owner that is gone.
   if (command.owned) metadata["ownerReferences"] = json::array{target};
   json::object about;
   if (!command.task.empty()) about["task"] = command.task;

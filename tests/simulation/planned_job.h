@@ -1,6 +1,6 @@
 #pragma once
 
-// The random jobs of a scenario, and what has to become of each.
+// The random jobs of a scenario, and the phases in which each may end.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,63 +11,65 @@
 namespace basalt::simulation {
 
 enum class JobKind {
-  kPlain,           // No policies: Completed, or Failed if a task fails.
-  kOnEviction,      // PodEvicted -> TerminateJob. Terminated only if somebody deleted one of its pods.
-  kOnFailure,       // PodFailed -> TerminateJob, and a task fails.
-  kRestarts,        // PodFailed -> RestartJob, and everything fails: Failed once maxRetry is used up.
-  kOnTaskComplete,  // The first task's TaskCompleted -> CompleteJob, while the others would run for long.
-  kSuspended,       // A Command aborts it, another one resumes it: Completed all the same.
-  kTerminated,      // A Command terminates it. Completed only if it was done by then.
+  kPlain,  // The job has no policies, and completes, or fails if a task fails.
+  // PodEvicted -> TerminateJob. The job is terminated only if one of its pods was deleted by a user or evicted.
+  kOnEviction,
+  kOnFailure,       // PodFailed -> TerminateJob. A task fails.
+  kRestarts,        // PodFailed -> RestartJob. All pods fail: the job fails once maxRetry is used up.
+  kOnTaskComplete,  // TaskCompleted of the first task -> CompleteJob. The other tasks would run for long.
+  kSuspended,       // A Command aborts the job, another one resumes it. The job completes all the same.
+  kTerminated,      // A Command terminates the job, which completes only if its pods were done by then.
 
-  // With timeouts: some action is carried out at a deadline.
-  kStuck,                // Its pods fit nowhere: PodPending ends it, or restarts it until maxRetry is used up.
-  kStartsInTime,         // PodPending -> TerminateJob, and its pods start long before: Completed.
-  kOnEvictionLater,      // PodEvicted, unless the next pod of the name runs by then.
-  kOnFailureLater,       // PodFailed or an exit code, while other tasks would run for long.
-  kOnTaskCompleteLater,  // TaskCompleted, while other tasks would run for long.
+  // ---- with timeouts: an action is carried out at a deadline ----
+  kStuck,         // The job's pods fit on no node. PodPending ends the job, or restarts it until maxRetry is used up.
+  kStartsInTime,  // PodPending -> TerminateJob. The pods start long before the deadline: the job completes.
+  kOnEvictionLater,      // PodEvicted has an action, unless the next pod of the name runs by then.
+  kOnFailureLater,       // PodFailed or an exit code has an action. Other tasks would run for long.
+  kOnTaskCompleteLater,  // TaskCompleted has an action. Other tasks would run for long.
 
   kRestartsParts,     // PodFailed or an exit code -> RestartPod or RestartTask, until maxRetry is used up.
-  kAbortedOnFailure,  // PodFailed -> AbortJob, and a Command resumes it: it keeps what failed.
-  kCommanded,         // Commands restart it, its tasks and its pods, or name none of those: Completed.
-  kScaled,            // Its replicas and minAvailable are edited, to zero and back, while some of its pods may fail.
+  kAbortedOnFailure,  // PodFailed -> AbortJob, and a Command resumes the job, which keeps failed pods.
+  kCommanded,         // Commands restart the job, its tasks and its pods, or name none of those. The job completes.
+  kScaled,            // Replicas and minAvailable are edited, to zero and back, while some pods may fail.
 };
 
 struct PlannedTask {
-  int replicas = 1;      // At first,
-  int most = 1;          // and at any time.
-  uint64_t seconds = 1;  // Its pods run for so long
-  int exit_code = 0;     // and exit with that.
-  bool waits = false;    // For the task before it.
-  bool fits = true;      // On some node.
+  int replicas = 1;      // Replicas at first.
+  int most = 1;          // The most replicas at any time.
+  uint64_t seconds = 1;  // How long each pod runs.
+  int exit_code = 0;     // The exit code of each pod.
+  bool waits = false;    // The task depends on the task before it.
+  bool fits = true;      // Some node can run the pods.
 };
 
 struct PlannedPolicy {
-  int task = -1;      // -1: of the job.
-  std::string event;  // Empty: by exit code.
+  int task = -1;      // -1 for a policy of the job.
+  std::string event;  // Empty if the policy has an exit code instead.
   int exit_code = 0;
   std::string action;
-  absl::Duration timeout;  // Zero: at once.
+  absl::Duration timeout;  // Zero for an action without delay.
 };
 
-// A bus Command that a user gives, some time after the job.
+// A bus Command that a user creates, some time after the job.
 struct PlannedCommand {
   std::string action;
   absl::Duration after;
-  std::string task;  // Its target, in our annotation.
+  std::string task;  // The task in our annotation of the target. Empty if none.
+  // The pod in our annotation of the target. Empty if none.
   std::string pod;
-  bool by_uid = false;     // Of the pod that has that name then.
-  bool for_older = false;  // For a job of this name that is gone: not to be carried out on this one.
-  int number = 0;          // In the job's commands.
-  std::string target;      // The job's UID, once given,
-  bool owned = false;      // and whether it was there then.
+  bool by_uid = false;     // The target has the UID of the pod that has the name at that time.
+  bool for_older = false;  // The command is for an older job of the name and must not be carried out on this one.
+  int number = 0;          // The number of the command among the job's commands.
+  std::string target;      // The UID of the target, once the command is created.
+  bool owned = false;      // The job owns the command, because the job existed at that time.
   std::string uid;
   std::string pod_uid;
 };
 
-// An edit of the spec.
+// An edit of the spec by a user.
 struct PlannedScaling {
   absl::Duration after;
-  std::vector<int> replicas;  // Of each task.
+  std::vector<int> replicas;  // Replicas of each task.
   int min_available = 0;
 };
 
@@ -78,27 +80,27 @@ struct PlannedJob {
   std::string manifest;
   JobKind kind = JobKind::kPlain;
   std::vector<PlannedTask> tasks;
-  std::vector<PlannedPolicy> policies;  // Those of tasks first.
+  std::vector<PlannedPolicy> policies;  // Policies of tasks come first.
   int max_retry = 3;
-  int min_available = 0;          // 0: not said.
-  std::vector<std::string> pods;  // Every name that may ever be made.
+  int min_available = 0;          // 0 if the manifest has no minimum.
+  std::vector<std::string> pods;  // Every name that the job's pods may have.
   std::vector<std::string> plugins;
-  std::vector<std::string> ends;                // Phases in which it may end, or stay.
-  std::vector<PlannedCommand> commands;         // In their order.
-  std::vector<PlannedScaling> scalings;         // In their order.
-  absl::Time settled = absl::InfiniteFuture();  // Users do nothing more with it from then on.
-  bool late_queue = false;                      // Its queue does not exist at first.
-  bool deleted = false;                         // By the user, at some time.
-  bool replaced = false;                        // The same, and another one was made under its name.
-  std::string older_uid;                        // Of the one that had its name before; empty: there was none.
+  std::vector<std::string> ends;                     // Phases in which the job may end, or stay.
+  std::vector<PlannedCommand> commands;              // In order of time.
+  std::vector<PlannedScaling> scalings;              // In order of time.
+  absl::Time last_request = absl::InfiniteFuture();  // The time of the last planned request of users about the job.
+  bool late_queue = false;                           // The job's queue does not exist at first.
+  bool deleted = false;                              // A user deletes the job at some time.
+  bool replaced = false;                             // A user deletes the job and creates another one of the same name.
+  std::string older_uid;  // UID of the job that had the name before. Empty if there was none.
 };
 
-// `anew`: under the name of another one of that number.
+// Plans a job. `anew` means that the job replaces another one of that number.
 PlannedJob PlanJob(Random& random, int number, bool anew = false);
 
 std::string JobManifest(const PlannedJob& job);
 
-// Where the pod of that name belongs; -1, -1: it is none of the job's.
+// The task and index of a pod. Both are -1 if the pod is not one of the job's.
 struct PodPlace {
   int task = -1;
   int index = -1;
@@ -106,16 +108,16 @@ struct PodPlace {
 PodPlace PlaceOf(const PlannedJob& job, std::string_view pod);
 
 std::string CommandName(const PlannedJob& job, const PlannedCommand& command);
-// Requires: the command has its target.
+// Requires: command.target is set.
 std::string CommandManifest(const PlannedJob& job, const PlannedCommand& command);
-// A JSON patch of that job and of no other.
+// Returns a JSON patch that changes only the job of that UID.
 std::string ScalingPatch(const PlannedJob& job, const PlannedScaling& scaling);
 
-// The queue of those with `late_queue`.
+// The queue of the jobs with `late_queue`.
 inline constexpr std::string_view kLateQueue = "late";
 
 bool IsFinishedPhase(std::string_view phase);
-// In which pods are made.
+// Returns true if pods are created in that phase.
 bool IsLivePhase(std::string_view phase);
 
 }  // namespace basalt::simulation

@@ -1,7 +1,7 @@
 #pragma once
 
-// How often a run came to something rare that a fault schedule exists for. A probe that no seed reaches says that the
-// schedule has gone blind.
+// Counts how often a run reached the rare situations for which a fault schedule exists. If no seed reaches a probe, the
+// schedule has become blind for that situation.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace basalt::simulation {
 
-// What some seed of a hundred or two must reach.
+// One seed of a hundred or two must reach each of these.
 inline constexpr std::string_view kWantedProbes[] = {
     "kill",
     "kill at a write",

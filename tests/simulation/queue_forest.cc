@@ -25,7 +25,7 @@ std::string GroupPathOf(int number) { return fmt::format("{}/forest-{}", kGroupP
 
 SeededRandom StreamOf(uint64_t seed) { return SeededRandom(seed ^ kStream); }
 
-// The stored objects with the names that the forest gives its objects: forest-0 to forest-<most - 1>.
+// Returns the stored objects whose names the forest gives: forest-0 to forest-<most - 1>.
 std::vector<std::shared_ptr<const json::value>> StoredOf(const kubesim::ApiServer& api, std::string_view resource,
                                                          int most) {
   std::vector<std::shared_ptr<const json::value>> objects;
@@ -56,7 +56,7 @@ std::vector<std::shared_ptr<const json::value>> ForestCommands(const kubesim::Ap
 
 QueueForest::QueueForest(uint64_t seed, SimSuite& suite, Probes& probes)
     : random_(StreamOf(seed)), suite_(suite), probes_(probes) {
-  random_.Next();  // IsIn has had it.
+  random_.Next();  // IsIn() uses the first number of the stream.
 }
 
 bool QueueForest::IsIn(uint64_t seed) { return StreamOf(seed).OneIn(3); }

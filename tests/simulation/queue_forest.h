@@ -1,7 +1,7 @@
 #pragma once
 
-// Queues of their own beside the jobs of a run, with pod groups that nobody schedules, and what users do to both:
-// Commands, edits of state and parent by hand, deletions, queues that are made anew under their name.
+// The forest has queues of its own beside the jobs of a run, with pod groups that no scheduler handles. Users act on
+// both: by Commands, edits of state and parent by hand, deletions, and queues that are created anew under their name.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,13 +19,13 @@ namespace basalt::simulation {
 
 class QueueForest {
  public:
-  // Both outlive it, and it outlives every task in the suite's time.
+  // `suite` and `probes` outlive this object, which outlives every task in the suite's time.
   QueueForest(uint64_t seed, SimSuite& suite, Probes& probes);
 
-  // Whether the seed has any. What a run without them does is the same whether or not others have them.
+  // Returns true if the seed has a forest. A forest does not change the runs of the other seeds.
   static bool IsIn(uint64_t seed);
 
-  // What is made and done, in times from now that lie before the end of the faults.
+  // Schedules the creation of the queues and the acts of users. All begin before the end of the faults.
   void Begin();
 
  private:
@@ -43,10 +43,11 @@ class QueueForest {
   int groups_ = 0;
 };
 
-// The names of the queues that there may be.
+// Returns the names that the forest's queues may have.
 const std::vector<std::string>& ForestQueues();
-// Those that are there, of all pod groups and Commands that were made.
+// Returns the pod groups of the forest that exist.
 std::vector<std::shared_ptr<const json::value>> ForestGroups(const kubesim::ApiServer& api);
+// Returns the Commands of the forest that exist.
 std::vector<std::shared_ptr<const json::value>> ForestCommands(const kubesim::ApiServer& api);
 
 }  // namespace basalt::simulation

@@ -9,10 +9,10 @@ namespace {
 
 constexpr absl::Duration kWithoutOwner = absl::Milliseconds(100);
 constexpr absl::Duration kLook = absl::Milliseconds(1);
-// Longer than what comes back takes to have its slots again, and their owner to write what it would.
+// This is longer than a returning process needs to get its slots back, and their owner to write all that it wants to.
 constexpr absl::Duration kQuietAgain = absl::Seconds(15);
 
-// Why it is not so that its slots are others'; empty: it is so.
+// Returns the reason why the slots of `host` do not all have other owners yet. Empty if they do.
 std::string WhyNotOver(SimSuite& suite, const std::string& host) {
   if (suite.IsRunning(host)) return fmt::format("{} still runs", host);
   for (const std::string& problem : suite.Problems()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// An orderly shutdown where nothing else is wrong, and what must hold of it (docs/replicas.md, "What happens when").
+// Checks an orderly shutdown without any fault (docs/replicas.md, "What happens when").
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace basalt::simulation {
 
-// Shuts down one replica of each service that has several, and starts it again. Its slots have other owners that have
-// read all that is in them, and these have its records, before any Lease or grace period could be over. Appends a
-// sentence for each shutdown of which that is not so. `suite` is quiet, and is so again.
+// Shuts down one replica of each service that has several, and starts it again. Before any Lease or grace period could
+// end, its slots must have other owners that have read all objects of the slots and have the replica's records. Appends
+// a sentence for each shutdown that fails this. Requires: `suite` is quiet; `suite` is quiet again afterwards.
 void ShutDownInQuiet(SimSuite& suite, uint64_t seed, std::vector<std::string>& violations, Probes& probes);
 
 }  // namespace basalt::simulation

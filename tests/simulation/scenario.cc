@@ -22,10 +22,11 @@ namespace {
 constexpr std::string_view kNoUid = "00000000-0000-4000-8000-000000000000";
 constexpr absl::Duration kFaultTime = absl::Seconds(60);
 constexpr absl::Duration kQuietLimit = absl::Minutes(20);
-// Longer than a lost write and the longest back-off after it, and than the half minute that an empty group is left
-// alone for, which begins anew with each process.
+// This is longer than a lost write with the longest back-off after it, and longer than the thirty seconds for which an
+// empty group is kept. These thirty seconds begin anew with each process.
 constexpr absl::Duration kQuiet = absl::Seconds(75);
-constexpr absl::Duration kIdle = absl::Seconds(15);  // At the end of that.
+// The last part of kQuiet, in which pgsvc and queuesvc must not write.
+constexpr absl::Duration kIdle = absl::Seconds(15);
 
 std::string PathOf(const PlannedJob& job) {
   return fmt::format("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/{}", job.name);
@@ -33,7 +34,7 @@ std::string PathOf(const PlannedJob& job) {
 
 void Give(SimSuite& suite, const PlannedJob& job, PlannedCommand& command, Probes& probes) {
   const bool is_there = suite.JobOf(job.name, job.uid) != nullptr;
-  // Who gives one may not have heard that its job is another one by now.
+  // The user may not know yet that the job was replaced.
   if (!is_there && !job.replaced) return;
   if (!is_there) probes.Hit("command for a job made anew since");
   command.owned = is_there && !command.for_older;
@@ -51,7 +52,7 @@ bool HasFailedPod(SimSuite& suite, const PlannedJob& job) {
   });
 }
 
-// Not of what is over: what such a job would be is nobody's business.
+// Skips a finished job: no invariant covers an edit of such a job.
 void Scale(SimSuite& suite, const PlannedJob& job, const PlannedScaling& scaling, Probes& probes) {
   const std::string phase = suite.PhaseOf(job.name, job.uid);
   if (phase.empty() || IsFinishedPhase(phase)) return;
@@ -63,13 +64,13 @@ void Scale(SimSuite& suite, const PlannedJob& job, const PlannedScaling& scaling
 
 void Submit(SimSuite& suite, PlannedJob& job, Probes& probes) {
   job.uid = suite.CreateObject(job.manifest);
-  const absl::Time now = job.settled = suite.time().Now();
+  const absl::Time now = job.last_request = suite.time().Now();
   for (PlannedCommand& command : job.commands) {
-    job.settled = std::max(job.settled, now + command.after);
+    job.last_request = std::max(job.last_request, now + command.after);
     suite.time().RunAfter(command.after, [&suite, &job, &command, &probes] { Give(suite, job, command, probes); });
   }
   for (const PlannedScaling& scaling : job.scalings) {
-    job.settled = std::max(job.settled, now + scaling.after);
+    job.last_request = std::max(job.last_request, now + scaling.after);
     suite.time().RunAfter(scaling.after, [&suite, &job, &scaling, &probes] { Scale(suite, job, scaling, probes); });
   }
 }
@@ -84,7 +85,7 @@ void SubmitLater(SimSuite& suite, PlannedJob& job, Probes& probes) {
                         [&suite, &job] { suite.DeleteObject(PathOf(job)); });
 }
 
-// Of a job that was scaled to zero nothing more comes.
+// Returns true if the job is scaled to zero, so that its phase does not change any more.
 bool IsScaledToZero(SimSuite& suite, const PlannedJob& job) {
   const auto stored = suite.JobOf(job.name, job.uid);
   if (stored == nullptr) return false;
@@ -96,7 +97,7 @@ bool IsScaledToZero(SimSuite& suite, const PlannedJob& job) {
 bool IsOver(SimSuite& suite, const PlannedJob& job) {
   const std::string phase = suite.PhaseOf(job.name, job.uid);
   if (job.deleted) return phase.empty();
-  if (!IsFinishedPhase(phase) && suite.time().Now() < job.settled) return false;
+  if (!IsFinishedPhase(phase) && suite.time().Now() < job.last_request) return false;
   if (IsLivePhase(phase)) return IsScaledToZero(suite, job);
   return IsFinishedPhase(phase) || std::find(job.ends.begin(), job.ends.end(), phase) != job.ends.end();
 }
@@ -135,7 +136,7 @@ void ReadLog(const kubesim::ApiServer& api, Probes& probes) {
   }
 }
 
-// Mostly few, so that a seed stays cheap; one of each is the most common.
+// Returns a small number in most cases, so that a seed stays cheap. One replica is the most common.
 int PickReplicas(Random& random) {
   const uint64_t of_hundred = random.Uniform(100);
   return of_hundred < 55 ? 1 : of_hundred < 78 ? 2 : of_hundred < 91 ? 3 : of_hundred < 96 ? 4 : kMostReplicas;
@@ -149,7 +150,7 @@ void PickShape(SimSuiteOptions& options) {
   if (random.OneIn(2)) options.max_skew = absl::Minutes(5);
   if (random.OneIn(2)) options.max_drift = 0.001;
   if (random.OneIn(2)) {
-    // Many pods take longer than their request may, but are gone before the end of the quiet time.
+    // The deletion of many pods takes longer than its request may, but ends before the end of the quiet time.
     options.collection_pause = absl::Milliseconds(1 + random.Uniform(400));
   }
   if (random.OneIn(2)) options.gc_delay = absl::Milliseconds(random.Uniform(3000));
@@ -243,7 +244,7 @@ Outcome RunScenario(const ScenarioOptions& options) {
   }
   if (shuts_down && over) ShutDownInQuiet(suite, options.seed, outcome.violations, outcome.probes);
   Judge(suite, jobs, options.faults ? faults_end : begin, outcome.violations, outcome.probes);
-  if (options.tells_story) outcome.story = StoryOf(suite, jobs, begin);
+  if (options.records_story) outcome.story = StoryOf(suite, jobs, begin);
   outcome.trace = suite.TraceHash();
   outcome.simulated = suite.time().Now() - begin;
   outcome.steps = suite.time().steps();

@@ -1,7 +1,7 @@
 #pragma once
 
-// One seed: a random set of jobs, a random schedule of faults, then quiet, then judgement. Every invariant is judged on
-// the embedded API server's log of requests and on what is stored, not on what the suite says of itself.
+// Runs one seed: a random set of jobs, a random schedule of faults, then a quiet time, then the checks. The checks of
+// invariants use the embedded API server's log of requests and the stored objects, not the suite's own reports.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,9 +15,9 @@ namespace basalt::simulation {
 struct ScenarioOptions {
   uint64_t seed = 1;
   bool faults = true;
-  bool shutdowns = true;  // Of processes, with faults: in the seeds that have any.
+  bool shutdowns = true;  // In the seeds that have shutdowns, processes shut down. Only with `faults`.
   int max_jobs = 4;
-  bool tells_story = false;
+  bool records_story = false;
 };
 
 struct Outcome {
@@ -27,7 +27,7 @@ struct Outcome {
   uint64_t steps = 0;
   size_t requests = 0;
   Probes probes;
-  std::vector<std::string> story;  // As story.h has it, with `tells_story`.
+  std::vector<std::string> story;  // The result of StoryOf() if `records_story`. Otherwise empty.
 };
 
 Outcome RunScenario(const ScenarioOptions& options);

@@ -1,4 +1,5 @@
-// Single shutdowns of the simulated suite, what must hold of one in quiet, and how many seeds have any.
+// Tests single shutdowns of the simulated suite, the check of a shutdown in quiet, and the share of seeds with
+// shutdowns.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -19,7 +20,7 @@ class ShutdownTest : public ::testing::Test {
   void Start(int replicas, int gateways) {
     SimSuiteOptions options;
     options.seed = 5;
-    options.replicas = {replicas, 1, 1};  // Of jobsvc, pgsvc and queuesvc.
+    options.replicas = {replicas, 1, 1};  // Replicas of jobsvc, pgsvc and queuesvc.
     options.gateways = gateways;
     suite_.emplace(options);
     suite_->StartAll();
@@ -152,7 +153,7 @@ TEST_F(ShutdownTest, OneWhoseSlotsNobodyTakesIsFound) {
   Start(/*replicas=*/2, /*gateways=*/1);
   std::vector<std::string> violations;
   Probes probes;
-  suite_->network().Partition("jobsvc-0", "jobsvc-1");  // Records do not get from one to the other.
+  suite_->network().Partition("jobsvc-0", "jobsvc-1");  // Records cannot get from one to the other.
   ShutDownInQuiet(*suite_, 1, violations, probes);
   EXPECT_EQ(violations.size(), 2U);
 }

@@ -1,4 +1,4 @@
-// What is to be seen of the suite from outside, for the plan of faults and for judges.
+// Observes the suite from outside, for the plan of faults and for the checks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,8 +51,8 @@ bool SimSuite::IsSeenFailed(std::string_view pod_uid) const {
 }
 
 bool SimSuite::NothingForgotten(absl::Time from, absl::Time until) const {
-  const absl::Time before = from - absl::Seconds(30);   // Who did not hear then may not do so still.
-  const absl::Duration late = absl::Milliseconds(100);  // Moves are noted once they are seen.
+  const absl::Time before = from - absl::Seconds(30);   // A replica that could not hear then may still not be able to.
+  const absl::Duration late = absl::Milliseconds(100);  // Moves are recorded once they are observed.
   for (const Event& event : events_) {
     if (event.time > until + late) break;
     const std::string_view what = event.what;

@@ -1,4 +1,4 @@
-// How a process ends after SIGTERM: what the main functions of services and gateways do then, in simulated time.
+// Imitates the end of a process after SIGTERM, as the main functions of services and gateways do it, in simulated time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 namespace basalt::simulation {
 namespace {
 
-constexpr absl::Duration kDrain = absl::Seconds(2);  // As gateway::ProcessOptions, and services.
-// A loop's clock may be slow, and its end takes a task.
+constexpr absl::Duration kDrain = absl::Seconds(2);  // This is the value of gateway::ProcessOptions and of services.
+// A loop's clock may be slow, and the loop's end takes a task.
 constexpr absl::Duration kSlack = absl::Milliseconds(100);
 
-// By the last assignment that the replica has heard.
+// Returns true if the replica is a member in the last assignment that it has heard.
 bool IsMember(const runtime::Replica& replica) {
   const gateway::v1::Member& self = replica.self();
   const std::vector<gateway::v1::Member> members = replica.Members(self.service());
@@ -23,8 +23,8 @@ bool IsMember(const runtime::Replica& replica) {
   });
 }
 
-// What a process may take by its own promises: a replica leaves and drains; a gateway drains, waits for the writes that
-// are under way, and gives the Lease back.
+// Returns the longest time that a process promises for its shutdown. A replica leaves and drains. A gateway drains,
+// waits for its writes in flight, and gives the Lease back.
 absl::Duration LongestShutdown(std::string_view program) {
   if (program != kGateway) return runtime::RuntimeOptions().leave_timeout + kDrain + kSlack;
   const gateway::WriterOptions writer;
@@ -75,7 +75,7 @@ void SimSuite::ShutDownService(const std::string& name, Host& host) {
     if (took + kSlack >= options.leave_timeout) {
       probes_.Hit("replica shut down though others had not taken its slots");
     } else if (member && took < options.leave_without_gateway) {
-      // A gateway has dismissed it.
+      // A gateway has dismissed the replica.
       probes_.Hit(IsMember(replica) ? "replica shut down with nobody to give its slots to"
                                     : "replica gave its slots away");
     }
@@ -130,7 +130,7 @@ void SimSuite::ShutDownGateway(const std::string& name, Host& host) {
 }
 
 void SimSuite::FinishShutdown(const std::string& name, uint64_t number) {
-  // Not from inside the process.
+  // Kill() must not run inside a task of the process.
   time_.RunAfter(absl::ZeroDuration(), [this, name, number] {
     Host& host = HostOf(name);
     if (!IsShuttingDown(name) || host.shutdown.number != number) return;

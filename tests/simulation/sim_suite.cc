@@ -48,7 +48,7 @@ std::vector<json::value> CrdsIn(const std::string& folder) {
   return loaded;
 }
 
-// Each parsed once.
+// Each folder is parsed only once.
 const std::vector<json::value>& Crds() {
   static const std::vector<json::value> crds = CrdsIn(BASALT_SOURCE_DIR "/deploy/crds");
   return crds;
@@ -87,7 +87,7 @@ SimSuite::SimSuite(SimSuiteOptions options)
   node_options.clocks_ahead = options.clocks_ahead;
   nodes_ = std::make_unique<kubesim::NodeActor>(actor_loop_, *actor_client_, actor_random_, *pods_, node_options);
   kubesim::GangSchedulerOptions scheduler_options;
-  scheduler_options.create_queues = false;  // queuesvc does.
+  scheduler_options.create_queues = false;  // queuesvc creates the queues.
   if (options.workloads) scheduler_options.kai_scheduler_names = {std::string(kube::kKaiScheduler)};
   scheduler_ =
       std::make_unique<kubesim::GangScheduler>(actor_loop_, *actor_client_, actor_random_, *pods_, scheduler_options);
@@ -167,7 +167,7 @@ void SimSuite::StartGateway(const std::string& name, Host& host) {
   options.lead->replica = name;
   options.lead->incarnation = MakeUuid(process.random);
   options.lead->version = options.hub.version;
-  // As whoever keeps processes running would.
+  // A supervisor would restart the process in this way.
   options.on_fatal = [this, name](const absl::Status& why) {
     Note(fmt::format("{} gives up: {}", name, why.ToString()));
     time_.RunAfter(absl::Seconds(1), [this, name] { Start(name); });
@@ -259,7 +259,7 @@ void SimSuite::Leave(std::string_view name) {
   host.joined = false;
   if (!host.is_running()) return Kill(name);
   host.service->replica->Leave([this, name = std::string(name), process = host.service.get()] {
-    // Not from inside the process.
+    // Kill() must not run inside a task of the process.
     time_.RunAfter(absl::ZeroDuration(), [this, name, process] {
       if (HostOf(name).service.get() == process) Kill(name);
     });
@@ -297,10 +297,12 @@ void SimSuite::ReadDenied(const obs::Metrics& metrics) {
   std::istringstream lines(metrics.Text());
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("basalt_gateway_refusals_total{")) continue;
-    // Not "token": a write may arrive in a later session than that in which it was sent, and is sent again.
+    // "token" is not a reason here: a write may arrive in a later session than the one in which it was sent, and is
+    // then sent again.
     for (const char* reason : {"secret", "key", "kind", "object", "body", "hello"}) {
       if (line.find(fmt::format("reason=\"{}\"", reason)) == std::string::npos) continue;
-      // A replica that has lost its disk has lost its name secret, too, and waits for the grace period under a new one.
+      // A replica that has lost its disk has lost its name secret, too. The replica waits for the end of the grace
+      // period under a new one.
       if (std::string_view(reason) == "secret" && has_lost_disk_) continue;
       denied_.push_back(line);
     }
@@ -385,13 +387,13 @@ void SimSuite::Ask(std::string_view method, std::string_view path, std::string_v
   request.body = std::string(body);
   const auto again = [this, method = request.method, path = request.target, body = request.body,
                       type = std::string(type)] { Ask(method, path, body, type); };
-  // A person repeats what did not go through.
+  // A person repeats a request that did not succeed.
   user_calls_.push_back(
       http::Fetch(*user_client_, std::move(request), [this, again](absl::StatusOr<http::Response> answer) {
-        // Gone, or made anew: it was about another object.
+        // The object is gone or was created anew, so that the request was about another one.
         const bool moot = answer.ok() && (answer->status == 404 || answer->status == 409 || answer->status == 422);
-        const bool settled = moot || (answer.ok() && (answer->status == 200 || answer->status == 202));
-        if (!settled) user_loop_.RunAfter(absl::Seconds(1), again);
+        const bool done = moot || (answer.ok() && (answer->status == 200 || answer->status == 202));
+        if (!done) user_loop_.RunAfter(absl::Seconds(1), again);
       }));
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
-// The whole suite under simulated time, in one thread, from one seed: the embedded Kubernetes with its actors,
-// gateways, and replicas of each service, each a process (a SimLoop) on a host of its own that can be killed between
-// any two tasks or at any write of its store, shut down, paused, cut off, lose its disk, and start again.
+// Runs the whole suite under simulated time, in one thread and from one seed: the embedded Kubernetes with its actors,
+// gateways, and replicas of each service. Each gateway or replica is a process (a SimLoop) on a host of its own. A
+// process can be killed between any two tasks or at any write of its store, shut down, paused, cut off, lose its disk,
+// and start again.
 //
-// Hosts are named gateway-0, jobsvc-0, jobsvc-1, …: program and number. A host is joined from its first start until it
-// leaves; what it had on its disk stays there.
+// The name of a host is a program and a number: gateway-0, jobsvc-0, jobsvc-1, … A host is joined from its first start
+// until it leaves. Its disk remains when a process ends.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -29,7 +30,7 @@
 
 namespace basalt::simulation {
 
-// Service programs, in the order in which they are started. Gateways are "gateway".
+// Service programs, in the order of their start. Gateways are "gateway".
 inline constexpr std::string_view kServices[] = {"jobsvc", "pgsvc", "queuesvc"};
 inline constexpr std::string_view kGateway = "gateway";
 inline constexpr int kMostReplicas = 5;
@@ -39,15 +40,16 @@ struct SimSuiteOptions {
   uint64_t seed = 1;
   int nodes = 4;
   rpc::SimNetworkOptions network;
-  std::array<int, 3> replicas = {1, 1, 1};  // That run from the start; in the order of kServices.
+  std::array<int, 3> replicas = {1, 1, 1};  // Replicas that run from the start, in the order of kServices.
   int gateways = 1;
-  bool workloads = false;   // Deployments and others get pods, for either scheduler.
-  bool is_rich = false;     // Their pods of Volcano's are grouped by the rules of all kinds (gateway::RouteOptions).
-  absl::Duration max_skew;  // Of a host's clock, in either direction.
+  bool workloads = false;  // Deployments and others get pods, for either scheduler.
+  // The rules of all kinds group workloads' pods of Volcano's scheduler (gateway::RouteOptions).
+  bool is_rich = false;
+  absl::Duration max_skew;  // The largest skew of a host's clock, in either direction.
   double max_drift = 0;
-  absl::Duration collection_pause;  // After each pod that the API server deletes together with others.
-  std::map<std::string, absl::Duration> clocks_ahead;  // Of nodes.
-  absl::Duration gc_delay;                             // Until the garbage collector looks at what has changed.
+  absl::Duration collection_pause;                     // The pause after each pod of a deletecollection.
+  std::map<std::string, absl::Duration> clocks_ahead;  // By how much the clocks of nodes are ahead.
+  absl::Duration gc_delay;                             // The time until the garbage collector reacts to a change.
 };
 
 class SimSuite {
@@ -64,111 +66,118 @@ class SimSuite {
   // ---- hosts ----
 
   void StartAll();
-  // A process that runs there is killed first. On the disk that the host has.
+  // Starts a process on the host's disk. A process that runs there is killed first.
   void Start(std::string_view host);
-  // kill -9: nothing of it runs after this, what it sent may still arrive.
+  // Sends SIGKILL: no task of the process runs afterwards, but messages that it has sent may still arrive.
   void Kill(std::string_view host);
-  // SIGTERM: the replica hands over what it has and ends; it is not joined any more.
+  // Sends SIGTERM: the replica hands its slots over and ends. The host is not joined any more.
   void Leave(std::string_view host);
-  // The same of any process, which stays joined: a replica gives its slots away and drains, a gateway drains and gives
-  // its lead back. As by a kubelet it is killed when its time is over: see overdue. Requires: it runs, is not paused
-  // and is not shutting down.
+  // Shuts down any process, which stays joined. A replica gives its slots away and drains; a gateway drains and gives
+  // its lead back. The process is killed at the end of its grace period, as by a kubelet: see overdue(). Requires: the
+  // process runs, is not paused and is not shutting down.
   void ShutDown(std::string_view host);
   bool IsShuttingDown(std::string_view host) const;
-  // It is shutting down, or has done so and was not started since.
+  // Returns true if the process is shutting down, or has shut down and was not started since.
   bool WasShutDown(std::string_view host) const;
-  // Whether that other replica of its service is one to which slots belong, as `host` knows it. Requires: it runs.
+  // Returns true if slots may belong to `name`, another replica of the service, according to `host`. Requires: `host`
+  // runs.
   bool IsMemberAt(std::string_view host, std::string_view name) const;
-  // Of that gateway at the API server.
+  // Returns the number of writes of that gateway that are in flight to the API server.
   double WritesUnderWay(std::string_view gateway) const;
-  // SIGSTOP and SIGCONT.
+  // Sends SIGSTOP.
   void Pause(std::string_view host);
+  // Sends SIGCONT.
   void Resume(std::string_view host);
   bool IsJoined(std::string_view host) const { return HostOf(host).joined; }
   bool IsRunning(std::string_view host) const { return HostOf(host).is_running(); }
   bool IsPaused(std::string_view host);
-  // The process dies at its n-th write from now, before or after the bytes are in the store. It is not started again
-  // by itself: see Bury.
+  // The process dies at its n-th write from now, before or after the bytes are in the store. The process is not started
+  // again by itself: see Bury(). With n = 0, it does not die.
   void KillAtWrite(std::string_view host, uint64_t n, bool after);
-  // The same before the first write from now that is about a job or a pod: what was heard of them is not recorded.
+  // The process dies before its next write about a job or a pod, so that the news about these is not recorded.
   void KillAtRecord(std::string_view host);
-  // Removes processes that have died at a write; their hosts.
+  // Removes the processes that have died at a write. Returns their hosts.
   std::vector<std::string> Bury();
 
-  // Requires: nothing runs there.
+  // Replaces the disk by an empty one. Requires: no process runs there.
   void LoseDisk(std::string_view host);
-  // What the disk holds now, and later that it holds no more than that: a loss of power takes what was written since,
-  // as writes are not synced. Requires: nothing runs there.
+  // Returns a copy of the disk.
   std::shared_ptr<kv::MemDisk> CopyDisk(std::string_view host) const { return kv::CopyMemDisk(*disk(host)); }
+  // Replaces the disk by an earlier copy: a loss of power takes the later writes, which are not synced. Requires: no
+  // process runs there.
   void LosePower(std::string_view host, std::shared_ptr<kv::MemDisk> copy);
-  // Of any host of that service.
+  // Returns true if any host of the service has lost its disk.
   bool disk_lost(std::string_view service) const;
   const std::shared_ptr<kv::MemDisk>& disk(std::string_view host) const { return HostOf(host).disk; }
 
-  // Those that are joined; all that have ever been; one that has never been, or has left (empty: there is none).
+  // Returns the joined hosts of the program; of all programs if `program` is empty.
   std::vector<std::string> Joined(std::string_view program) const;
   std::vector<std::string> Joined() const;
+  // Returns the hosts of the program that have ever been started.
   std::vector<std::string> EverStarted(std::string_view program) const;
+  // Returns a host that has never joined or has left. Empty if there is none.
   std::string NextToJoin(std::string_view service) const;
 
-  // Who holds the Lease of the gateways, as it stands there; empty: nobody.
+  // Returns the identity in the Lease of the gateways. Empty if no gateway holds the Lease.
   std::string Leader() const;
-  // The way of a gateway to the API server: open connections break, new ones fail until it is mended.
+  // Cuts the link of a gateway to the API server: open connections break, and new ones fail until the link is restored.
   void CutApi(std::string_view gateway, bool cut);
 
-  // Whose the key is, as that replica knows it; empty: it knows nobody. Requires: it runs.
+  // Returns the owner of the key according to that replica. Empty if the replica knows none. Requires: the replica
+  // runs.
   std::string OwnerAt(std::string_view host, std::string_view key) const;
-  // The same, as some replica of the service that runs knows it.
+  // Returns the owner of the key according to some running replica of the service.
   std::string OwnerOf(std::string_view service, std::string_view key);
-  // What the processes that should run wait for, in words.
+  // Returns a text for each joined process that does not run or is not ready, and for each other one that still runs.
   std::vector<std::string> Problems() const;
-  // What jobsvc has in memory there, while it runs; else null.
+  // Returns jobsvc's controller on the host. Null if the process does not run.
   const jobsvc::JobController* JobsAt(std::string_view host) const;
 
   // ---- the world ----
 
-  // Objects as a user's kubectl would create, delete and edit them; not through the gateway.
-  std::string CreateObject(std::string_view manifest_json);  // The UID.
+  // These functions create, delete and edit objects as a user's kubectl would, not through the gateway.
+  std::string CreateObject(std::string_view manifest_json);  // Returns the UID.
   void DeleteObject(std::string_view path);
-  // The one of that UID and no other.
+  // Deletes the object only if it has that UID.
   void DeleteObject(std::string_view path, std::string_view uid, std::string_view propagation);
   void PatchObject(std::string_view path, std::string_view json_patch);
 
-  // What Kubernetes does to a pod of namespace default that runs: see NodeActor.
+  // Kubernetes disrupts or evicts a running pod of namespace default: see NodeActor.
   void DisruptPod(std::string pod, std::string reason);
   void EvictPod(std::string pod);
 
-  // The phase in the stored Job; empty when there is no such job, "-" when it has none yet.
+  // Returns the phase in the stored Job. Empty if there is no such job, "-" if the job has no phase yet.
   std::string JobPhase(std::string_view ns, std::string_view name) const;
-  // The job of that UID, while it is there, in namespace default. Another one may have had its name, or have it now.
+  // Returns the job of that UID in namespace default. Null if it is gone: another job may have its name by then.
   std::shared_ptr<const json::value> JobOf(std::string_view name, std::string_view uid) const;
-  std::string PhaseOf(std::string_view name, std::string_view uid) const;  // As JobPhase.
+  std::string PhaseOf(std::string_view name, std::string_view uid) const;  // Like JobPhase().
 
-  // What the services' own metrics say of rare branches; complete once they are killed.
+  // The counts of rare branches in the services' own metrics. Complete once the services are killed.
   const Probes& probes() const { return probes_; }
-  // What gateways have refused though only their own replicas asked, as lines of metrics; complete once they are
-  // killed.
+  // Refusals by gateways, as lines of metrics. Only the suite's own replicas send requests, so that there should be
+  // none. Complete once the gateways are killed.
   const std::vector<std::string>& denied() const { return denied_; }
-  // How often a slot of the service has gone on without the records of the owner before, which had some.
+  // Returns how often a slot of the service continued without the records of its previous owner, which had some.
   uint64_t SlotsWithoutRecords(const std::string& service) const;
-  // Shutdowns that took longer than they may, though the process was never paused meanwhile, in words.
+  // A text for each shutdown that took longer than allowed, though the process was never paused meanwhile.
   const std::vector<std::string>& overdue() const { return overdue_; }
   bool RecordsLost(const std::string& service, uint32_t slot) const { return records_lost_.contains({service, slot}); }
 
-  // The gateway that leads has the pod as Failed: whoever owns its job is to hear of it, also once it is deleted.
+  // Returns true if the leading gateway has the pod as Failed. The owner of its job must then hear of the failure, even
+  // after the deletion of the pod.
   bool IsSeenFailed(std::string_view pod_uid) const;
-  // Such a pod is to be deleted now.
+  // A pod that is about to be deleted and for which IsSeenFailed() is true.
   struct SeenFailure {
     absl::Time time;
     std::string uid;
   };
   void NoteSeenFailure(std::string uid) { seen_failures_.push_back({time_.Now(), std::move(uid)}); }
   const std::vector<SeenFailure>& seen_failures() const { return seen_failures_; }
-  // Nothing has happened in between that may take back what a gateway or a replica has heard, however long a replica
-  // was down.
+  // Returns true if no event in this time may have erased the knowledge of a gateway or a replica, however long a
+  // replica was down.
   bool NothingForgotten(absl::Time from, absl::Time until) const;
 
-  // What became of the hosts, for people.
+  // An event of a host, for people.
   struct Event {
     absl::Time time;
     std::string what;
@@ -176,7 +185,7 @@ class SimSuite {
   void Note(std::string what) { events_.push_back({time_.Now(), std::move(what)}); }
   const std::vector<Event>& events() const { return events_; }
 
-  // A hash over every request to the API server, with its time and outcome: equal for equal runs.
+  // Returns a hash over every request to the API server, with its time and outcome. Equal runs have equal hashes.
   uint64_t TraceHash() const;
 
  private:
@@ -185,7 +194,7 @@ class SimSuite {
   void AddHost(std::string_view program, int number);
   void StartGateway(const std::string& name, Host& host);
   void StartService(const std::string& name, Host& host);
-  // sim_shutdown.cc
+  // ---- sim_shutdown.cc ----
   void ShutDownService(const std::string& name, Host& host);
   void ShutDownGateway(const std::string& name, Host& host);
   void LookAtMoves(const std::string& name);
@@ -213,11 +222,12 @@ class SimSuite {
   std::unique_ptr<kubesim::Informer> pods_;
   std::unique_ptr<kubesim::NodeActor> nodes_;
   std::unique_ptr<kubesim::GangScheduler> scheduler_;
-  std::unique_ptr<actors::Workloads> workloads_;  // Null: they get none.
+  std::unique_ptr<actors::Workloads> workloads_;  // Null if the run has no workloads.
   std::vector<std::unique_ptr<http::Call>> user_calls_;
 
   std::map<std::string, Host, std::less<>> hosts_;
-  std::map<std::pair<std::string, uint32_t>, uint64_t> records_lost_;  // How often a slot went on without, by service.
+  // How often each slot of a service continued without its records.
+  std::map<std::pair<std::string, uint32_t>, uint64_t> records_lost_;
   std::vector<std::string> denied_;
   bool has_lost_disk_ = false;
   std::vector<std::string> overdue_;

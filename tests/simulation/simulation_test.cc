@@ -1,7 +1,8 @@
-// Seeds of the whole suite. `simulation_test --seeds A..B` runs a range and prints each seed that fails and the seeds
-// per second; `--trace N` runs one (`--quiet-trace N` without faults) and tells its story; `--hash N` prints only the
-// hash of its requests. With `--no-shutdowns` before them no process shuts down: what a seed has found before there
-// were shutdowns, it finds so. Without arguments it is an ordinary test.
+// Runs seeds of the whole suite. `simulation_test --seeds A..B` runs a range, and prints each seed that fails and the
+// seeds per second. `--trace N` runs one seed (`--quiet-trace N` without faults) and prints its story. `--hash N`
+// prints only the hash of its requests. With `--no-shutdowns` as the first argument, no process shuts down: a seed that
+// found a violation before shutdowns were added finds it again in this way. Without arguments, the program is an
+// ordinary test.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -116,8 +117,11 @@ int main(int argc, char** argv) {
   if (argc == 3 && (quiet || std::string_view(argv[1]) == "--trace" || std::string_view(argv[1]) == "--hash")) {
     uint64_t seed = 0;
     if (!basalt::simulation::ParseNumber(argv[2], seed)) return 2;
-    const basalt::simulation::Outcome outcome = basalt::simulation::RunScenario(
-        {.seed = seed, .faults = !quiet, .shutdowns = shutdowns, .tells_story = std::string_view(argv[1]) != "--hash"});
+    const basalt::simulation::Outcome outcome =
+        basalt::simulation::RunScenario({.seed = seed,
+                                         .faults = !quiet,
+                                         .shutdowns = shutdowns,
+                                         .records_story = std::string_view(argv[1]) != "--hash"});
     for (const std::string& line : outcome.story) std::printf("%s\n", line.c_str());
     std::printf("%016llx\n", static_cast<unsigned long long>(outcome.trace));
     for (const std::string& violation : outcome.violations) std::printf("%s\n", violation.c_str());

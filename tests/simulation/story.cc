@@ -19,7 +19,7 @@
 namespace basalt::simulation {
 namespace {
 
-constexpr size_t kMostBytes = 400;  // Of what a line says of a body.
+constexpr size_t kMostBytes = 400;  // The most bytes of a body that a line has.
 
 struct Line {
   absl::Time time;
@@ -33,7 +33,7 @@ std::string WhoOf(const kubesim::LoggedRequest& request) {
   return request.user_agent.substr(0, slash);
 }
 
-// Of a job's status: what changes, and what Kubernetes is to remember; plugins' objects are left out.
+// Returns the members of a job's status that change and our own state in it, without the plugins' objects.
 std::string StatusWords(const kubesim::LoggedRequest& request) {
   const json::value* status = FindPath(request.body, {"status"});
   if (status == nullptr || !status->is_object()) return "";

@@ -1,6 +1,6 @@
 #pragma once
 
-// The story of one run for people, in simulated time: faults, facts, decisions and writes, a line each.
+// The story of one run for people, in simulated time. Faults, facts, decisions and writes have a line each.
 #include <string>
 #include <vector>
 
@@ -10,9 +10,9 @@
 
 namespace basalt::simulation {
 
-// What was planned, then what happened since `begin`: faults of hosts and the network, what users and the cluster did,
-// the decisions that jobsvc's stores tell of, and every write of the suite with its owner and outcome. Leases, nodes
-// and the assignment are left out. Requires: the suite is quiet.
+// Returns the plan, and then the events since `begin`: faults of hosts and the network, acts of users and of the
+// cluster, the decisions in jobsvc's stores, and every write of the suite with its owner and outcome. Leases, nodes and
+// the assignment are left out. Requires: the suite is quiet.
 std::vector<std::string> StoryOf(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time begin);
 
 }  // namespace basalt::simulation

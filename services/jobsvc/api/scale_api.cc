@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/requests.h"
+#include "common/reconcile/effect.h"
 #include "common/rpc/error_details.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
@@ -121,12 +122,13 @@ void Answer(const ScaleDone& done, kube::v1::Job job) {
 // changed the spec, or created the job anew.
 void AnswerWrite(const std::string& key, kube::v1::Job meant, runtime::WriteOutcome outcome, const ScaleDone& done) {
   const gateway::v1::KubeError& error = outcome.error;
-  const bool refused = outcome.kind == runtime::WriteOutcome::Kind::kRefused;
-  if (refused && (error.code() == 409 || (error.code() == 422 && error.fields().empty()))) {
+  const ::basalt::Answer answer = AnswerOf(outcome);
+  const bool is_failed_test = answer == ::basalt::Answer::kInvalid && error.fields().empty();
+  if (answer == ::basalt::Answer::kAlreadyExists || answer == ::basalt::Answer::kConflict || is_failed_test) {
     return (*done)(MakeStatus(absl::StatusCode::kAborted,
                               fmt::format("job {} was changed meanwhile; nothing was done, look at it again", key)));
   }
-  if (refused && error.code() == 404) return (*done)(NotFound(key));
+  if (answer == ::basalt::Answer::kNotFound) return (*done)(NotFound(key));
   if (const absl::Status status = StatusOf(outcome); !status.ok()) return (*done)(status);
   Answer(done, outcome.object.has_job() ? std::move(*outcome.object.mutable_job()) : std::move(meant));
 }
@@ -177,7 +179,7 @@ void JobApi::Scale(job::v1::ScaleJobRequest request, const std::string& user_tok
           if (response->has_object() && response->object().has_job()) {
             return ScaleStored(controller.context(), key, request, user_token, response->object().job(), shared);
           }
-          if (response->error().code() == 404) return (*shared)(NotFound(key));
+          if (AnswerOfRead(response) == ::basalt::Answer::kNotFound) return (*shared)(NotFound(key));
           const absl::Status refused = runtime::StatusOf(response->error());
           // Nothing was done, so the call may be repeated.
           const bool unknown = refused.code() == absl::StatusCode::kUnknown;

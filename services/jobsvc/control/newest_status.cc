@@ -4,6 +4,7 @@
 
 #include "common/kube/requests.h"
 #include "common/obs/log.h"
+#include "common/reconcile/effect.h"
 #include "services/jobsvc/control/part_host.h"
 #include "services/jobsvc/core/state_machine.h"
 
@@ -44,7 +45,7 @@ void NewestStatus::OnRead(JobEntry& entry, absl::StatusOr<gateway::v1::GetRespon
   if (!is_same) {
     state_ = State::kDoubted;
     // If nothing has the name, or another job has it, the watch will show the end of this job.
-    if (response.ok() && response->has_error() && response->error().code() != 404) {
+    if (response.ok() && response->has_error() && AnswerOfRead(response) != Answer::kNotFound) {
       const std::string& words = response->error().message();
       problem_ = {"JobStatusError", words};
       if (!was_refused) obs::LogWarning("the API server refuses to show a job", {{"job", entry.key}, {"error", words}});

@@ -40,7 +40,7 @@ struct JobEvent {
   uint8_t phase = 0;           // Phase of the pod, kube.v1.PodPhase.
   std::string reason;          // Reason of the pod, or why the pod was evicted.
   int64_t time_ms = 0;         // Time of the fact, from which a timeout counts.
-  int64_t stated_ms = 0;         // Time that the fact itself states, by whatever clock. Orders the events of one pass.
+  int64_t stated_ms = 0;       // Time that the fact itself states, by whatever clock. Orders the events of one pass.
   bool observed = false;       // time_ms is the time of the observation: Kubernetes records no time of the fact.
   int32_t version = -1;        // Version of the pod. -1 if the event carries none.
 };

@@ -36,7 +36,7 @@ std::vector<std::string> KeptFields(const json::value& observed, const json::obj
           fmt::format("the {} of the group is {} and stays so, though the rules say {} by now: it was fixed "
                       "when the group was made",
                       words, is, rules));
-    } else if (is != kube::kDefaultQueue) {  // That one is admission's.
+    } else if (is != kube::kDefaultQueue) {  // Admission sets that one.
       texts.push_back(fmt::format(
           "the {} of the group is {} and stays so: neither the pods nor their owners name one any more", words, is));
     }
@@ -56,7 +56,7 @@ std::vector<std::string> ObstaclesOf(const kube::v1::ObjectMeta* observed, std::
   if (const std::optional<absl::Time> since = retry.since()) {
     text += fmt::format("; since {}", kube::FormatTime(absl::ToUnixMillis(*since)));
   }
-  // Admission plugin OwnerReferencesPermissionEnforcement.
+  // The admission plugin OwnerReferencesPermissionEnforcement refuses with this text.
   if (refusal.find("set finalizers on") != std::string_view::npos) {
     text += "; deploy/rbac/owner-references gives the right to set finalizers of owners";
   }

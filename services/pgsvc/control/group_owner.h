@@ -11,8 +11,8 @@
 
 namespace basalt::pgsvc {
 
-// Whether a call about the group is for `self`. UNAVAILABLE: it is another replica's by now, which the message names.
-// Where nobody is known to own it, the worker that is asked says what is so.
+// Checks that a call about the group is for `self`. UNAVAILABLE if the group belongs to another replica now, which the
+// message names. OK if no owner is known: the worker that gets the call knows whether its slot is ready.
 inline absl::Status CheckGroupOwner(std::string_view group, const std::optional<gateway::v1::Member>& owner,
                                     const gateway::v1::Member& self) {
   if (!owner.has_value() || rpc::IsSame(*owner, self)) return absl::OkStatus();

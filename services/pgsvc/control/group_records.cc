@@ -35,7 +35,7 @@ absl::Status GroupRecords::RecordNoted(uint32_t slot, const std::string& key, Gr
   return absl::OkStatus();
 }
 
-// The groups that had the name before are told of in the same history.
+// Earlier groups of the same name share the history.
 absl::StatusOr<GroupRecord::Tail> GroupRecords::ReadTail(uint32_t slot, const std::string& key) {
   BASALT_ASSIGN_OR_RETURN(const auto objects, history_.ObjectsOf(slot, key));
   GroupRecord::Tail tail;
@@ -59,20 +59,20 @@ void GroupRecords::End(uint32_t slot, const std::string& key, GroupRecord& recor
   if (!status.ok()) context_.Fail(status);
 }
 
-absl::StatusOr<std::optional<GroupRecords::Told>> GroupRecords::Read(uint32_t slot, const std::string& key) {
+absl::StatusOr<std::optional<GroupRecords::History>> GroupRecords::Read(uint32_t slot, const std::string& key) {
   BASALT_ASSIGN_OR_RETURN(const auto objects, history_.ObjectsOf(slot, key));
   if (objects.empty()) return std::nullopt;
   kv::Damage damage;
-  Told told{.gone_ms = objects.back().gone_ms(), .entries = {}};
-  BASALT_ASSIGN_OR_RETURN(told.entries, history_.Read(slot, key, &damage));
+  History read{.gone_ms = objects.back().gone_ms(), .entries = {}};
+  BASALT_ASSIGN_OR_RETURN(read.entries, history_.Read(slot, key, &damage));
   DropDamaged(damage);
-  return told;
+  return read;
 }
 
 void GroupRecords::Age(const std::map<uint32_t, std::set<std::string>>& slots, const AddKeys& add) {
   if (slots.empty()) return;
   const auto turn = history_.retention().NextTurn(slots);
-  // A slot that is starting does not know yet which groups there are.
+  // While a slot is starting, its groups are not known yet and would count as gone.
   if (!context_.IsReady(turn->first)) return;
   kv::WriteBatch batch;
   kv::Damage damage;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the controller of one worker writes down of its decisions, for people alone: nothing acts by it. A decision is
-// noted where its outcome is known, and recorded in the batch of the group's next pass. One that a kill overtakes
+// Records the decisions of the controller of one worker, for people alone: nothing acts by the records. A decision is
+// noted once its outcome is known, and recorded in the batch of the group's next pass. A decision that a kill overtakes
 // before that pass is missing in the history; the group in Kubernetes is not affected. Confined to the worker's loop.
 #include <cstdint>
 #include <functional>
@@ -20,49 +20,51 @@
 
 namespace basalt::pgsvc {
 
-// Of one group; a part of its entry.
+// The noted decisions about one group, and the end of its history; a part of the group's entry.
 class GroupRecord {
  public:
-  // Recorded in the next pass.
+  // Notes a decision, which the group's next pass records.
   void Note(GroupDecision decision) { noted_.push_back(std::move(decision)); }
   bool has_notes() const { return !noted_.empty(); }
 
  private:
   friend class GroupRecords;
-  // What the store had when the first decision of this process was recorded, and what came since.
+  // The end of the history: read from the store for the first decision of this process, and kept up to date since.
   struct Tail {
-    int64_t sequence = 0;   // The newest entry's.
-    int64_t first_ms = 0;   // When the first was recorded; 0: none is.
-    bool is_found = false;  // The index has the name, and no end of it.
+    int64_t sequence = 0;   // The number of the newest entry; 0 if there is none.
+    int64_t first_ms = 0;   // When the first entry was recorded; 0 if none was.
+    bool is_found = false;  // Whether the index has the name, without an end.
     std::optional<GroupDecision> last;
     history::EntryCount count;
   };
   std::vector<GroupDecision> noted_;
-  std::optional<Tail> tail_;  // None: not read yet.
+  std::optional<Tail> tail_;  // Nullopt if the store has to be read first.
 };
 
 class GroupRecords {
  public:
-  // `metrics` may be null. They and the context outlive it.
+  // `metrics` may be null. The context and the metrics outlive this object.
   GroupRecords(runtime::Context& context, const history::Limits& limits, obs::Metrics* metrics)
       : context_(context), history_(context.store(), limits), metrics_(metrics) {}
 
-  // `key`: kube::ShownGroupKey; `slot`: that of the group's routing key.
+  // In all methods `key` is the kube::ShownGroupKey of a group, and `slot` the slot of the group's routing key.
 
-  // Puts what was noted into the batch, unless it only repeats the last entry. Fails the process where the store does.
+  // Puts the noted decisions into the batch, except those that only repeat the last entry. Fails the process if the
+  // store fails.
   void Record(uint32_t slot, const std::string& key, GroupRecord& record, kv::WriteBatch& batch);
-  // The group is gone, and nobody wants one.
+  // Records that the group is gone and that nothing wants a group of that name.
   void End(uint32_t slot, const std::string& key, GroupRecord& record, kv::WriteBatch& batch);
 
-  // Oldest first; `gone_ms` of the index. Nullopt: there is no history of that name.
-  struct Told {
-    int64_t gone_ms = 0;
-    std::vector<storage::v1::PodGroupHistoryRecord> entries;
+  // The history of all groups that had one name.
+  struct History {
+    int64_t gone_ms = 0;  // When the last group was recorded as gone; 0 if it was not.
+    std::vector<storage::v1::PodGroupHistoryRecord> entries;  // Oldest first.
   };
-  absl::StatusOr<std::optional<Told>> Read(uint32_t slot, const std::string& key);
+  // Returns nullopt if the name has no history.
+  absl::StatusOr<std::optional<History>> Read(uint32_t slot, const std::string& key);
 
-  // The turn of the next slot: what is too old or too much of groups that are not among these keys, nor among those
-  // that `add` adds, goes.
+  // Ages the histories of one slot, in turn: drops those that are too old or too many, of groups whose keys are neither
+  // in `slots` nor added by `add`.
   using AddKeys = std::function<void(uint32_t slot, std::set<std::string>& keys)>;
   void Age(const std::map<uint32_t, std::set<std::string>>& slots, const AddKeys& add = {});
   void CloseSlot(uint32_t slot) { history_.retention().Close(slot); }

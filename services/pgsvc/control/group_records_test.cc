@@ -1,4 +1,4 @@
-// What of the controller's decisions is found again: over retries, restarts, moves and a lost disk.
+// The records of the controller's decisions, over retries, restarts, moves and a lost disk.
 #include "services/pgsvc/control/group_records.h"
 
 #include <fmt/format.h>
@@ -27,12 +27,12 @@ using ::testing::ElementsAre;
 
 constexpr char kKey[] = "default/train-uid";
 
-// One replica, which may be started again on what its store has.
+// One replica, which may be started again on its store.
 class Process {
  public:
   Process() { Start(); }
   void Start() {
-    controller = nullptr;  // A kill: nothing is written on the way.
+    controller = nullptr;  // This is a kill: nothing is written on the way.
     controller = std::make_unique<PodGroupController>(context, GroupingOptions(), limits);
     for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_TRUE(controller->OpenSlot(slot).ok());
   }
@@ -90,7 +90,7 @@ class GroupRecordsTest : public ::testing::Test {
   void Show(kube::v1::Object object) {
     process_.controller->OnState(kKey, std::string(kube::kWatchPodGroups), std::move(object));
   }
-  // The oldest write made the group what it is now.
+  // The oldest write has made the group what it is now.
   void Carry(const kube::v1::Object& object) {
     Show(object);
     Answer(Done(object));
@@ -113,26 +113,26 @@ class GroupRecordsTest : public ::testing::Test {
   }
   void RunPasses() { process_.context.RunPasses(*process_.controller); }
 
-  static std::vector<std::string> TextOf(const GroupRecords::Told& told) {
+  static std::vector<std::string> TextOf(const GroupRecords::History& read) {
     constexpr const char* kNames[] = {"", "created", "updated", "deleted", "refused", "foreign"};
     std::vector<std::string> texts;
-    for (const auto& entry : told.entries) {
+    for (const auto& entry : read.entries) {
       texts.push_back(fmt::format("{} {} {}", entry.sequence(), kNames[entry.decision()], entry.uid()));
       for (const std::string& field : entry.fields()) texts.back() += " " + field;
       if (!entry.message().empty()) texts.back() += ": " + entry.message();
     }
     return texts;
   }
-  // As "1 created pg-1"; empty: there is no history.
+  // Returns texts like "1 created pg-1"; none if there is no history.
   std::vector<std::string> History() { return HistoryOf(process_); }
   static std::vector<std::string> HistoryOf(Process& process) {
-    const auto told = process.controller->records().Read(SlotOf(kKey), kKey);
-    EXPECT_TRUE(told.ok()) << told.status();
-    return told.ok() && *told ? TextOf(**told) : std::vector<std::string>();
+    const auto read = process.controller->records().Read(SlotOf(kKey), kKey);
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() && *read ? TextOf(**read) : std::vector<std::string>();
   }
   int64_t GoneMs() {
-    const auto told = process_.controller->records().Read(SlotOf(kKey), kKey);
-    return told.ok() && *told ? (*told)->gone_ms : -1;
+    const auto read = process_.controller->records().Read(SlotOf(kKey), kKey);
+    return read.ok() && *read ? (*read)->gone_ms : -1;
   }
   // Whether the next pass of the group records something.
   bool Records() {
@@ -299,7 +299,7 @@ TEST_F(GroupRecordsTest, GroupsThatAreGoneAreForgottenAfterTheirTime) {
   EXPECT_THAT(History(), ElementsAre());
 }
 
-// Groups that admission refuses (weakness W9) wait each for itself.
+// Each group that admission refuses (weakness W9) backs off by itself.
 TEST_F(GroupRecordsTest, FiveHundredRefusedGroupsStallNoOther) {
   const auto show_pod = [this](const std::string& name, const std::string& group) {
     kube::v1::Object object;
@@ -340,9 +340,9 @@ TEST_F(GroupRecordsTest, FiveHundredRefusedGroupsStallNoOther) {
   EXPECT_EQ(others, 6);
   EXPECT_LT(refusals, 500 * 12) << "each backs off: 0.2 s, 0.4 s, … up to a minute";
   EXPECT_GT(refusals, 500 * 4);
-  const auto told = process_.controller->records().Read(SlotOf("ns/podgroup-refused-7"), "ns/podgroup-refused-7");
-  ASSERT_TRUE(told.ok() && *told);
-  EXPECT_EQ((*told)->entries.size(), 1U) << "told once";
+  const auto read = process_.controller->records().Read(SlotOf("ns/podgroup-refused-7"), "ns/podgroup-refused-7");
+  ASSERT_TRUE(read.ok() && *read);
+  EXPECT_EQ((*read)->entries.size(), 1U) << "told once";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What DeletePodGroup does, and what it answers.
+// The requests and the answers of DeletePodGroup.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ class DeletePodGroupTest : public ::testing::Test {
       answers_.push_back(std::move(answer));
     });
   }
-  // The deletions under way; anything else is a failure.
+  // Returns the number of deletions under way. Any other write is a failure.
   size_t Deletions() {
     for (const auto& write : context_.writes) {
       EXPECT_EQ(write.request.resource().plural(), "podgroups");
@@ -65,14 +65,14 @@ class DeletePodGroupTest : public ::testing::Test {
     }
     return context_.writes.size();
   }
-  // The group goes with the oldest write, which the runtime tells before it answers.
+  // The oldest write deletes the group, which the runtime reports before the answer.
   void Carry() {
     controller_.OnGone(kJobsGroup, {.uid = "pg-1"});
     runtime::WriteOutcome outcome = runtime::testing::Done(Group("pg-1"));
     outcome.gone = true;
     context_.Answer(std::move(outcome), controller_);
   }
-  // What the API server has; none: there is no group.
+  // Answers a read with the group; nullopt if there is none.
   void AnswerRead(std::optional<kube::v1::Object> group) {
     ASSERT_EQ(context_.gets.size(), 1U);
     gateway::v1::GetResponse response;
@@ -123,7 +123,7 @@ TEST_F(DeletePodGroupTest, AGroupWithAFinalizerIsAnsweredAsItLingers) {
   }
 }
 
-// After a restart, a move, or where the watch is behind.
+// This happens after a restart or a move, or if the watch is behind.
 TEST_F(DeletePodGroupTest, AGroupThatIsNotKnownYetIsReadAndDeletedByItsUid) {
   for (const bool knows_another : {false, true}) {
     SCOPED_TRACE(knows_another);
@@ -188,7 +188,7 @@ TEST_F(DeletePodGroupTest, WhatIsNotKnownOfAWriteIsReadAndNothingIsWrittenTwice)
   }
 }
 
-// So that no older state follows, and none of a group that is gone.
+// The read is merged, so that no older state follows, and none of a group that is gone.
 TEST_F(DeletePodGroupTest, WhatIsReadIsOrderedWithWhatWatchesTell) {
   const runtime::WriteOutcome unknown{.kind = runtime::WriteOutcome::Kind::kUnknown};
   Show(Group("pg-1"));
@@ -248,7 +248,7 @@ TEST_F(DeletePodGroupTest, ACallThatIsRepeatedWaitsForTheFirstAndWritesNothing) 
   EXPECT_TRUE(answers_[1]->gone());
 }
 
-// Its caller has given up, and may want the group again.
+// The caller has given up, and may want the group again.
 TEST_F(DeletePodGroupTest, ACallThatHasWaitedTooLongIsNotCarriedOut) {
   Show(Group("pg-1"));
   Delete();
@@ -297,7 +297,7 @@ TEST_F(DeletePodGroupTest, WhoeverWaitsIsAnsweredWhenTheSlotCloses) {
   controller_.CloseSlot(SlotOf(kJobsGroup));
   ASSERT_EQ(answers_.size(), 2U);
   for (const auto& answer : answers_) EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable);
-  context_.Answer(runtime::testing::Done(), controller_);  // The answer comes to nobody.
+  context_.Answer(runtime::testing::Done(), controller_);  // No caller is left for the answer.
   EXPECT_EQ(answers_.size(), 2U);
 }
 

@@ -1,4 +1,4 @@
-// The group of a ReplicaSet's pods, and what becomes of the group as the ReplicaSet changes.
+// The group of a ReplicaSet's pods, and its changes as the ReplicaSet changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class OwnedGroupsTest : public ::testing::Test {
                        {.reason = runtime::Gone::Reason::kDeleted, .watch = {}, .uid = uid, .ns = {}, .name = {}});
     Pass();
   }
-  // As it is made for such a pod and owner.
+  // Returns the group as it is made for such a pod and owner.
   kube::v1::PodGroup GroupFor(const Annotations& owner, const kube::v1::Pod& pod = PodOf("web-1")) {
     kube::v1::PodGroup group;
     const auto wanted = WantedGroupOf(pod, owner, {});
@@ -98,7 +98,7 @@ class OwnedGroupsTest : public ::testing::Test {
     *response.mutable_object()->mutable_pod_group() = group;
     context_.Answer(std::move(response), controller_);
   }
-  // The one request that is under way.
+  // Returns the one request that is under way.
   Asked WhatIsAsked() const {
     EXPECT_LE(context_.writes.size() + context_.gets.size(), 1U);
     if (!context_.gets.empty()) return Asked::kRead;
@@ -110,11 +110,12 @@ class OwnedGroupsTest : public ::testing::Test {
     return request.has_delete_() ? Asked::kDelete : Asked::kPatch;
   }
   const gateway::v1::WriteRequest& Request() const { return context_.writes.front().request; }
-  size_t Told(GroupDecision::Kind kind) {
-    const auto told = controller_.records().Read(SlotOf(kKey), kKey);
+  // Returns how many decisions of that kind the history has.
+  size_t Recorded(GroupDecision::Kind kind) {
+    const auto history = controller_.records().Read(SlotOf(kKey), kKey);
     size_t count = 0;
-    if (!told.ok() || !*told) return count;
-    for (const auto& entry : (*told)->entries) count += DecisionOf(entry).kind == kind ? 1 : 0;
+    if (!history.ok() || !*history) return count;
+    for (const auto& entry : (*history)->entries) count += DecisionOf(entry).kind == kind ? 1 : 0;
     return count;
   }
 
@@ -144,10 +145,10 @@ TEST_F(OwnedGroupsTest, AnEditOfTheOwnerReachesTheGroup) {
   context_.Answer(Done(), controller_);
   ShowGroup(GroupFor({{kMinMember, "2"}}));
   EXPECT_EQ(WhatIsAsked(), Asked::kNothing);
-  EXPECT_EQ(Told(GroupDecision::Kind::kUpdated), 1U);
+  EXPECT_EQ(Recorded(GroupDecision::Kind::kUpdated), 1U);
 }
 
-// A pod that names a group which is not there has it made: the group comes before the pod here.
+// The group comes before the pod here, since a pod that names a missing group has it made.
 TEST_F(OwnedGroupsTest, WhicheverComesLastHasTheGroupCompared) {
   const auto show_group = [this] { ShowGroup(GroupFor({})); };
   const auto show_pod = [this] { ShowPod(PodOf("web-1")); };
@@ -208,7 +209,7 @@ TEST_F(OwnedGroupsTest, WithoutTheNewestPodTheNextOneSaysHowTheGroupIs) {
   EXPECT_EQ(WhatIsAsked(), Asked::kPatch);
 }
 
-// A roll that is taken back half way ends so.
+// A rollout that is undone half way ends like this.
 TEST_F(OwnedGroupsTest, WhenTheNewestPodGoesTheGroupIsAsTheNextOneSays) {
   for (const bool leaves_first : {false, true}) {
     ShowOwner(3);
@@ -232,7 +233,7 @@ TEST_F(OwnedGroupsTest, WhenTheNewestPodGoesTheGroupIsAsTheNextOneSays) {
   }
 }
 
-// Times of Kubernetes are whole seconds, and of UIDs none is the later one.
+// Times of Kubernetes are whole seconds, and UIDs have no order in time.
 TEST_F(OwnedGroupsTest, APodThatComesOnceTheNewestHasGoneCountsThoughItLooksOlder) {
   ShowOwner(3);
   ShowGroup(GroupFor({}));
@@ -316,13 +317,13 @@ TEST_F(OwnedGroupsTest, AnUpdateWhoseAnswerIsLostIsToldWhereTheGroupShowsIt) {
     ShowOwner(2);
     ShowGroup(GroupFor({}));
     ShowPod(PodOf("web-1"));
-    const size_t before = Told(GroupDecision::Kind::kUpdated);
+    const size_t before = Recorded(GroupDecision::Kind::kUpdated);
     ShowOwner(2, {{kMinMember, "2"}});
     ASSERT_EQ(WhatIsAsked(), Asked::kPatch);
     context_.Answer({.kind = runtime::WriteOutcome::Kind::kUnknown}, controller_);
     ASSERT_EQ(WhatIsAsked(), Asked::kRead);
     AnswerRead(GroupFor(is_carried_out ? Annotations{{kMinMember, "2"}} : Annotations{}));
-    EXPECT_EQ(Told(GroupDecision::Kind::kUpdated) - before, is_carried_out ? 1U : 0U);
+    EXPECT_EQ(Recorded(GroupDecision::Kind::kUpdated) - before, is_carried_out ? 1U : 0U);
     context_.Advance(absl::Minutes(2), controller_);
     EXPECT_EQ(WhatIsAsked(), is_carried_out ? Asked::kNothing : Asked::kPatch);
   }
@@ -335,9 +336,9 @@ TEST_F(OwnedGroupsTest, TheHistoryOfAGroupEndsWithItThoughItsOwnerStays) {
   ASSERT_EQ(WhatIsAsked(), Asked::kDelete);
   context_.Answer(Done(), controller_);
   Forget("pg-1");
-  const auto told = controller_.records().Read(SlotOf(kKey), kKey);
-  ASSERT_TRUE(told.ok() && told->has_value());
-  EXPECT_NE((*told)->gone_ms, 0);
+  const auto history = controller_.records().Read(SlotOf(kKey), kKey);
+  ASSERT_TRUE(history.ok() && history->has_value());
+  EXPECT_NE((*history)->gone_ms, 0);
 }
 
 TEST_F(OwnedGroupsTest, AGroupGoesWithTheLastPodOfAnOwnerThatIsScaledToZero) {
@@ -357,7 +358,7 @@ TEST_F(OwnedGroupsTest, AGroupGoesWithTheLastPodOfAnOwnerThatIsScaledToZero) {
   ASSERT_EQ(WhatIsAsked(), Asked::kDelete);
   EXPECT_EQ(Request().delete_().uid(), "pg-1");
   context_.Answer(Done(), controller_);
-  EXPECT_EQ(Told(GroupDecision::Kind::kDeleted), 1U);
+  EXPECT_EQ(Recorded(GroupDecision::Kind::kDeleted), 1U);
 }
 
 TEST_F(OwnedGroupsTest, WhatIsNotTheOwnersGroupIsLeftAlone) {
@@ -402,7 +403,7 @@ TEST_F(OwnedGroupsTest, AnAnswerSaysWhetherTheGroupIsAsItIsToBe) {
     context_.Advance(absl::Minutes(2), controller_);
     EXPECT_EQ(WhatIsAsked(), Asked::kPatch) << "it is tried again";
     refusals += test.is_refusal ? 1 : 0;
-    EXPECT_EQ(Told(GroupDecision::Kind::kRefused), refusals);
+    EXPECT_EQ(Recorded(GroupDecision::Kind::kRefused), refusals);
     context_.Answer(Done(), controller_);
     ShowOwner(2);
     if (WhatIsAsked() == Asked::kPatch) context_.Answer(Done(), controller_);

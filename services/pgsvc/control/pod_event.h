@@ -1,6 +1,6 @@
 #pragma once
 
-// Events that pgsvc records on pods and Kartas. Pure.
+// The Events that pgsvc records on pods and Kartas. Pure.
 #include <string>
 #include <string_view>
 
@@ -11,7 +11,7 @@
 
 namespace basalt::pgsvc {
 
-// A warning about the pod.
+// Returns a warning about the pod.
 inline kube::Event WarningOn(const kube::v1::Pod& pod, std::string_view reason, std::string_view message) {
   return {.api_version = kube::kPods.version,
           .kind = kube::kPods.name,
@@ -24,7 +24,7 @@ inline kube::Event WarningOn(const kube::v1::Pod& pod, std::string_view reason, 
           .component = "basalt-pgsvc"};
 }
 
-// A warning about the Karta, which is of no namespace.
+// Returns a warning about the Karta. Kartas have no namespace.
 inline kube::Event WarningOnKarta(std::string_view name, std::string_view uid, std::string_view message) {
   return {.api_version = kKartaApiVersion,
           .kind = kKartaKind,

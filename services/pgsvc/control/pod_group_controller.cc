@@ -14,7 +14,7 @@
 namespace basalt::pgsvc {
 namespace {
 
-// A pod that names a group stays in it (pod-grouper 11), and there were no groups by earlier rules.
+// In Volcano's form a pod that names a group stays in it (pod-grouper 11), and no earlier rules have made groups.
 RuleOptions RulesOfVolcano(RuleOptions rules) {
   rules.keeps_named_groups = true;
   rules.finds_legacy_groups = false;
@@ -52,7 +52,7 @@ GroupScopes& PodGroupController::ScopesOf(std::string_view routing_key) {
 absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::OpenSlot(uint32_t slot) {
   for (GroupScopes* const scopes : all_scopes_) scopes->OpenSlot(slot);
   if (history_timer_ == kNoTimer) AgeHistoryLater();
-  return LoadShown(slot);
+  return LoadPublished(slot);
 }
 
 void PodGroupController::CloseSlot(uint32_t slot) {
@@ -74,11 +74,11 @@ void PodGroupController::OnShared(const std::string& watch, const kube::v1::Obje
   for (GroupScopes* const scopes : all_scopes_) scopes->OnShared(watch, object, gone);
 }
 
-// A queue that opens lets groups through that admission refused before (weakness W9). The counts of a queue, which
-// change with every pod group of the cluster, do not.
+// Retries failed writes when the state of a queue changes: admission refuses groups of a closed queue (weakness W9).
+// The counts of a queue cause no retry, since they change with every pod group of the cluster.
 void PodGroupController::OnQueue(const kube::v1::Queue& queue, bool gone) {
   const QueueIndex::Change change = gone ? queues_.Erase(queue.meta().name()) : queues_.Set(queue);
-  // KAI's queues are objects of another kind.
+  // KAI's groups do not depend on Volcano's queues.
   for (GroupScopes* const scopes :
        {static_cast<GroupScopes*>(&compat_groups_), static_cast<GroupScopes*>(&rich_groups_)}) {
     if (!change.concerned.empty()) scopes->OnQueues(change.concerned);
@@ -91,23 +91,23 @@ void PodGroupController::Act(std::string_view key) {
   ScopesOf(key).Act(key);
 }
 
-std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view shown_key) const {
-  const auto [ns, name] = kube::SplitKey(shown_key);
-  const kube::GroupProfile profile = kube::ProfileOfShown(shown_key);
+std::optional<podgroup::v1::PodGroup> PodGroupController::Show(std::string_view published_key) const {
+  const auto [ns, name] = kube::SplitKey(published_key);
+  const kube::GroupProfile profile = kube::ProfileOfShown(published_key);
   const std::string scope =
-      profile == kube::GroupProfile::kCompat ? std::string(shown_key) : kube::NamespaceKey(ns, profile);
+      profile == kube::GroupProfile::kCompat ? std::string(published_key) : kube::NamespaceKey(ns, profile);
   return ScopesOf(profile).Show(scope, name);
 }
 
 void PodGroupController::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) {
-  for (const GroupScopes* const scopes : all_scopes_) scopes->ForEachShown(slot, visit);
+  for (const GroupScopes* const scopes : all_scopes_) scopes->ForEachPublished(slot, visit);
 }
 
-absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::LoadShown(uint32_t slot) {
+absl::StatusOr<std::vector<runtime::KnownObject>> PodGroupController::LoadPublished(uint32_t slot) {
   std::vector<runtime::KnownObject> known;
   kv::Damage damage;
   const auto load = [&](const std::string& key, const storage::v1::PublishedObject& record) {
-    ScopesOf(kube::ProfileOfShown(key)).LoadShown(slot, key, record, known);
+    ScopesOf(kube::ProfileOfShown(key)).LoadPublished(slot, key, record, known);
   };
   BASALT_RETURN_IF_ERROR(publisher_.OpenOrBeginAnew(context_.store(), slot, context_.SlotEpoch(slot), load, damage));
   runtime::ReportDamage(damage, metrics_);
@@ -121,7 +121,7 @@ void PodGroupController::AgeHistoryLater() {
     const auto& slots = compat_groups_.groups().slots();
     if (slots.empty()) return;
     records_.Age(slots, [this](uint32_t slot, std::set<std::string>& keys) {
-      for (const GroupScopes* const scopes : all_scopes_) scopes->AddShownKeys(slot, keys);
+      for (const GroupScopes* const scopes : all_scopes_) scopes->AddPublishedKeys(slot, keys);
     });
     AgeHistoryLater();
   });

@@ -1,8 +1,8 @@
 #pragma once
 
-// The pod group controller: one per worker, confined to the worker's loop. It owns the scopes of the three profiles,
-// and gives each key to the profile that the key says (common/kube/group_profile.h). What is decided is recorded for
-// people (group_records.h), and published to clients that watch.
+// The pod group controller: one per worker, confined to the worker's loop. It owns the scopes of the three profiles
+// (group_scopes.h), and passes each key to the profile that the key implies (common/kube/group_profile.h). It records
+// decisions for people (group_records.h), and publishes changes to clients that watch.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ namespace basalt::pgsvc {
 
 class PodGroupController : public runtime::Controller {
  public:
-  // `context` and `metrics`, which may be null, outlive the controller.
+  // `metrics` may be null. `context` and `metrics` outlive the controller.
   PodGroupController(runtime::Context& context, GroupingOptions options, const history::Limits& limits = {},
                      obs::Metrics* metrics = nullptr, RuleOptions rules = {});
   ~PodGroupController() override;
@@ -50,20 +50,21 @@ class PodGroupController : public runtime::Controller {
   runtime::Context& context() { return context_; }
   GroupRecords& records() { return records_; }
   runtime::Publisher& publisher() { return publisher_; }
-  // The scopes of the profile that the routing key says.
+  // Returns the scopes of the profile that the routing key implies.
   GroupScopes& ScopesOf(std::string_view routing_key);
   const CompatGroups& compat_groups() const { return compat_groups_; }
-  // Those of all profiles, in the order of the profiles.
+  // Returns the scopes of all profiles, in the order of kube::GroupProfile.
   const std::vector<GroupScopes*>& all_scopes() const { return all_scopes_; }
-  // The group of that kube::ShownGroupKey; nullopt if there is none, and no pod wants one.
-  std::optional<podgroup::v1::PodGroup> Show(std::string_view shown_key) const;
-  // Calls `visit` for each group of the slot that Show returns, and for those that are awaited.
+  // Returns the group of that kube::ShownGroupKey; nullopt as for GroupScopes::Show.
+  std::optional<podgroup::v1::PodGroup> Show(std::string_view published_key) const;
+  // Does what GroupScopes::ForEachPublished does, for all profiles. The watch calls this method by its name
+  // (common/runtime/watch/watch_part.h).
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
 
  private:
   GroupScopes& ScopesOf(kube::GroupProfile profile) const;
-  // The groups that were published before, which may have gone since.
-  absl::StatusOr<std::vector<runtime::KnownObject>> LoadShown(uint32_t slot);
+  // Loads the groups that were published before the slot was opened, and that may have gone since.
+  absl::StatusOr<std::vector<runtime::KnownObject>> LoadPublished(uint32_t slot);
   void OnQueue(const kube::v1::Queue& queue, bool gone);
   void AgeHistoryLater();
 

@@ -30,7 +30,7 @@ class PodGroupControllerTest : public ::testing::Test {
     for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_TRUE(controller_.OpenSlot(slot).ok());
   }
 
-  // A pod of a ReplicaSet; `group`: that it is bound to.
+  // Adds a pod of a ReplicaSet, which is bound to `group`.
   void AddPod(const std::string& name, const std::string& group = "") {
     kube::v1::Object object;
     kube::v1::Pod& pod = *object.mutable_pod();
@@ -44,7 +44,7 @@ class PodGroupControllerTest : public ::testing::Test {
     context_.RunPasses(controller_);
   }
 
-  void TellQueue(const std::string& state, int32_t running) {
+  void ObserveQueue(const std::string& state, int32_t running) {
     kube::v1::Object object;
     object.mutable_queue()->mutable_meta()->set_name("research");
     object.mutable_queue()->set_state(state);
@@ -53,7 +53,7 @@ class PodGroupControllerTest : public ::testing::Test {
     context_.RunPasses(controller_);
   }
 
-  // The owner as the API server has it; `min_member` empty: without an annotation.
+  // Answers a read with the owner; without an annotation if `min_member` is empty.
   void AnswerOwner(const std::string& min_member) {
     ASSERT_EQ(context_.gets.size(), 1U);
     EXPECT_EQ(context_.gets.front().request.resource().plural(), "replicasets");
@@ -68,7 +68,7 @@ class PodGroupControllerTest : public ::testing::Test {
     context_.Answer(std::move(response), controller_);
   }
 
-  // The group as the API server has it; an empty UID: it has none.
+  // Answers a read with the group; there is none if `uid` is empty.
   void AnswerGroup(const std::string& uid) {
     ASSERT_EQ(context_.gets.size(), 1U);
     EXPECT_EQ(context_.gets.front().request.resource().plural(), "podgroups");
@@ -81,13 +81,13 @@ class PodGroupControllerTest : public ::testing::Test {
     context_.Answer(std::move(response), controller_);
   }
 
-  // The group is refused, and an Event says so.
+  // The API server refuses the group, which causes an Event.
   void RefuseGroup() {
     ASSERT_NE(Create(), nullptr);
     context_.Answer(Refused(403, "Forbidden", "the queue is closed"), controller_);
   }
 
-  // The Event as the API server has it.
+  // Answers a read with the Event.
   void AnswerEvent(int count) {
     ASSERT_EQ(context_.gets.size(), 1U);
     ASSERT_EQ(context_.gets.front().request.resource().plural(), "events");
@@ -98,18 +98,18 @@ class PodGroupControllerTest : public ::testing::Test {
     context_.Answer(std::move(response), controller_);
   }
 
-  // The write of an Event that is under way; null: none is.
+  // Returns the write of an Event that is under way; null if there is none.
   const gateway::v1::WriteRequest* EventWrite() const {
     if (context_.writes.empty() || context_.writes.front().request.resource().plural() != "events") return nullptr;
     return &context_.writes.front().request;
   }
 
-  // The create of the group that is under way; null: none is.
+  // Returns the create of the group that is under way; null if there is none.
   const gateway::v1::WriteRequest* Create() const {
     if (context_.writes.empty() || context_.writes.front().request.resource().plural() != "podgroups") return nullptr;
     return &context_.writes.front().request;
   }
-  // -1: none is under way.
+  // Returns -1 if no create is under way.
   int64_t MinMemberOfCreate() const {
     if (Create() == nullptr) return -1;
     const auto body = ParseJson(Create()->create().body());
@@ -121,17 +121,17 @@ class PodGroupControllerTest : public ::testing::Test {
 };
 
 TEST_F(PodGroupControllerTest, ARefusedGroupIsTriedAgainAndAQueueThatCountsDoesNotHurryIt) {
-  TellQueue("Open", 0);
+  ObserveQueue("Open", 0);
   AddPod("web-1");
   AnswerOwner("");
   ASSERT_NE(Create(), nullptr);
   context_.Answer(Refused(403, "Forbidden", "the queue is closed"), controller_);
   ASSERT_EQ(context_.writes.size(), 1U) << "an Event";
   context_.Answer(Done(), controller_);
-  for (int i = 1; i <= 20; ++i) TellQueue("Open", i);
+  for (int i = 1; i <= 20; ++i) ObserveQueue("Open", i);
   EXPECT_TRUE(context_.gets.empty());
-  TellQueue("Closed", 20);
-  TellQueue("Open", 20);
+  ObserveQueue("Closed", 20);
+  ObserveQueue("Open", 20);
   AnswerOwner("");
   EXPECT_NE(Create(), nullptr) << "the queue has opened";
 }
@@ -140,7 +140,7 @@ TEST_F(PodGroupControllerTest, AnnotationsOfTheOwnerAreReadAgainAfterARefusal) {
   AddPod("web-1");
   AnswerOwner("2");
   context_.Answer(Refused(403, "Forbidden", "at least 3"), controller_);
-  context_.Answer(Done(), controller_);  // The Event.
+  context_.Answer(Done(), controller_);  // The answer to the Event.
   context_.Advance(absl::Seconds(1), controller_);
   AnswerOwner("3");
   EXPECT_EQ(MinMemberOfCreate(), 3);
@@ -161,8 +161,8 @@ TEST_F(PodGroupControllerTest, AnnotationsOfTheOwnerAreReadAgainForAGroupThatWas
   context_.Answer(Unknown(), controller_);
   AnswerGroup("pg-1");
   AddPod("web-1", "podgroup-rs-uid");
-  context_.Answer(Done(), controller_);  // The binding.
-  // Somebody puts the owner right and deletes the group, for it to be made anew.
+  context_.Answer(Done(), controller_);  // The answer to the binding.
+  // Somebody corrects the owner and deletes the group, so that it is made anew.
   controller_.OnGone(kKey,
                      {.reason = runtime::Gone::Reason::kDeleted, .watch = {}, .uid = "pg-1", .ns = {}, .name = {}});
   context_.Wake(kKey);
@@ -308,7 +308,7 @@ TEST_F(EnsurePodGroupTest, WhoeverWaitsIsAnsweredWhenTheSlotCloses) {
   controller_.CloseSlot(SlotOf("default/train-uid"));
   ASSERT_TRUE(answer_);
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
-  context_.Answer(Done(), controller_);  // The answer comes to nobody.
+  context_.Answer(Done(), controller_);  // No caller is left for the answer.
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
-// Calls about a pod group as a peer sees them: finds the worker that has the group's slot and answers from its loop.
+// Passes calls of peers about a pod group to the worker that has the group's slot, and answers from the loop of that
+// worker.
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@
 
 namespace basalt::pgsvc {
 
-// Any thread. `replica` runs PodGroupControllers and outlives the router.
+// May be called from any thread. `replica` runs PodGroupControllers and outlives the router.
 class PodGroupRouter : public rpc::PodGroupHandler {
  public:
   explicit PodGroupRouter(runtime::Replica& replica) : replica_(replica) {}

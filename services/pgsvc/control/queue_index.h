@@ -1,6 +1,7 @@
 #pragma once
 
-// Volcano's queues, of which all replicas hear, as far as groups depend on them. Confined to the loop of its owner.
+// The facts about Volcano's queues that groups depend on. Every replica gets all queues. Confined to the loop of its
+// owner.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -15,13 +16,13 @@ namespace basalt::pgsvc {
 class QueueIndex {
  public:
   struct Change {
-    bool has_new_state = false;       // The queue is new, or was opened or closed.
-    std::set<std::string> concerned;  // Queues of which Find says something else than before.
+    bool has_new_state = false;       // Whether the queue is new, or was opened or closed.
+    std::set<std::string> concerned;  // The queues for which Find() returns something else than before.
   };
   Change Set(const kube::v1::Queue& queue);
   Change Erase(std::string_view name);
 
-  // Unknown as long as no queue is known at all: their kind may not be served.
+  // Returns kUnknown as long as no queue is known at all: the cluster may not serve their kind.
   SeenQueue Find(std::string_view name) const;
 
  private:
@@ -29,11 +30,11 @@ class QueueIndex {
     std::string state;
     std::string parent;
   };
-  // The parent has one child more or less.
+  // Adds `by`, which is 1 or -1, to the number of the parent's children.
   void Count(const std::string& parent, int by, Change& change);
 
   std::map<std::string, Queue, std::less<>> queues_;
-  std::map<std::string, int64_t, std::less<>> children_;  // How many, by the name of the parent.
+  std::map<std::string, int64_t, std::less<>> children_;  // The number of children, by the name of the parent.
 };
 
 }  // namespace basalt::pgsvc

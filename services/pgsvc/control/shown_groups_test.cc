@@ -1,4 +1,4 @@
-// What is recorded of the pod groups that clients were shown.
+// The records of pod groups that were published to clients.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -22,14 +22,14 @@ constexpr char kKey[] = "ns/a";
 class ShownGroupsTest : public ::testing::Test {
  protected:
   ShownGroupsTest() { Start(); }
-  // A process on the disk of the one before.
+  // Starts a process on the disk of the one before.
   void Start() {
     controller_ = std::make_unique<PodGroupController>(context_, GroupingOptions());
-    controller_->publisher().SetListener([this](const runtime::ShownChange& change) { told_.push_back(change); });
+    controller_->publisher().SetListener([this](const runtime::ShownChange& change) { changes_.push_back(change); });
     auto known = controller_->OpenSlot(slot_);
     ASSERT_TRUE(known.ok()) << known.status();
     known_ = *std::move(known);
-    told_.clear();
+    changes_.clear();
   }
   void Put(int64_t version) {
     kube::v1::Object object;
@@ -40,16 +40,16 @@ class ShownGroupsTest : public ::testing::Test {
     meta.set_resource_version(version);
     controller_->OnState(kKey, std::string(kube::kWatchPodGroups), std::move(object));
   }
-  void TellGone() {
+  void ObserveGone() {
     controller_->OnGone(
         kKey, {.reason = runtime::Gone::Reason::kAbsent, .watch = std::string(kube::kWatchPodGroups), .uid = "uid"});
   }
   std::vector<Kind> Pass() {
-    told_.clear();
+    changes_.clear();
     context_.Wake(kKey);
     context_.RunPasses(*controller_);
     std::vector<Kind> kinds;
-    for (const runtime::ShownChange& change : told_) kinds.push_back(change.kind);
+    for (const runtime::ShownChange& change : changes_) kinds.push_back(change.kind);
     return kinds;
   }
 
@@ -57,7 +57,7 @@ class ShownGroupsTest : public ::testing::Test {
   runtime::testing::ScriptedContext context_;
   std::unique_ptr<PodGroupController> controller_;
   std::vector<runtime::KnownObject> known_;
-  std::vector<runtime::ShownChange> told_;
+  std::vector<runtime::ShownChange> changes_;
 };
 
 TEST_F(ShownGroupsTest, WhatWasShownIsKnownAgainAndIsNotShownTwice) {
@@ -82,9 +82,9 @@ TEST_F(ShownGroupsTest, WhatIsGoneAfterARestartIsToldOnceAndForgotten) {
   Put(7);
   Pass();
   Start();
-  TellGone();
+  ObserveGone();
   EXPECT_EQ(Pass(), std::vector<Kind>{Kind::kGone});
-  EXPECT_EQ(told_[0].uid, "uid");
+  EXPECT_EQ(changes_[0].uid, "uid");
   Start();
   EXPECT_TRUE(known_.empty());
   EXPECT_EQ(controller_->compat_groups().groups().size(), 0U);
@@ -108,10 +108,10 @@ TEST_F(ShownGroupsTest, ADamagedRecordBeginsTheSlotAnew) {
 TEST_F(ShownGroupsTest, ASlotThatHasGoneIsToldAsClosed) {
   Put(7);
   Pass();
-  told_.clear();
+  changes_.clear();
   controller_->CloseSlot(slot_);
-  ASSERT_EQ(told_.size(), 1U);
-  EXPECT_EQ(told_[0].kind, Kind::kClosed);
+  ASSERT_EQ(changes_.size(), 1U);
+  EXPECT_EQ(changes_[0].kind, Kind::kClosed);
   EXPECT_EQ(controller_->publisher().LogOf(slot_), nullptr);
 }
 

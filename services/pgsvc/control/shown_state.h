@@ -1,6 +1,6 @@
 #pragma once
 
-// What people are shown of a group beside the object itself. Pure.
+// The parts of a published group that are not in the object itself. Pure.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace basalt::pgsvc {
 
-// 0: it is due at once.
+// Returns when the next try is due; 0 if it is due at once.
 inline int64_t DueMs(const Retry& retry) {
   return retry.until() > absl::InfinitePast() ? absl::ToUnixMillis(retry.until()) : 0;
 }
@@ -25,8 +25,8 @@ inline void ShowRetry(const Retry& retry, podgroup::v1::PodGroup& message) {
   message.set_allocated_retry_time(kube::ToTimestamp(DueMs(retry)).release());
 }
 
-// A hash of what is shown of groups of all profiles. `observed`: null where there is no group.
-inline uint64_t ShownStateOf(const kube::v1::PodGroup* observed, size_t pods, const Retry& retry) {
+// Returns a hash of the parts of a group that groups of all profiles publish. `observed` is null if there is no group.
+inline uint64_t PublishedStateOf(const kube::v1::PodGroup* observed, size_t pods, const Retry& retry) {
   watch::StateHash state;
   if (observed != nullptr) {
     state.Add(observed->meta().uid()).Add(static_cast<uint64_t>(observed->meta().resource_version()));

@@ -2,7 +2,6 @@
 
 // Finds groups of plain pods that serve no purpose: a scheduler reserves capacity of the queue for a group without
 // pods. Pure.
-// Pure.
 #include <string>
 #include <string_view>
 

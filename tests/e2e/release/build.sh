@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds gateway, jobsvc, pgsvc and queuesvc of the release before this tree, the last one in docs/releases.txt, below
-# build/release-before/COMMIT, and prints the folder of the programs. What is there already is left as it is.
+# build/release-before/COMMIT, and prints the folder of the programs. Existing programs are left as they are.
 # `build.sh path` builds nothing.
 set -euo pipefail
 ROOT=$(cd "$(dirname "$0")/../../.." && pwd)

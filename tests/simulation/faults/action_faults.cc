@@ -1,4 +1,4 @@
-// Faults at the worst moments of actions: between what was written of one and what comes of it.
+// Faults at the worst moments of actions: after an action is written and before its effects are complete.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace basalt::simulation {
 namespace {
 
-// Shorter than the way of an answer to its sender and back.
+// This is shorter than the round trip of an answer to its sender.
 constexpr absl::Duration kLook = absl::Milliseconds(1);
 
 }  // namespace
@@ -27,7 +27,8 @@ void FaultPlan::BeginWithActions(const PlannedJob& job, absl::Time until) {
   if (job.kind == JobKind::kOnEvictionLater) EvictRunning(job, until);
 }
 
-// Whoever has heard of it may die, and the next pod of the name comes late.
+// A user deletes pods that run. The owner that has heard of a deletion may die, and the next pod of that name comes
+// late.
 void FaultPlan::EvictRunning(const PlannedJob& job, absl::Time until) {
   Random& random = suite_.random();
   if (suite_.time().Now() >= until) return;
@@ -59,7 +60,7 @@ std::string FaultPlan::OwnerThatRuns(const PlannedJob& job) const {
   return runs ? owner : std::string();
 }
 
-// Pods are being deleted by name, and whoever comes next cannot hear of it: its answer is lost, too.
+// The owner dies while one call deletes its pods. The answer is lost, too, so that the next owner cannot learn from it.
 void FaultPlan::BreakInCollection(absl::Time until) {
   Random& random = suite_.random();
   if (suite_.time().Now() >= until) return;
@@ -80,7 +81,8 @@ void FaultPlan::BreakInCollection(absl::Time until) {
   });
 }
 
-// What was done is known to Kubernetes alone, or the disk of before knows otherwise.
+// The owner loses its disk after an action, so that only Kubernetes knows the action, or gets back an older disk that
+// contradicts Kubernetes.
 void FaultPlan::LoseDiskAfterAction(const PlannedJob& job, int64_t known, std::shared_ptr<kv::MemDisk> before,
                                     absl::Time until) {
   if (suite_.time().Now() >= until) return;
@@ -101,7 +103,7 @@ void FaultPlan::LoseDiskAfterAction(const PlannedJob& job, int64_t known, std::s
   After(absl::Seconds(4), [this, &job, actions, until] { LoseDiskAfterAction(job, actions, nullptr, until); });
 }
 
-// The status names the command, and it is still there.
+// The owner dies after the status names the command and before the command is deleted.
 void FaultPlan::DieBeforeDeletion(const PlannedJob& job, const PlannedCommand& command, absl::Time until) {
   if (suite_.time().Now() >= until) return;
   if (command.uid.empty()) {
@@ -119,7 +121,7 @@ void FaultPlan::DieBeforeDeletion(const PlannedJob& job, const PlannedCommand& c
   KillHost(owner);
 }
 
-// Surplus pods are going, whoever removes them dies, and comes back to a job that wants them again.
+// The owner dies while it deletes surplus pods. When it comes back, the job wants these pods again.
 void FaultPlan::ScaleBack(const PlannedJob& job, absl::Time until) {
   if (suite_.time().Now() >= until) return;
   const std::string owner = OwnerThatRuns(job);

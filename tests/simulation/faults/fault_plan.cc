@@ -22,7 +22,8 @@ void BreakApiConnections(SimSuite& suite, const std::string& gateway) {
 void FaultPlan::Begin() {
   Random& random = suite_.random();
   const absl::Time until = suite_.time().Now() + absl::Seconds(40);
-  // What is made twice is the worst, and of all requests those that make pods are few.
+  // An object that is created twice is the worst violation. Few of all requests create pods, so that these requests get
+  // a fault of their own.
   if (random.OneIn(4)) AddFault("create", "pods", kubesim::FaultAction::kDropAnswer, 0, 2);
   for (const PlannedJob& job : jobs_) {
     const bool fails = job.kind == JobKind::kOnFailure || job.kind == JobKind::kRestarts ||
@@ -47,7 +48,7 @@ void FaultPlan::Step() {
   }
 }
 
-// Processes and disks.
+// Faults of processes and disks.
 void FaultPlan::Break(uint64_t what) {
   Random& random = suite_.random();
   switch (what) {
@@ -70,7 +71,7 @@ void FaultPlan::Break(uint64_t what) {
   }
 }
 
-// The network and the API server.
+// Faults of the network and the API server.
 void FaultPlan::Disturb(uint64_t what) {
   Random& random = suite_.random();
   switch (what) {
@@ -134,7 +135,7 @@ void FaultPlan::LoseDiskOf(const std::string& victim) {
   StartLater(victim);
 }
 
-// The worst moment, if it comes: what the kill was for is then known to Kubernetes alone.
+// Waits for the worst moment: only Kubernetes then knows the reason of the kill.
 void FaultPlan::LoseDiskInKill(absl::Time until) {
   if (KillIsUnderWay() || suite_.time().Now() >= until) return LoseDiskOf(PickJobHost());
   After(absl::Milliseconds(50), [this, until] { LoseDiskInKill(until); });
@@ -147,7 +148,7 @@ bool FaultPlan::KillIsUnderWay() const {
   });
 }
 
-// The process comes back with a store of some seconds ago, while Kubernetes has gone on.
+// The process comes back with its store of some seconds ago, while Kubernetes has gone on.
 void FaultPlan::LosePowerOf(const std::string& victim) {
   After(absl::Milliseconds(200 + suite_.random().Uniform(6000)), [this, victim, copy = suite_.CopyDisk(victim)] {
     if (!suite_.IsJoined(victim)) return;
@@ -159,7 +160,7 @@ void FaultPlan::LosePowerOf(const std::string& victim) {
   });
 }
 
-// What comes back reads a cache that is behind what it knows from answers to its own writes.
+// The restarted process reads a watch that is behind the answers to the earlier writes of that process.
 void FaultPlan::StallAndRestart() {
   Random& random = suite_.random();
   probes_.Hit("stalled watch");
@@ -189,8 +190,8 @@ size_t FaultPlan::CountPods() const {
   return count;
 }
 
-// Creations and their answers are slow, and meanwhile the stream breaks and is made again: a snapshot that was taken
-// before a pod was there arrives after the answer that tells of it.
+// Creates and their answers are slow, and meanwhile the stream breaks and is opened again. A snapshot that was taken
+// before a pod existed then arrives after the answer that reports the pod.
 void FaultPlan::Flap(size_t groups_before, absl::Time end) {
   if (suite_.time().Now() >= end) return;
   if (CountGroups() <= groups_before) {
@@ -209,7 +210,7 @@ void FaultPlan::BreakAtNextPod(size_t before, absl::Time end) {
   }
   probes_.Hit("stream broken while pods are made");
   rpc::SimNetworkOptions lagging;
-  // A snapshot takes a dozen batches: its last ones are under way while the pods come.
+  // A snapshot takes a dozen batches. Its last batches are under way while the pods are created.
   lagging.batch_delay = absl::Milliseconds(100 + suite_.random().Uniform(300));
   suite_.network().SetOptions(lagging);
   const std::string host = PickJobHost();
@@ -226,7 +227,7 @@ size_t FaultPlan::CountGroups() const {
   return count;
 }
 
-// "It failed, then it was deleted" has to be seen as both, also by one who was away.
+// A pod fails and is deleted while its owner is down. The owner must still observe both, first the failure.
 void FaultPlan::DeleteFailedPodUnseen(const std::string& down, absl::Duration least) {
   KillHost(down, least);
   DeleteWhenFailed(down, suite_.time().Now() + absl::Seconds(8));
@@ -250,7 +251,7 @@ void FaultPlan::DeleteWhenFailed(const std::string& down, absl::Time until) {
   const std::string uid(FindString(*Find(*stored, "metadata"), "uid"));
   if (suite_.IsSeenFailed(uid)) {
     suite_.NoteSeenFailure(uid);
-    // Once it has heard of it, and nobody else has.
+    // The replica dies once it has recorded the failure, before any other process knows the failure.
     if (suite_.random().OneIn(2)) die_at_record_.insert(down);
     After(absl::Milliseconds(suite_.random().Uniform(500)), [this, down] {
       if (!suite_.IsRunning(down) && suite_.IsJoined(down)) StartHost(down);
@@ -264,7 +265,7 @@ std::string FaultPlan::PickPod(std::string_view phase) {
   for (const PlannedJob& job : jobs_) {
     const std::string job_phase = suite_.PhaseOf(job.name, job.uid);
     if (job_phase.empty() || IsFinishedPhase(job_phase)) continue;
-    // A gang that can never be complete again keeps the new pod waiting for ever, and rightly.
+    // The new pod of a gang that can never be complete again rightly waits for ever.
     if (job.kind == JobKind::kPlain && job.ends.front() == "Failed") continue;
     for (const std::string& name : job.pods) {
       const auto pod = suite_.api().Get("pods", "default", name);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The faults of one seed: what may break, and what users do meanwhile. Everything random comes from the suite.
+// The faults of one seed, and the requests of users meanwhile. Everything random comes from the suite.
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,21 +18,23 @@ namespace basalt::simulation {
 
 class FaultPlan {
  public:
-  // All outlive the plan, and the plan outlives every task in the suite's time.
+  // The arguments outlive the plan, and the plan outlives every task in the suite's time.
   FaultPlan(SimSuite& suite, const std::vector<PlannedJob>& jobs, Probes& probes)
       : suite_(suite), jobs_(jobs), probes_(probes) {}
 
-  // At the start: what waits for its moment.
+  // Starts the faults that wait for a certain moment. Called at the start.
   void Begin();
-  // Once every few seconds.
+  // Causes one fault. Called once every few seconds.
   void Step();
-  // Often: what has died at a write is removed and started again later; who owns what is looked at.
+  // Removes each process that died at a write and starts it again later, and follows the owners of the jobs' slots.
+  // Called often.
   void Watch();
-  // A job is being deleted, or has just been made anew under the name of another one: whoever has it may lose it now.
+  // Called when a job is being deleted, or has just been created under the name of another one. The owner of the job
+  // may be interrupted now.
   void OnReplaced(const PlannedJob& job);
-  // The end of all faults; everything runs after it.
+  // Ends all faults. Every joined host runs afterwards.
   void Heal();
-  // It is started again; `least`: no sooner than so.
+  // Kills the host and starts it again later, after `least` at the earliest.
   void KillHost(const std::string& victim, absl::Duration least = absl::ZeroDuration());
   void StartHost(const std::string& host);
 
@@ -55,11 +57,12 @@ class FaultPlan {
   void DeleteFailedPodUnseen(const std::string& down, absl::Duration least);
   void DeleteFailedPodOnceItRuns(const PlannedJob& job, absl::Time until);
   void DeleteWhenFailed(const std::string& down, absl::Time until);
-  // A pod whose job still has something to do: with one phase or, without, any but Succeeded. Empty: there is none.
+  // Returns a pod of a job that has not finished: one in that phase, or, if `phase` is empty, in any phase but
+  // Succeeded. Empty if there is none.
   std::string PickPod(std::string_view phase);
   void AddFault(std::string_view verb, std::string_view resource, kubesim::FaultAction action, int code, int count);
 
-  // ---- membership_faults.cc: who is there, and who owns what ----
+  // ---- membership_faults.cc: members, and owners of slots ----
   void Move(uint64_t what);
   std::string Join(std::string_view service);
   bool Leave(std::string_view service);
@@ -87,11 +90,11 @@ class FaultPlan {
   void ScaleBack(const PlannedJob& job, absl::Time until);
   void BreakInCollection(absl::Time until);
   int64_t ActionsOf(const PlannedJob& job) const;
-  // That runs, and is meant to; empty: there is none.
+  // Returns the job's owner if it runs and is meant to run. Otherwise empty.
   std::string OwnerThatRuns(const PlannedJob& job) const;
 
   std::string PickService();
-  // Any that is joined, or more often the one that owns one of the jobs.
+  // Returns a joined host of the program. For jobsvc, half of the picks try the owner of one of the jobs first.
   std::string PickHost(std::string_view program);
   std::string PickJobHost() { return PickHost("jobsvc"); }
   void StartLater(const std::string& host, absl::Duration least = absl::ZeroDuration());
@@ -101,11 +104,11 @@ class FaultPlan {
   const std::vector<PlannedJob>& jobs_;
   Probes& probes_;
   bool healed_ = false;
-  std::map<std::string, std::string> owners_;  // Of each job: jobsvc's replica.
-  std::set<std::string> lost_while_paused_;    // Replicas from which slots have moved,
-  std::set<std::string> lost_while_down_;      // that were paused or dead then.
-  std::set<std::string> surplus_;              // Pods that were seen to be.
-  std::set<std::string> die_at_record_;        // Once they are started again.
+  std::map<std::string, std::string> owners_;  // jobsvc's replica that owns each job, by the job's name.
+  std::set<std::string> lost_while_paused_;    // Replicas that were paused when their slots moved away.
+  std::set<std::string> lost_while_down_;      // Replicas that were dead when their slots moved away.
+  std::set<std::string> surplus_;              // Pods that ScaleBack() has found to be surplus.
+  std::set<std::string> die_at_record_;        // Replicas that die at a record once they are started again.
 };
 
 }  // namespace basalt::simulation

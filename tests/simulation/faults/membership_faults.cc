@@ -1,4 +1,4 @@
-// Faults that concern who is there and who owns what: hosts join, leave, stop for a while, and lose sight of others.
+// Faults of membership and ownership: hosts join, leave, pause, and lose the connection to others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace basalt::simulation {
 namespace {
 
-// A connection to a process that does not answer is given up after so long (common/rpc: keepalive).
+// A keepalive gives up a connection to a process that does not answer after this time (common/rpc).
 constexpr absl::Duration kKeepalive = absl::Seconds(15);
 
 }  // namespace
@@ -41,7 +41,7 @@ void FaultPlan::Move(uint64_t what) {
   }
 }
 
-// Empty: there are enough.
+// Returns the host that joins. Empty if enough hosts have joined.
 std::string FaultPlan::Join(std::string_view service) {
   std::string host = suite_.NextToJoin(service);
   if (host.empty()) return host;
@@ -52,7 +52,7 @@ std::string FaultPlan::Join(std::string_view service) {
 
 bool FaultPlan::Leave(std::string_view service) {
   const std::string host = PickHost(service);
-  // The last one stays, and one that would be alone with the dead.
+  // The last replica stays, and so does one without another replica that works.
   const std::vector<std::string> joined = suite_.Joined(service);
   const bool other = std::any_of(joined.begin(), joined.end(), [&](const std::string& name) {
     return name != host && suite_.IsRunning(name) && !suite_.IsPaused(name) && !suite_.IsShuttingDown(name);
@@ -63,7 +63,7 @@ bool FaultPlan::Leave(std::string_view service) {
   return true;
 }
 
-// Nothing is closed: its connections hold until a keepalive gives them up.
+// The pause closes no connection: each remains open until a keepalive gives it up.
 void FaultPlan::PauseHost(const std::string& victim, absl::Duration time) {
   if (!suite_.IsRunning(victim) || suite_.IsPaused(victim)) return;
   probes_.Hit(victim.starts_with(kGateway) ? "gateway paused" : "replica paused");
@@ -82,7 +82,7 @@ void FaultPlan::PauseHost(const std::string& victim, absl::Duration time) {
   });
 }
 
-// It stops in the midst of its work, and what it has goes to another one meanwhile.
+// The replica stops in the middle of its work, and its slots may move to another one meanwhile.
 void FaultPlan::PauseAcrossMove() {
   const std::string victim = PickJobHost();
   PauseHost(victim, absl::Milliseconds(8'000 + suite_.random().Uniform(15'000)));
@@ -90,7 +90,7 @@ void FaultPlan::PauseAcrossMove() {
   if (suite_.Joined("jobsvc").size() == 1 || suite_.random().OneIn(3)) Join("jobsvc");
 }
 
-// Its slots are on their way to another one, which has not got the records yet.
+// The replica loses its disk while its slots move to another one, which does not have the records yet.
 void FaultPlan::LoseDiskInMove() {
   const std::string victim = PickJobHost();
   if (Join("jobsvc").empty()) return;
@@ -101,7 +101,7 @@ void FaultPlan::LoseDiskInMove() {
   });
 }
 
-// Two processes do not reach each other; others reach both.
+// Two processes cannot reach each other, but other processes reach both.
 void FaultPlan::CutOff() {
   Random& random = suite_.random();
   const std::string victim = PickHost(PickService());
@@ -131,7 +131,7 @@ void FaultPlan::CutOffApi() {
   After(absl::Milliseconds(500 + suite_.random().Uniform(15'000)), [this, victim] { suite_.CutApi(victim, false); });
 }
 
-// ---- who owns what ----
+// ---- owners of slots ----
 
 void FaultPlan::FollowOwners() {
   for (const PlannedJob& job : jobs_) {
@@ -155,7 +155,7 @@ void FaultPlan::OnMoved(const std::string& from, const std::string& to) {
     lost_while_down_.insert(from);
     return probes_.Hit("slot moved by crash");
   }
-  // Where it had been before, too: whoever comes back takes its own.
+  // This also covers a replica that comes back and takes the slots that it had before.
   probes_.Hit("slot moved by join");
   lost_while_down_.erase(to);
 }
@@ -182,7 +182,7 @@ void FaultPlan::StartHost(const std::string& host) {
 }
 
 void FaultPlan::StartLater(const std::string& host, absl::Duration least) {
-  // Most come back within the grace period, some do not.
+  // Most processes come back within the grace period, some do not.
   const absl::Duration away =
       least + absl::Milliseconds(suite_.random().Uniform(suite_.random().OneIn(4) ? 20'000 : 8'000));
   After(away, [this, host] {

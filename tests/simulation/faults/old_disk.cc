@@ -1,5 +1,5 @@
-// A disk of before comes back: a process starts with the record of a decision that others have carried out since, and
-// whoever knows of it is out of reach.
+// A process starts with an old disk: the disk has the record of a decision that other processes have carried out since,
+// and the processes that know this cannot be reached.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace basalt::simulation {
 namespace {
 
-// Shorter than the way of a decision to the API server and back.
+// This is shorter than the round trip of a decision to the API server.
 constexpr absl::Duration kLook = absl::Milliseconds(1);
 
-// It has recorded a command that is not carried out yet.
+// Returns true if the controller has recorded a command that is not carried out yet.
 bool HasTakenIn(const jobsvc::JobController* jobs, const std::string& key) {
   const jobsvc::JobEntry* entry = jobs == nullptr ? nullptr : jobs->Find(key);
   return entry != nullptr &&
@@ -23,7 +23,9 @@ bool HasTakenIn(const jobsvc::JobController* jobs, const std::string& key) {
 
 }  // namespace
 
-// A job with two commands: what came of the first is over once the second is carried out.
+// Waits until the owner has recorded the first of two commands. If `stays`, the owner gets back its disk of this moment
+// later; else it is away for a while. Either happens after the second command is carried out, so that the effects of
+// the first are over.
 void FaultPlan::CatchDisk(const PlannedJob& job, bool stays, absl::Time until) {
   if (suite_.time().Now() >= until) return;
   const std::string key = "default/" + job.name;
@@ -51,7 +53,7 @@ void FaultPlan::AfterSecondCommand(const PlannedJob& job, absl::Time until, std:
         [this, &job, until, then = std::move(then)]() mutable { AfterSecondCommand(job, until, std::move(then)); });
 }
 
-// What it has carried out itself since is gone from its disk.
+// The disk lacks everything that the host itself has carried out since.
 void FaultPlan::ComeBackWith(const std::string& host, std::shared_ptr<kv::MemDisk> disk) {
   if (!suite_.IsJoined(host)) return;
   probes_.Hit("kill");
@@ -61,7 +63,8 @@ void FaultPlan::ComeBackWith(const std::string& host, std::shared_ptr<kv::MemDis
   StartHost(host);
 }
 
-// It has missed what another one has carried out since, and that one loses its disk as they meet.
+// The host has missed everything that another one has carried out since. That one loses its disk as the host comes
+// back.
 void FaultPlan::ComeBackAlone(const std::string& host, const std::string& key) {
   const std::string since = suite_.OwnerOf("jobsvc", key);
   if (suite_.IsRunning(host) || !suite_.IsJoined(host)) return;
@@ -69,7 +72,7 @@ void FaultPlan::ComeBackAlone(const std::string& host, const std::string& key) {
   StartHost(host);
 }
 
-// Whoever was to have what it had goes on without.
+// Hits the probe once a slot begins without records, because the source of its hand-over was lost.
 void FaultPlan::WatchForLoss(uint64_t before, absl::Time until) {
   if (suite_.SlotsWithoutRecords("jobsvc") > before) return probes_.Hit("lost the source of a hand-over");
   if (suite_.time().Now() < until) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A user deletes a job at some moment of its life and soon makes another one of its name.
+// A user deletes a job at some moment of its life and soon creates another one of the same name.
 #include <functional>
 #include <string>
 
@@ -14,8 +14,8 @@ namespace basalt::simulation {
 
 class Replacement {
  public:
-  // All outlive it, and it outlives every task in the suite's time. `faults`: null where there are none. `submit` makes
-  // `next`.
+  // The arguments outlive this object, which outlives every task in the suite's time. `faults` is null if the run has
+  // no faults. `submit` creates `next`.
   Replacement(SimSuite& suite, const PlannedJob& job, PlannedJob& next, FaultPlan* faults, Probes& probes,
               std::function<void()> submit)
       : suite_(suite), job_(job), next_(next), faults_(faults), probes_(probes), submit_(std::move(submit)) {}
@@ -31,7 +31,7 @@ class Replacement {
   void AwaitEnd();
   void Make();
 
-  size_t CountPods() const;  // Of the job that is replaced, without those that are going.
+  size_t CountPods() const;  // Counts the pods of the deleted job, without those that are being deleted.
   bool HasDeadline();
 
   SimSuite& suite_;
@@ -41,8 +41,8 @@ class Replacement {
   Probes& probes_;
   const std::function<void()> submit_;
   Moment moment_ = Moment::kAnyTime;
-  absl::Time limit_ = absl::InfiniteFuture();  // It is deleted by then, whatever it has come to.
-  absl::Duration gap_;                         // From the end of the one to the other.
+  absl::Time limit_ = absl::InfiniteFuture();  // The job is deleted by then, whatever state it has.
+  absl::Duration gap_;  // The time from the end of the first job to the creation of the next one.
 };
 
 }  // namespace basalt::simulation

@@ -10,14 +10,14 @@ namespace basalt::simulation {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(20);
-// A replica gives its slots away, or takes them, within about so long where the network is fast.
+// With a fast network, a replica gives its slots away, or takes slots, within about this time.
 constexpr absl::Duration kGivingAway = absl::Milliseconds(60);
-// The same of a gateway that drains and gives its lead back.
+// A gateway drains and gives its lead back within about this time.
 constexpr absl::Duration kGivingBack = absl::Milliseconds(2'300);
-// Longer than any process may take to shut down.
+// This is longer than a process may take to shut down.
 constexpr absl::Duration kLongest = absl::Seconds(25);
 
-// Neither the suite's (of the seed itself) nor that of its shape.
+// Shutdowns have a stream of their own, apart from the suite's (of the seed itself) and that of the suite's shape.
 SeededRandom StreamOf(uint64_t seed) { return SeededRandom(~(seed * 2)); }
 
 std::string ProgramOf(const std::string& host) { return host.substr(0, host.find('-')); }
@@ -102,7 +102,7 @@ void Shutdowns::InterruptReplica(const std::string& host) {
   if (how < 2) return After(soon, [this, host] { KillIfShuttingDown(host); });
   if (how == 2) return suite_.KillAtWrite(host, 1 + random_.Uniform(4), random_.OneIn(2));
   if (how == 3) return PauseFor(host, soon, UpTo(kLongest));
-  // Whoever is to have its slots.
+  // `other` may be the replica that gets the slots of `host`.
   const std::string other = Pick(ProgramOf(host));
   if (other.empty()) return;
   if (how == 4) {
@@ -119,7 +119,7 @@ void Shutdowns::InterruptGateway(const std::string& host) {
   const uint64_t how = random_.Uniform(4);
   if (how < 2) return After(soon, [this, host] { KillIfShuttingDown(host); });
   if (how == 2) return PauseFor(host, soon, UpTo(kLongest));
-  // The Lease cannot be given back.
+  // Without the API server, the gateway cannot give the Lease back.
   probes_.Hit("gateway cut off from the API server");
   suite_.CutApi(host, true);
   After(UpTo(absl::Seconds(15)), [this, host] { suite_.CutApi(host, false); });
@@ -148,7 +148,7 @@ void Shutdowns::KillIfShuttingDown(const std::string& host) {
 void Shutdowns::AwaitEnd(const std::string& host) {
   if (suite_.IsShuttingDown(host)) return After(kLook, [this, host] { AwaitEnd(host); });
   const bool loses_disk = !host.starts_with(kGateway) && random_.OneIn(6);
-  // Most come back within the grace period, some do not.
+  // Most processes come back within the grace period, some do not.
   constexpr int kMostSeconds[] = {1, 1, 8, 20};
   const absl::Duration away = UpTo(absl::Seconds(kMostSeconds[random_.Uniform(std::size(kMostSeconds))]));
   After(away, [this, host, loses_disk] { StartAgain(host, loses_disk); });
@@ -157,14 +157,14 @@ void Shutdowns::AwaitEnd(const std::string& host) {
 void Shutdowns::StartAgain(const std::string& host, bool loses_disk) {
   if (suite_.IsRunning(host) || !suite_.IsJoined(host)) return;
   if (loses_disk) {
-    suite_.Kill(host);  // What has died at a write.
+    suite_.Kill(host);  // This removes a process that has died at a write.
     suite_.LoseDisk(host);
     probes_.Hit("lost disk");
     probes_.Hit("disk lost after a shutdown");
   }
   faults_.StartHost(host);
   if (host.starts_with(kGateway) || !random_.OneIn(3)) return;
-  // Its slots are on their way back to it.
+  // The slots of `host` are on their way back to it.
   const std::string other = Pick(ProgramOf(host));
   ShutDownSoon(other.empty() || random_.OneIn(3) ? host : other);
 }

@@ -1,5 +1,5 @@
-// Each action that reached a job's status is held against the facts in the log: pods that were made, ran, failed,
-// succeeded or were deleted. What a policy answers is worked out here once more, from the plan.
+// Compares each action in a job's status with the facts in the log: pods that were created, ran, failed, succeeded or
+// were deleted. The expected answers of policies are computed here a second time, from the plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 namespace basalt::simulation {
 namespace {
 
-// Times are told in whole seconds, and the API server's clock is known to within one.
+// Times in statuses have whole seconds, and the API server's clock is known to within one second.
 constexpr absl::Duration kClock = absl::Milliseconds(2'100);
-// Longer than the longest back-off and a lost write after it.
+// This is longer than the longest back-off with a lost write after it.
 constexpr absl::Duration kSlack = absl::Seconds(45);
-// From a change of a pod until its job's owner has heard of it, once nothing is broken.
+// The longest time from a change of a pod until its job's owner hears of the change, once no fault remains.
 constexpr absl::Duration kHearing = absl::Seconds(10);
 
 struct Pod {
@@ -30,18 +30,18 @@ struct Pod {
   absl::Time left_pending = absl::InfiniteFuture();
   absl::Time ran = absl::InfiniteFuture();
   absl::Time failed = absl::InfiniteFuture();
-  absl::Time ended = absl::InfiniteFuture();  // Its container, which may have been told later.
+  absl::Time ended = absl::InfiniteFuture();  // When the container ended, which the node may have reported later.
   absl::Time succeeded = absl::InfiniteFuture();
-  bool is_disrupted = false;                    // Kubernetes has said that it ends the pod.
-  absl::Time evicted = absl::InfiniteFuture();  // Failed, and Kubernetes had said so.
-  absl::Time deleted = absl::InfiniteFuture();  // By somebody else.
-  absl::Time taken = absl::InfiniteFuture();    // Deleted by the owner of the job.
+  bool is_disrupted = false;                    // Kubernetes has set the condition DisruptionTarget.
+  absl::Time evicted = absl::InfiniteFuture();  // When the pod failed after that condition.
+  absl::Time deleted = absl::InfiniteFuture();  // When a user deleted the pod.
+  absl::Time taken = absl::InfiniteFuture();    // When the job's owner deleted the pod.
   absl::Time gone = absl::InfiniteFuture();
   int exit_code = 0;
-  std::set<std::string> used;  // Events that were answered.
+  std::set<std::string> used;  // Events of the pod that an action has answered.
 };
 
-// The task was complete from then on, by a pod of that version.
+// The task was complete from `time` on, by a pod of that version.
 struct Completion {
   absl::Time time;
   int64_t version = 0;
@@ -53,10 +53,10 @@ struct Answer {
   absl::Duration timeout;
 };
 
-class ActionJudge {
+class ActionChecker {
  public:
-  ActionJudge(const SimSuite& suite, const PlannedJob& job, absl::Time healed, std::vector<std::string>& violations,
-              Probes& probes)
+  ActionChecker(const SimSuite& suite, const PlannedJob& job, absl::Time healed, std::vector<std::string>& violations,
+                Probes& probes)
       : suite_(suite), job_(job), healed_(healed), violations_(violations), probes_(probes) {
     for (const PlannedTask& task : job.tasks) replicas_.push_back(task.replicas);
     completions_.resize(job.tasks.size());
@@ -119,7 +119,7 @@ class ActionJudge {
     if (version < version_ || retries < retries_) {
       Violation("version {} and retry count {} fell to {} and {}", version_, retries_, version, retries);
     }
-    // Also of the first one: no job has begun where another of its name has ended.
+    // This covers the first status, too: a job must not start with the retries of an older job of its name.
     if (retries > retries_ + MostRestarts(own)) Violation("retry count {} came after {}", retries, retries_);
     const int64_t commits = own.is_object() ? FindInt(own, "seq") : 0;
     if (own.is_object() && commits > commits_ + 1) Violation("its commit {} came after {}", commits, commits_);
@@ -131,7 +131,7 @@ class ActionJudge {
                         (version != version_ || retries != retries_ || text != kill_);
       if (acts) OnAction(*kill, version != version_, request.time);
       kill_ = text;
-      // A Command cleans up what waits, also one that has nothing to do (job spec 7.5).
+      // A Command drops the waiting deadlines, even if it has no other effect (job spec 7.5).
       const std::string command(FindString(own, "command"));
       const bool is_ordered = !command.empty() && command != command_;
       command_ = command;
@@ -164,14 +164,14 @@ class ActionJudge {
     return nullptr;
   }
 
-  // What a node tells late, as its request was lost or refused, happened when the status says so, unless its clock is
-  // off.
-  static absl::Time EndOf(const json::value* terminated, const Pod& pod, absl::Time told) {
+  // Returns the time in the status. A node reports late if its request was lost or refused. Returns `reported` if the
+  // node's clock is off.
+  static absl::Time EndOf(const json::value* terminated, const Pod& pod, absl::Time reported) {
     if (terminated == nullptr) return absl::InfiniteFuture();
     absl::Time ended;
     const bool is_time =
         absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(*terminated, "finishedAt")), &ended, nullptr);
-    return is_time && ended + kClock > pod.made ? std::min(ended, told) : told;
+    return is_time && ended + kClock > pod.made ? std::min(ended, reported) : reported;
   }
 
   void NoteCompletion(const Pod& last) {
@@ -186,7 +186,7 @@ class ActionJudge {
     completions_[task].push_back({time, last.version});
   }
 
-  // Job spec 6.
+  // Returns the answer of the policies to the event (job spec 6).
   std::optional<Answer> AnswerTo(std::string_view event, int task, int exit_code) const {
     for (const int scope : {task, -1}) {
       for (const PlannedPolicy& policy : job_.policies) {
@@ -209,12 +209,13 @@ class ActionJudge {
       Violation("{} ({}) was carried out in phase {}", action, cause, phase_);
     }
     if (full != !IsPart(action)) Violation("{} ({}) {} a full kill", action, cause, full ? "was" : "was not");
-    if (event == "CommandIssued") return;  // command_judge.cc
+    if (event == "CommandIssued") return;  // command_judge.cc checks this cause.
     if (event == "TaskCompleted") return OnTaskAction(action, subject, now);
     OnPodAction(event, action, subject.substr(subject.find(' ') + 1), kill, now);
   }
 
-  // So many restarts one write may carry out: those of parts go together, and each is asked for by another pod.
+  // Returns the number of restarts that one write may carry out. Restarts of tasks and pods go together, and each has
+  // another pod as its cause.
   int64_t MostRestarts(const json::value& own) const {
     const json::value* kill = own.is_object() ? basalt::Find(own, "kill") : nullptr;
     const bool of_parts = kill != nullptr && IsPart(FindString(*kill, "action")) &&
@@ -240,17 +241,17 @@ class ActionJudge {
                        version_, absl::FormatTime(now));
     }
     fact->used = true;
-    JudgeLate(fact->time, *answer, now, action);
+    CheckLateness(fact->time, *answer, now, action);
     if (answer->timeout > absl::ZeroDuration()) probes_.Hit("deadline of a task");
   }
 
-  // Not before.
+  // Returns true if `now` is not too early for the answer to this fact.
   static bool IsTime(absl::Time fact, const Answer& answer, absl::Time now) {
     if (answer.timeout == absl::ZeroDuration()) return fact <= now;
     return fact <= now && fact + answer.timeout - kClock <= now;
   }
 
-  void JudgeLate(absl::Time fact, const Answer& answer, absl::Time now, std::string_view action) {
+  void CheckLateness(absl::Time fact, const Answer& answer, absl::Time now, std::string_view action) {
     if (answer.timeout == absl::ZeroDuration()) return;
     probes_.Hit("deadline carried out");
     if (std::max(fact + answer.timeout, healed_) + kSlack < now) {
@@ -262,11 +263,13 @@ class ActionJudge {
     if (event == "PodPending") return pod.made;
     if (event == "PodFailed") return std::min(pod.failed, pod.ended);
     if (event != "PodEvicted") return absl::InfiniteFuture();
-    // Of a disk that has lost its last writes nobody can read that a pod was surplus once the job has grown again.
+    // If a disk has lost its last writes and the job has grown again, no record shows that the pod was surplus. The
+    // owner's own deletion then looks like an eviction.
     if (pod.evicted <= pod.deleted && pod.evicted <= now) return pod.evicted;
     const bool may_forget = suite_.disk_lost("jobsvc") && !suite_.NothingForgotten(pod.taken, now);
     if (pod.deleted == absl::InfiniteFuture() && may_forget) return pod.taken;
-    // W19, unless that it succeeded was forgotten before the owner of the job heard of it.
+    // A pod that succeeded before its deletion was not evicted (W19), unless the success was forgotten before the job's
+    // owner heard of it.
     const bool is_done = pod.succeeded <= pod.deleted && suite_.NothingForgotten(pod.succeeded, now);
     return is_done ? absl::InfiniteFuture() : pod.deleted;
   }
@@ -288,17 +291,17 @@ class ActionJudge {
                        version_, absl::FormatTime(now));
     }
     fact->used.insert(event);
-    if (action == "RestartPod") JudgeTarget(event, name, kill);
+    if (action == "RestartPod") CheckTarget(event, name, kill);
     if (answer->timeout == absl::ZeroDuration()) return;
-    JudgeLate(FactOf(event, *fact, now), *answer, now, action);
-    JudgeMoot(event, *fact, now);
+    CheckLateness(FactOf(event, *fact, now), *answer, now, action);
+    CheckMoot(event, *fact, now);
     probes_.Hit(event == "PodPending"  ? "deadline of a pending pod"
                 : event == "PodFailed" ? "deadline of a failed pod"
                                        : "deadline of an evicted pod");
   }
 
-  // What has come right since was heard of in time.
-  void JudgeMoot(std::string_view event, const Pod& pod, absl::Time now) {
+  // Checks that the cause of the deadline did not end long before: the owner must hear of the end in time.
+  void CheckMoot(std::string_view event, const Pod& pod, absl::Time now) {
     absl::Time moot = absl::InfiniteFuture();
     if (event == "PodPending") {
       moot = pod.left_pending;
@@ -312,19 +315,19 @@ class ActionJudge {
               absl::FormatDuration(now - moot));
   }
 
-  void JudgeTarget(std::string_view event, const std::string& name, const json::value& kill) {
+  void CheckTarget(std::string_view event, const std::string& name, const json::value& kill) {
     const json::value* targets = basalt::Find(kill, "targets");
     if (targets == nullptr) return;
     const bool named = std::any_of(targets->as_array().begin(), targets->as_array().end(), [&](const json::value& uid) {
       return Find(name, std::string(uid.as_string())) != nullptr;
     });
-    // An evicted pod is gone: its kill has the targets that the one before has left, if any.
+    // An evicted pod is gone. Its kill has only the targets that the kill before has left, if any.
     if (event == "PodEvicted") return;
     if (!named && !targets->as_array().empty())
       Violation("RestartPod of {} because of {} is about other pods: {}", name, event, ToText(kill));
   }
 
-  // What Kubernetes is to remember goes only with a reason.
+  // Checks that a deadline leaves the status only with a reason.
   void OnDeadlines(const json::value& own, const kubesim::LoggedRequest& request, bool acts) {
     std::map<std::string, absl::Time> now_stored;
     const json::value* deadlines = basalt::Find(own, "deadlines");
@@ -343,13 +346,13 @@ class ActionJudge {
     const std::string_view phase = PhaseOf(request);
     for (const auto& [id, due] : stored_) {
       const bool still = now_stored.contains(id);
-      if (acts && still) outlived_.insert(id);  // Whether it is carried out once more is judged by what is done.
+      if (acts && still) outlived_.insert(id);  // OnAction() checks whether it is carried out once more.
       if (still || acts || outlived_.contains(id) || IsFinishedPhase(phase.empty() ? phase_ : phase)) continue;
       if (IsMoot(id, request.time)) {
         probes_.Hit("deadline cancelled");
         continue;
       }
-      // Of what is restarted already nothing more is restarted.
+      // A due deadline may find that its target is already being restarted.
       if (due <= request.time + kClock && MayFindNothing()) continue;
       Violation("the deadline {} was forgotten", id);
     }
@@ -361,7 +364,7 @@ class ActionJudge {
                                                [](const PlannedPolicy& policy) { return IsPart(policy.action); });
   }
 
-  // By another pod of that name that has run.
+  // Returns true if a later pod of that name has run.
   bool IsMoot(const std::string& id, absl::Time now) {
     const std::string uid = id.substr(id.rfind(' ') + 1);
     for (const auto& [name, pods] : pods_) {
@@ -380,13 +383,13 @@ class ActionJudge {
   std::vector<std::string>& violations_;
   Probes& probes_;
   std::vector<int> replicas_;
-  std::map<std::string, std::vector<Pod>> pods_;  // By name, in the order in which they were made.
+  std::map<std::string, std::vector<Pod>> pods_;  // Pods by name, in the order of their creation.
   std::vector<std::vector<Completion>> completions_;
   std::map<std::string, absl::Time> stored_;
-  std::set<std::string> outlived_;  // Stored over some action.
+  std::set<std::string> outlived_;  // Deadlines that stayed in the status over some action.
   std::string phase_;
   std::string kill_;
-  std::string command_;  // UID of the last one that was carried out.
+  std::string command_;  // UID of the last Command that was carried out.
   int64_t version_ = 0;
   int64_t retries_ = 0;
   int64_t commits_ = 0;
@@ -397,33 +400,33 @@ class ActionJudge {
 
 void JudgeActions(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
                   std::vector<std::string>& violations, Probes& probes) {
-  std::map<std::string, ActionJudge> judges;   // By the job's UID.
-  std::map<std::string, ActionJudge*> of_pod;  // By the pod's.
-  for (const PlannedJob& job : jobs) judges.try_emplace(job.uid, suite, job, healed, violations, probes);
+  std::map<std::string, ActionChecker> checkers;  // By the job's UID.
+  std::map<std::string, ActionChecker*> of_pod;   // By the pod's UID.
+  for (const PlannedJob& job : jobs) checkers.try_emplace(job.uid, suite, job, healed, violations, probes);
   absl::Time now;
   for (const kubesim::LoggedRequest& request : suite.api().log()) {
     now = request.time;
     if (!Succeeded(request)) continue;
     if (request.resource == "jobs") {
-      const auto judge = judges.find(request.uid);
-      if (judge == judges.end()) continue;
-      if (request.subresource == "status") judge->second.OnStatus(request);
-      if (request.subresource.empty() && request.verb == "patch") judge->second.OnEdit(request);
-      if (request.verb == "delete") judge->second.OnJobDeleted();
+      const auto checker = checkers.find(request.uid);
+      if (checker == checkers.end()) continue;
+      if (request.subresource == "status") checker->second.OnStatus(request);
+      if (request.subresource.empty() && request.verb == "patch") checker->second.OnEdit(request);
+      if (request.verb == "delete") checker->second.OnJobDeleted();
     }
     if (request.resource != "pods") continue;
     if (request.verb == "create" && request.subresource.empty()) {
-      const auto owner = judges.find(OwnerIn(request));
-      if (owner == judges.end()) continue;
+      const auto owner = checkers.find(OwnerIn(request));
+      if (owner == checkers.end()) continue;
       of_pod[request.uid] = &owner->second;
       owner->second.OnMade(request);
     }
-    const auto judge = of_pod.find(request.uid);
-    if (judge == of_pod.end()) continue;
-    if (request.verb == "patch" && request.subresource == "status") judge->second->OnPodStatus(request);
-    if (request.verb == "delete") judge->second->OnDeleted(request);
+    const auto checker = of_pod.find(request.uid);
+    if (checker == of_pod.end()) continue;
+    if (request.verb == "patch" && request.subresource == "status") checker->second->OnPodStatus(request);
+    if (request.verb == "delete") checker->second->OnDeleted(request);
   }
-  for (auto& [uid, judge] : judges) judge.End(now);
+  for (auto& [uid, checker] : checkers) checker.End(now);
 }
 
 }  // namespace basalt::simulation

@@ -1,5 +1,5 @@
-// Each pod that the deletion of a collection took is held against what the log tells of the job that it was for: the
-// status that was there when the API server chose its pods says which of them the kill covered.
+// Compares each pod that a deletecollection deleted with the job's state in the log. The status at the time at which
+// the API server chose the pods determines which pods the kill covered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,28 +16,28 @@ namespace {
 
 struct Pod {
   std::string name;
-  std::string job;  // UID.
+  std::string job;  // The UID of the job.
   int64_t version = 0;
   absl::Time made;
   absl::Time finished = absl::InfiniteFuture();
-  bool failed = false;  // And not succeeded.
+  bool failed = false;  // True if the pod failed, false if it succeeded.
 };
 
-// What a job's status called for from then on.
+// The rules that a job's status sets from `since` on.
 struct Rules {
   absl::Time since;
   int64_t version = 0;
-  int64_t below = 0;         // What has finished of older versions than this is deleted, too,
-  int64_t failed_below = 0;  // and what has failed of older ones than this.
+  int64_t below = 0;         // Finished pods of versions older than this are deleted, too.
+  int64_t failed_below = 0;  // Failed pods of versions older than this are deleted, too.
   std::string phase;
 
   bool kills_all() const { return !phase.empty() && !IsLivePhase(phase); }
   int64_t kept_from(const Pod& pod) const { return pod.failed ? std::max(below, failed_below) : below; }
 };
 
-class CollectionJudge {
+class CollectionChecker {
  public:
-  CollectionJudge(const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations, Probes& probes)
+  CollectionChecker(const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations, Probes& probes)
       : violations_(violations), probes_(probes) {
     for (const PlannedJob& job : jobs) {
       if (!job.uid.empty()) jobs_[job.uid].name = job.name;
@@ -99,8 +99,8 @@ class CollectionJudge {
       }
     }
     for (const kubesim::DeletedObject& deleted : request.deleted) {
-      ApplyPodChange(job->second, uid, rules, deleted, request);
-      JudgeName(job->second, uid, deleted.name, request);
+      CheckPod(job->second, uid, rules, deleted, request);
+      CheckName(job->second, uid, deleted.name, request);
     }
   }
 
@@ -108,7 +108,7 @@ class CollectionJudge {
   struct Job {
     std::string name;
     std::vector<Rules> rules;
-    std::vector<std::string> pods;  // UIDs.
+    std::vector<std::string> pods;  // UIDs of the job's pods.
   };
 
   static std::string JobIn(std::string_view selector) {
@@ -128,14 +128,14 @@ class CollectionJudge {
     return rules;
   }
 
-  // It would go by the version alone, and stays because it has finished.
+  // Returns true if the kill covers the version of the pod, and the pod stays only because it has finished.
   static bool IsRetained(const Pod& pod, const Rules& rules, absl::Time chosen) {
     return pod.finished < chosen && pod.version >= rules.kept_from(pod) &&
            (rules.kills_all() || pod.version < rules.version);
   }
 
-  void ApplyPodChange(const Job& job, const std::string& uid, const Rules& rules, const kubesim::DeletedObject& deleted,
-                      const kubesim::LoggedRequest& request) {
+  void CheckPod(const Job& job, const std::string& uid, const Rules& rules, const kubesim::DeletedObject& deleted,
+                const kubesim::LoggedRequest& request) {
     const auto wrong = [&](const std::string& why) {
       violations_.push_back(fmt::format("{} ({}, {} of version {}): pod {} ({}) was deleted with others, {}", job.name,
                                         uid, rules.phase, rules.version, deleted.name, deleted.uid, why));
@@ -144,9 +144,9 @@ class CollectionJudge {
     if (found == pods_.end()) return wrong("and nobody is known to have made it");
     const Pod& pod = found->second;
     if (pod.job != uid) return wrong(fmt::format("and belongs to {}", pod.job));
-    // Nothing is made under such a name until the call is over.
+    // No pod is created under such a name until the call is over.
     if (pod.made > request.chosen) return wrong("and was made after they had been chosen");
-    if (pod.finished < request.chosen) {  // At that very moment: by its deletion.
+    if (pod.finished < request.chosen) {  // A pod that finished at that very moment ended by its deletion.
       if (pod.version >= rules.kept_from(pod)) {
         wrong(fmt::format("had finished in version {} and was to stay", pod.version));
       }
@@ -155,8 +155,8 @@ class CollectionJudge {
     }
   }
 
-  // It deletes by name: nothing is made under one, by whichever job, until it is over.
-  void JudgeName(const Job& job, const std::string& uid, const std::string& name,
+  // Checks that no job created a pod of that name during the call, because the call deletes by name.
+  void CheckName(const Job& job, const std::string& uid, const std::string& name,
                  const kubesim::LoggedRequest& request) {
     for (const std::string& made : made_[name]) {
       const Pod& pod = pods_[made];
@@ -177,17 +177,17 @@ class CollectionJudge {
 
 void JudgeCollections(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
                       std::vector<std::string>& violations, Probes& probes) {
-  CollectionJudge judge(jobs, violations, probes);
+  CollectionChecker checker(jobs, violations, probes);
   for (const kubesim::LoggedRequest& request : api.log()) {
-    // Also one that was given up has deleted something.
+    // A call that was broken off may have deleted pods, too.
     const bool collection =
         request.resource == "pods" && request.verb == "deletecollection" && !request.dropped_request;
-    if (collection && (Succeeded(request) || !request.deleted.empty())) judge.OnCollection(request);
+    if (collection && (Succeeded(request) || !request.deleted.empty())) checker.OnCollection(request);
     if (!Succeeded(request)) continue;
-    if (request.resource == "jobs" && request.subresource == "status") judge.OnStatus(request);
+    if (request.resource == "jobs" && request.subresource == "status") checker.OnStatus(request);
     if (request.resource != "pods") continue;
-    if (request.verb == "create" && request.subresource.empty()) judge.OnMade(request);
-    if (request.verb == "patch" && request.subresource == "status") judge.OnPodStatus(request);
+    if (request.verb == "create" && request.subresource.empty()) checker.OnMade(request);
+    if (request.verb == "patch" && request.subresource == "status") checker.OnPodStatus(request);
   }
 }
 

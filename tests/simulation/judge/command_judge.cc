@@ -11,16 +11,16 @@ namespace {
 
 bool IsPart(std::string_view action) { return action == "RestartPod" || action == "RestartTask"; }
 
-// The phases in which that action kills all pods.
+// Returns true if the action kills all pods in that phase.
 bool CallsForKill(std::string_view action, std::string_view phase) {
-  // A job that restarts runs again already: a resume takes nothing of it (services/jobsvc/core/state_machine.cc).
+  // A restarting job runs again anyway, so that a resume has no effect (services/jobsvc/core/state_machine.cc).
   if (action == "ResumeJob") return phase == "Aborting" || phase == "Aborted";
   return !IsPart(action) && action.ends_with("Job") && IsLivePhase(phase);
 }
 
-class CommandJudge {
+class CommandChecker {
  public:
-  CommandJudge(const PlannedJob& job, std::vector<std::string>& violations, Probes& probes)
+  CommandChecker(const PlannedJob& job, std::vector<std::string>& violations, Probes& probes)
       : job_(job), violations_(violations), probes_(probes) {}
 
   void OnMade(const kubesim::LoggedRequest& pod) { pods_[pod.uid] = pod.name; }
@@ -92,16 +92,16 @@ class CommandJudge {
           fmt::format("{}: command {} was taken before {}", job_.name, command->action, before->action));
     }
     taken_.push_back(uid);
-    if (IsPart(command->action)) return JudgePart(*command, kills, kill);
-    // What comes before the first sync may go either way.
+    if (IsPart(command->action)) return CheckPart(*command, kills, kill);
+    // A command that comes before the first sync may or may not kill pods.
     if (!phase_.empty() && CallsForKill(command->action, phase_) != kills) {
       violations_.push_back(fmt::format("{}: command {} {} while the job was {}", job_.name, command->action,
                                         kills ? "killed pods" : "did nothing", phase_));
     }
   }
 
-  // A task or a pod: only of what it names.
-  void JudgePart(const PlannedCommand& command, bool kills, const json::value* kill) {
+  // Checks that a command about a task or a pod kills only the pods that it names.
+  void CheckPart(const PlannedCommand& command, bool kills, const json::value* kill) {
     const json::value* targets = kill == nullptr ? nullptr : Find(*kill, "targets");
     if (kills) violations_.push_back(fmt::format("{}: command {} killed all pods", job_.name, command.action));
     if (targets == nullptr) return;
@@ -113,7 +113,7 @@ class CommandJudge {
       const bool named = command.action == "RestartTask"
                              ? !command.task.empty() && fmt::format("t{}", PlaceOf(job_, name).task) == command.task
                              : name == command.pod && (command.pod_uid.empty() || uid == command.pod_uid);
-      // What the kill before has not finished is taken over.
+      // The command also takes over the targets that the kill before has not finished.
       if (named || known.contains(uid)) continue;
       violations_.push_back(fmt::format("{}: command {} for {}{} is about pod {}", job_.name, command.action,
                                         command.task, command.pod, name));
@@ -132,7 +132,7 @@ class CommandJudge {
   const PlannedJob& job_;
   std::vector<std::string>& violations_;
   Probes& probes_;
-  std::map<std::string, std::string> pods_;  // Name by UID.
+  std::map<std::string, std::string> pods_;  // Names by UID.
   std::string phase_;
   std::string kill_;
   std::string last_;
@@ -141,31 +141,32 @@ class CommandJudge {
 
 }  // namespace
 
-void EnqueueNextCommand(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
-                        std::vector<std::string>& violations, Probes& probes) {
-  std::map<std::string, CommandJudge> judges;       // By the job's UID.
-  std::map<std::string, CommandJudge*> of_command;  // By the command's.
+void CheckCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
+                   std::vector<std::string>& violations, Probes& probes) {
+  std::map<std::string, CommandChecker> checkers;     // By the job's UID.
+  std::map<std::string, CommandChecker*> of_command;  // By the command's UID.
   for (const PlannedJob& job : jobs) {
-    CommandJudge& judge = judges.try_emplace(job.uid, job, violations, probes).first->second;
+    CommandChecker& checker = checkers.try_emplace(job.uid, job, violations, probes).first->second;
     for (const PlannedCommand& command : job.commands) {
-      if (!command.uid.empty()) of_command[command.uid] = &judge;
+      if (!command.uid.empty()) of_command[command.uid] = &checker;
     }
   }
   for (const kubesim::LoggedRequest& request : api.log()) {
     if (!Succeeded(request)) continue;
     if (request.resource == "jobs" && request.subresource == "status") {
-      if (const auto judge = judges.find(request.uid); judge != judges.end()) judge->second.OnStatus(request);
+      if (const auto checker = checkers.find(request.uid); checker != checkers.end()) checker->second.OnStatus(request);
     }
     if (request.resource == "commands" && request.verb == "delete" && IsOurs(request)) {
-      if (const auto judge = of_command.find(request.uid); judge != of_command.end()) {
-        judge->second->OnDelete(request.uid);
+      if (const auto checker = of_command.find(request.uid); checker != of_command.end()) {
+        checker->second->OnDelete(request.uid);
       }
     }
     if (request.resource == "pods" && request.verb == "create" && request.subresource.empty()) {
-      if (const auto judge = judges.find(OwnerIn(request)); judge != judges.end()) judge->second.OnMade(request);
+      if (const auto checker = checkers.find(OwnerIn(request)); checker != checkers.end())
+        checker->second.OnMade(request);
     }
   }
-  for (auto& [uid, judge] : judges) judge.End(api);
+  for (auto& [uid, checker] : checkers) checker.End(api);
 }
 
 }  // namespace basalt::simulation

@@ -57,36 +57,38 @@ void ApplyEdit(const kubesim::LoggedRequest& request, std::vector<int>& replicas
 
 namespace {
 
-// What the log tells of one job up to some request.
+// The state of one job after some request of the log.
 struct Story {
   std::string phase;
   std::vector<int> replicas;
-  std::vector<int> least;         // Of replicas, so far.
-  std::set<std::string> targets;  // UIDs of pods that some action was about.
+  std::vector<int> least;         // The least replicas of each task so far.
+  std::set<std::string> targets;  // UIDs of the targets of all actions.
   int64_t version = 0;
   bool deleted = false;
-  int64_t evictions = 0;  // Deletions of its pods by users, and pods that failed because Kubernetes ended them.
+  int64_t evictions = 0;  // Deletions of the job's pods by users, and failures of pods that Kubernetes disrupted.
   int64_t first_task_successes = 0;
-  std::set<std::string> failed;  // UIDs of pods.
+  std::set<std::string> failed;  // UIDs of pods that failed.
 };
 
 struct PodStory {
-  const PlannedJob* job = nullptr;  // Null: of none.
-  std::string uid;                  // The newest.
+  const PlannedJob* job = nullptr;  // Null if the pod belongs to no job.
+  std::string uid;                  // UID of the newest pod of that name.
   std::string phase;
   int64_t version = 0;
   int64_t creates = 0;
   int64_t user_deletions = 0;
-  bool was_surplus = false;  // Some time since this one was made.
+  bool was_surplus = false;  // True if the pod was surplus at some time since its creation.
   int64_t scaled_away = 0;
-  int64_t restarted = 0;  // As a target.
-  int64_t collected = 0;  // Copies that went with their job: seen before the job's own deletion, it calls for another.
+  int64_t restarted = 0;  // Deletions as the target of an action.
+  // Copies that went with their job. An owner that observes such a deletion before the job's own deletion creates
+  // another copy.
+  int64_t collected = 0;
 };
 
-// Nothing is made or removed, and no policy carried out, without a reason that was there before.
-class LogJudge {
+// Checks that no pod is created or deleted, and no policy carried out, without a reason that came before.
+class LogChecker {
  public:
-  LogJudge(const SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations)
+  LogChecker(const SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations)
       : suite_(suite), violations_(violations) {
     for (const PlannedJob& job : jobs) {
       jobs_[job.uid] = &job;
@@ -115,19 +117,19 @@ class LogJudge {
 
   const std::vector<int>& replicas(const PlannedJob& job) const { return stories_.at(job.uid).replicas; }
 
-  // The pod succeeded, and no kill that retains nothing has followed.
+  // Returns true if the pod succeeded and no kill without retained pods has followed.
   bool CountsAlthoughGone(const PlannedJob& planned, const std::string& name) const {
     const PodStory& pod = pods_.at({planned.uid, name});
     const auto job = stories_.find(planned.uid);
     if (pod.phase != "Succeeded" || job == stories_.end()) return false;
-    // The last of the retries keeps what has finished.
+    // The kill after the last retry retains finished pods.
     const int64_t emptied = pod.job->kind == JobKind::kRestarts ? std::min<int64_t>(job->second.version, 1) : 0;
     return pod.version >= emptied;
   }
 
  private:
   void OnCreate(const kubesim::LoggedRequest& request) {
-    if (!IsOurs(request)) return;  // A plain workload's.
+    if (!IsOurs(request)) return;  // The pod belongs to a plain workload.
     const std::string uid = OwnerIn(request);
     const auto found = pods_.find({uid, request.name});
     if (found == pods_.end()) {
@@ -144,18 +146,19 @@ class LogJudge {
     std::from_chars(version.data(), version.data() + version.size(), pod.version);
     pod.phase = "Pending";
     if (pod.creates > 0 && version_before == job.version && pod.version == job.version) {
-      JudgeSeenFailure(pod, request);
+      CheckSeenFailure(pod, request);
     }
     pod.uid = request.uid;
-    pod.was_surplus = IsSurplus(*pod.job, job.least, request.name);  // Its maker may hear of edits late.
-    // Of an older one it may be: what was sent before a kill can arrive after it.
+    // The replica that creates the pod may hear of edits late.
+    pod.was_surplus = IsSurplus(*pod.job, job.least, request.name);
+    // The version may be older: a create that was sent before a kill may arrive after the kill.
     if (pod.version > job.version) {
       violations_.push_back(fmt::format("pod {} was made for version {} of its job, which has {}", request.name,
                                         pod.version, job.version));
     }
     // The name was free again: the copy before went with the job.
     if (job.deleted && pod.creates > 0) ++pod.collected;
-    // One for each kill and each deletion by a user calls for a new one.
+    // Each kill and each deletion by a user calls for one new copy.
     const int64_t killed = job.version + pod.restarted + pod.scaled_away;
     if (++pod.creates > 1 + pod.user_deletions + pod.collected + killed) {
       violations_.push_back(fmt::format("pod {} was made {} times; {} deletions by users, {} by kills", request.name,
@@ -163,8 +166,8 @@ class LogJudge {
     }
   }
 
-  // That the one before has failed calls for an action, and nothing was done so far.
-  void JudgeSeenFailure(const PodStory& before, const kubesim::LoggedRequest& request) {
+  // Checks that no pod replaces one whose failure was observed until the job's action on the failure is carried out.
+  void CheckSeenFailure(const PodStory& before, const kubesim::LoggedRequest& request) {
     if (before.job->kind != JobKind::kOnFailure && before.job->kind != JobKind::kRestarts) return;
     for (const SimSuite::SeenFailure& seen : suite_.seen_failures()) {
       if (seen.uid != before.uid || seen.time > request.time) continue;
@@ -233,7 +236,7 @@ class LogJudge {
         violations_.push_back(fmt::format("{}: version {} came after {}", planned.name, next, job.version));
       }
       job.version = next;
-      JudgeKill(planned, job);
+      CheckKill(planned, job);
     }
     const json::value own = OwnStateIn(request);
     if (const json::value* targets = own.is_object() ? FindPath(own, {"kill", "targets"}) : nullptr) {
@@ -250,8 +253,8 @@ class LogJudge {
     if (const std::string_view next = PhaseOf(request); !next.empty()) job.phase = next;
   }
 
-  // The facts behind a full kill: its version is new.
-  void JudgeKill(const PlannedJob& planned, const Story& job) {
+  // Checks the facts behind a full kill, which gave the job a new version.
+  void CheckKill(const PlannedJob& planned, const Story& job) {
     const auto without = [&](std::string_view fact) {
       violations_.push_back(fmt::format("{}: full kill {} without {}", planned.name, job.version, fact));
     };
@@ -269,16 +272,16 @@ class LogJudge {
         if (job.first_task_successes < planned.tasks[0].replicas) without("its first task complete");
         return;
       default:
-        return;  // action_judge.cc, command_judge.cc
+        return;  // action_judge.cc and command_judge.cc check the other kinds.
     }
   }
 
   const SimSuite& suite_;
   std::vector<std::string>& violations_;
-  std::map<std::string, const PlannedJob*> jobs_;                 // By UID,
-  std::map<std::string, Story> stories_;                          // as these.
-  std::map<std::pair<std::string, std::string>, PodStory> pods_;  // By the UID of their job, and their name.
-  std::map<std::string, std::string> job_of_;                     // UIDs: of a pod -> of its job.
+  std::map<std::string, const PlannedJob*> jobs_;                 // By the UID of the job.
+  std::map<std::string, Story> stories_;                          // By the UID of the job.
+  std::map<std::pair<std::string, std::string>, PodStory> pods_;  // By the UID of the job and the name of the pod.
+  std::map<std::string, std::string> job_of_;                     // UIDs of jobs, by the UIDs of their pods.
 };
 
 bool IsOwnedBy(const json::value& object, std::string_view uid) {
@@ -288,12 +291,12 @@ bool IsOwnedBy(const json::value& object, std::string_view uid) {
                      [&](const json::value& owner) { return FindString(owner, "uid") == uid; });
 }
 
-void JudgeLeftovers(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
+void CheckLeftovers(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations) {
   for (const PlannedJob& job : jobs) {
     if (IsLivePhase(suite.PhaseOf(job.name, job.uid))) continue;
     const auto gone = [&](std::string_view resource, const std::string& name) {
       const auto left = suite.api().Get(resource, "default", name);
-      // Of a job that was made anew under the name it may be.
+      // The object may belong to a job that was created later under the same name.
       if (left != nullptr && (!job.replaced || IsOwnedBy(*left, job.uid))) {
         violations.push_back(fmt::format("{} {} is left of {}", resource, name, job.name));
       }
@@ -308,8 +311,8 @@ void JudgeLeftovers(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::v
   }
 }
 
-// Counters, records and Kubernetes agree once it is quiet.
-void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const LogJudge& log,
+// Checks that counters, records and Kubernetes agree once the suite is quiet.
+void CheckCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const LogChecker& log,
                  std::vector<std::string>& violations) {
   for (const PlannedJob& job : jobs) {
     if (job.deleted) continue;
@@ -319,7 +322,8 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const Log
       continue;
     }
     const std::string phase = suite.PhaseOf(job.name, job.uid);
-    // A person repeats an edit whose answer was lost, perhaps after a later one: what it comes to may not be planned.
+    // A user repeats an edit whose answer was lost, perhaps after a later edit. The replicas in the end may therefore
+    // differ from the plan.
     const std::vector<int>& replicas = log.replicas(job);
     const bool is_empty = std::all_of(replicas.begin(), replicas.end(), [](int n) { return n == 0; });
     const bool rests = is_empty && IsLivePhase(phase);
@@ -348,12 +352,12 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const Log
     if (status == nullptr) continue;
     for (const auto& [field, pod_phase] : {std::pair("pending", "Pending"), std::pair("running", "Running"),
                                            std::pair("succeeded", "Succeeded"), std::pair("failed", "Failed")}) {
-      // What succeeded and was removed is done, if somebody saw it.
+      // A pod that succeeded and was deleted counts as succeeded if its owner observed the success.
       const int64_t least = counts[pod_phase];
       const int64_t most = least + (pod_phase == std::string_view("Succeeded") ? gone_when_succeeded : 0);
-      const int64_t told = FindInt(*status, field);
-      if (told < least || told > most) {
-        violations.push_back(fmt::format("{}: status.{} is {}, there are {}", job.name, field, told, least));
+      const int64_t reported = FindInt(*status, field);
+      if (reported < least || reported > most) {
+        violations.push_back(fmt::format("{}: status.{} is {}, there are {}", job.name, field, reported, least));
       }
     }
   }
@@ -363,17 +367,17 @@ void JudgeCounts(SimSuite& suite, const std::vector<PlannedJob>& jobs, const Log
 
 void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
            std::vector<std::string>& violations, Probes& probes) {
-  LogJudge log(suite, jobs, violations);
+  LogChecker log(suite, jobs, violations);
   for (const kubesim::LoggedRequest& request : suite.api().log()) log.Read(request);
   for (std::string& problem : suite.Problems()) violations.push_back(std::move(problem));
   JudgeWriters(suite.api(), violations);
-  EnqueueNextCommand(suite.api(), jobs, violations, probes);
+  CheckCommands(suite.api(), jobs, violations, probes);
   JudgeActions(suite, jobs, healed, violations, probes);
   JudgeCollections(suite.api(), jobs, violations, probes);
   JudgeRecords(suite, jobs, violations);
   JudgeHistory(suite, jobs, violations);
-  JudgeLeftovers(suite, jobs, violations);
-  JudgeCounts(suite, jobs, log, violations);
+  CheckLeftovers(suite, jobs, violations);
+  CheckCounts(suite, jobs, log, violations);
 }
 
 }  // namespace basalt::simulation

@@ -1,7 +1,7 @@
 #pragma once
 
-// What must hold of a run. Judged on the embedded API server's log of requests and on what is stored once it is quiet,
-// not on what the suite says of itself. Each function appends a sentence for each invariant that does not hold.
+// The invariants of a run. The functions check the embedded API server's log of requests and the objects that are
+// stored once the suite is quiet, not the suite's own reports. Each function appends one sentence for each violation.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -16,48 +16,50 @@
 
 namespace basalt::simulation {
 
-// `suite` is quiet, and was healed at `healed`. All of the below, pods, phases, counts and what may be left over.
+// Checks all invariants: those of the functions below, and pods, phases, counts and leftovers. `suite` is quiet, and
+// its faults ended at `healed`.
 void Judge(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
            std::vector<std::string>& violations, Probes& probes);
 
 // ---- the parts ----
 
-// One writer for each slot and epoch, and none that has been overtaken.
+// Checks that each slot has one writer in each epoch, and that no writer continues after a newer epoch.
 void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& violations);
-// Every command that was accepted is done exactly once.
-void EnqueueNextCommand(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
-                        std::vector<std::string>& violations, Probes& probes);
-// What policies and commands have done to pods was called for by a fact, once, and at its time.
+// Checks that every accepted command is carried out exactly once.
+void CheckCommands(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
+                   std::vector<std::string>& violations, Probes& probes);
+// Checks that a fact called for each action on pods, of policies and of commands, once and at that time.
 void JudgeActions(SimSuite& suite, const std::vector<PlannedJob>& jobs, absl::Time healed,
                   std::vector<std::string>& violations, Probes& probes);
-// Each pod that was deleted together with others was one that its job's kill covered.
+// Checks that the kill of its job covered each pod that a deletecollection deleted.
 void JudgeCollections(const kubesim::ApiServer& api, const std::vector<PlannedJob>& jobs,
                       std::vector<std::string>& violations, Probes& probes);
-// The owner of each job has its record and its pods, and nobody else takes it for its own.
+// Checks that the owner of each job has the job's record and pods, and that no other replica acts as the owner.
 void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
-// What history tells has happened, and where nothing was lost it tells of all.
+// Checks that every phase change in the history has happened. If no record was lost, also checks that the history is
+// complete.
 void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vector<std::string>& violations);
-// Each pod of a plain workload runs, in the group of its owner, which is as both say; no group is left of what is not
-// wanted any more.
+// Checks that each pod of a plain workload runs and is in the group of its owner, that each group follows its owner and
+// pods, and that no group is left of an owner that wants no pods.
 void JudgeWorkloads(SimSuite& suite, std::vector<std::string>& violations);
-// pgsvc writes nothing after that time.
+// Checks that pgsvc writes nothing after `quiet`.
 void JudgeGroupWriters(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations, Probes& probes);
 
-// The queues of a QueueForest and what is in them; queuesvc writes nothing after `quiet`.
+// Checks the queues of a QueueForest and their pod groups, and that queuesvc writes nothing after `quiet`.
 void JudgeQueues(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations);
 
-// It took effect, whether or not its sender heard of it.
+// Returns true if the request took effect, whether or not its sender received the answer.
 bool Succeeded(const kubesim::LoggedRequest& request);
 bool IsOurs(const kubesim::LoggedRequest& request);
-// The job's phase in a status patch; empty: it leaves the phase alone.
+// Returns the job's phase in a status patch. Empty if the patch leaves the phase alone.
 std::string_view PhaseOf(const kubesim::LoggedRequest& request);
-// What a status patch says under our key of controlledResources; null: nothing.
+// Returns the value of our key of controlledResources in a status patch. Null if there is none.
 json::value OwnStateIn(const kubesim::LoggedRequest& request);
-// Kubernetes says in a status of a pod that it ends the pod.
+// Returns true if the status of a pod has the condition DisruptionTarget.
 bool IsDisrupted(const json::value& pod_status);
-// The UID of the controller in what is created; empty: it has none.
+// Returns the UID of the controller in the body of a create. Empty if there is none.
 std::string OwnerIn(const kubesim::LoggedRequest& request);
-// The replicas of each task after an edit of the spec by a user, from those before.
+// Applies a user's edit of the spec to the replicas of each task.
 void ApplyEdit(const kubesim::LoggedRequest& request, std::vector<int>& replicas);
 
 }  // namespace basalt::simulation

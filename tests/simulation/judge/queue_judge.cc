@@ -1,5 +1,5 @@
-// Of queues once it is quiet: their state fits pod groups and parent, their counts are those that a recount has, and
-// what was asked for is done.
+// Checks the queues once the suite is quiet: their state fits their pod groups and their parent, their counts equal a
+// recount, and all Commands are carried out.
 #include <fmt/format.h>
 
 #include <map>
@@ -25,7 +25,7 @@ std::string_view TextAt(const json::value& object, std::initializer_list<std::st
   return at == nullptr ? std::string_view() : FindString(*at, name);
 }
 
-// By phase, of each queue.
+// Returns the number of pod groups of each queue, by phase.
 std::map<std::string, std::map<std::string, int64_t, std::less<>>, std::less<>> CountGroups(
     const kubesim::ApiServer& api) {
   std::map<std::string, std::map<std::string, int64_t, std::less<>>, std::less<>> counts;
@@ -35,12 +35,12 @@ std::map<std::string, std::map<std::string, int64_t, std::less<>>, std::less<>> 
   return counts;
 }
 
-class QueueJudge {
+class QueueChecker {
  public:
-  QueueJudge(const kubesim::ApiServer& api, std::vector<std::string>& violations)
+  QueueChecker(const kubesim::ApiServer& api, std::vector<std::string>& violations)
       : api_(api), groups_(CountGroups(api)), violations_(violations) {}
 
-  void Judge(const std::string& name) {
+  void Check(const std::string& name) {
     const auto queue = api_.Get(kQueues, "", name);
     if (queue == nullptr) return;
     const std::string_view state = TextAt(*queue, {"status"}, "state");
@@ -61,8 +61,9 @@ class QueueJudge {
           std::pair("unknown", "Unknown"), std::pair("completed", "Completed")}) {
       const auto counted = counts.find(phase);
       const int64_t there = counted == counts.end() ? 0 : counted->second;
-      const int64_t told = FindInt(*status, field);
-      if (there != told) Say(name, fmt::format("tells of {} pod groups that are {}, there are {}", told, phase, there));
+      const int64_t reported = FindInt(*status, field);
+      if (there != reported)
+        Say(name, fmt::format("tells of {} pod groups that are {}, there are {}", reported, phase, there));
     }
   }
 
@@ -90,8 +91,8 @@ class QueueJudge {
 }  // namespace
 
 void JudgeQueues(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations) {
-  QueueJudge judge(suite.api(), violations);
-  for (const std::string& name : ForestQueues()) judge.Judge(name);
+  QueueChecker checker(suite.api(), violations);
+  for (const std::string& name : ForestQueues()) checker.Check(name);
   for (const auto& command : ForestCommands(suite.api())) {
     violations.push_back(fmt::format("command {} is there still", TextAt(*command, {"metadata"}, "name")));
   }

@@ -28,7 +28,7 @@ std::string Text(kube::v1::JobPhase phase) {
   return text;
 }
 
-// What the log says of each job's phases, by UID.
+// Returns the phase changes of each job in the log, by the job's UID.
 std::map<std::string, std::vector<Transition>> TransitionsInLog(kubesim::ApiServer& api) {
   std::map<std::string, std::vector<Transition>> all;
   std::map<std::string, std::string> phase;
@@ -42,16 +42,17 @@ std::map<std::string, std::vector<Transition>> TransitionsInLog(kubesim::ApiServ
   return all;
 }
 
-// Whether everything that was recorded of the job's decisions must still be there: no disk was lost, and its slot never
-// went on without the records of another replica.
+// Returns true if every record of the job's decisions must still exist: no disk was lost, and the job's slot never
+// continued without the records of another replica.
 bool LostNothing(SimSuite& suite, const PlannedJob& job) {
   return !suite.disk_lost("jobsvc") && !suite.RecordsLost("jobsvc", SlotOf("default/" + job.name));
 }
 
-// Of a status write, and of an edit behind it.
+// The number of a status write, and of an edit after it.
 using Number = std::pair<int64_t, int64_t>;
 
-// By number, from all disks: an entry of a replica that went on without the slot may never have come to be.
+// Returns the history of the job on all disks, by number. A decision in the history of a replica that lost the slot may
+// never have been committed.
 std::map<Number, storage::v1::HistoryRecord> HistoryOf(SimSuite& suite, const PlannedJob& job, bool lost_nothing,
                                                        std::vector<std::string>& violations) {
   std::map<Number, storage::v1::HistoryRecord> all;
@@ -84,7 +85,7 @@ std::map<Number, storage::v1::HistoryRecord> HistoryOf(SimSuite& suite, const Pl
   return all;
 }
 
-void JudgeRecord(SimSuite& suite, const PlannedJob& job, const std::string& owner,
+void CheckRecord(SimSuite& suite, const PlannedJob& job, const std::string& owner,
                  std::vector<std::string>& violations) {
   const std::string key = "default/" + job.name;
   const std::unique_ptr<kv::KvStore> store = kv::OpenMemKv(suite.disk(owner));
@@ -92,7 +93,7 @@ void JudgeRecord(SimSuite& suite, const PlannedJob& job, const std::string& owne
   const absl::Status jobs = jobsvc::ForEachJob(*store, SlotOf(key), [&](std::string job_key, const auto& record) {
     found = found || (job_key == key && record.uid() == job.uid && !record.gone());
   });
-  std::map<std::string, std::string> pods;  // Name -> UID.
+  std::map<std::string, std::string> pods;  // UIDs by name.
   const absl::Status read = jobsvc::ForEachPod(
       *store, SlotOf(key), key, [&](std::string_view pod, const auto& record) { pods.emplace(pod, record.uid()); });
   if (!jobs.ok() || !read.ok() || !found) {
@@ -115,9 +116,10 @@ void JudgeRecord(SimSuite& suite, const PlannedJob& job, const std::string& owne
   }
 }
 
-// Whoever comes after finds the deadlines that the owner keeps, and no others; also of a job that is gone.
-void FireDueDeadlines(SimSuite& suite, const std::string& key, const std::string& owner,
-                      std::vector<std::string>& violations) {
+// Checks that the next owner of the key would find exactly the deadlines that the owner keeps. This covers jobs that
+// are gone, too.
+void CheckDeadlines(SimSuite& suite, const std::string& key, const std::string& owner,
+                    std::vector<std::string>& violations) {
   const jobsvc::JobController* const controller = suite.JobsAt(owner);
   if (controller == nullptr) return;
   std::set<std::string> kept;
@@ -163,8 +165,8 @@ void JudgeRecords(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
         violations.push_back(fmt::format("{} belongs to {}, and {} works on it, too", job.name, owner, replica));
       }
     }
-    FireDueDeadlines(suite, key, owner, violations);
-    if (!job.deleted) JudgeRecord(suite, job, owner, violations);
+    CheckDeadlines(suite, key, owner, violations);
+    if (!job.deleted) CheckRecord(suite, job, owner, violations);
   }
 }
 
@@ -172,15 +174,15 @@ void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
   const auto transitions = TransitionsInLog(suite.api());
   for (const PlannedJob& job : jobs) {
     const bool lost_nothing = LostNothing(suite, job);
-    std::vector<Transition> told;
+    std::vector<Transition> recorded;
     for (const auto& [number, entry] : HistoryOf(suite, job, lost_nothing, violations)) {
       if (entry.from_phase() == entry.to_phase()) continue;
-      told.push_back({Text(entry.from_phase()), Text(entry.to_phase())});
+      recorded.push_back({Text(entry.from_phase()), Text(entry.to_phase())});
     }
     const auto found = transitions.find(job.uid);
     const std::vector<Transition> seen = found == transitions.end() ? std::vector<Transition>() : found->second;
-    for (const Transition& transition : told) {
-      const auto in_history = std::count(told.begin(), told.end(), transition);
+    for (const Transition& transition : recorded) {
+      const auto in_history = std::count(recorded.begin(), recorded.end(), transition);
       const auto in_seen = std::count(seen.begin(), seen.end(), transition);
       if (in_history > in_seen) {
         violations.push_back(fmt::format("{}: history tells {} -> {} {} times, it happened {} times", job.name,
@@ -188,10 +190,10 @@ void JudgeHistory(SimSuite& suite, const std::vector<PlannedJob>& jobs, std::vec
         break;
       }
     }
-    // A job that was deleted may have had its last write acknowledged to nobody.
-    if (lost_nothing && !job.deleted && told.size() != seen.size()) {
+    // The last write of a deleted job may have been acknowledged to no replica.
+    if (lost_nothing && !job.deleted && recorded.size() != seen.size()) {
       violations.push_back(
-          fmt::format("{}: {} transitions happened, history tells {}", job.name, seen.size(), told.size()));
+          fmt::format("{}: {} transitions happened, history tells {}", job.name, seen.size(), recorded.size()));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Pods of plain workloads: each is in the group of its owner, and the group is as owner and pods say.
+// Checks the pods of plain workloads: each is in the group of its owner, and the group follows the owner and its pods.
 #include <fmt/format.h>
 
 #include <map>
@@ -31,7 +31,7 @@ std::string TextAt(const json::value& object, std::initializer_list<std::string_
   return found->is_string() ? std::string(found->get_string()) : ToText(*found);
 }
 
-// Null: it is gone, or another one of that name is there.
+// Returns null if the owner is gone, even if another object has its name.
 ObjectPtr OwnerOf(const kubesim::ApiServer& api, const json::value& object) {
   const json::value* const owners = FindPath(object, {"metadata", "ownerReferences"});
   if (owners == nullptr || !owners->is_array()) return nullptr;
@@ -48,22 +48,22 @@ ObjectPtr OwnerOf(const kubesim::ApiServer& api, const json::value& object) {
   return nullptr;
 }
 
-class WorkloadJudge {
+class WorkloadChecker {
  public:
-  // `is_rich`: pods of Volcano's are grouped by the rules of all kinds, too.
-  WorkloadJudge(const kubesim::ApiServer& api, bool is_rich, std::vector<std::string>& violations)
+  // `is_rich`: the rules of all kinds group the pods of Volcano's scheduler, too.
+  WorkloadChecker(const kubesim::ApiServer& api, bool is_rich, std::vector<std::string>& violations)
       : api_(api), is_rich_(is_rich), violations_(violations) {}
 
-  void Judge() {
+  void Check() {
     for (const std::string_view plural : {"replicasets", "statefulsets"}) {
       for (const ObjectPtr& object : ObjectsEverMade(api_, plural, "apps")) {
         owners_[std::string(actors::MetaText(*object, "uid"))].object = object;
       }
     }
-    for (const ObjectPtr& object : ObjectsEverMade(api_, "deployments", "apps")) JudgeDeployment(*object);
-    for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) JudgePod(*pod);
-    for (const auto& [uid, owner] : owners_) JudgeOwner(uid, owner);
-    for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.volcano.sh")) JudgeGroup(*group);
+    for (const ObjectPtr& object : ObjectsEverMade(api_, "deployments", "apps")) CheckDeployment(*object);
+    for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) CheckPod(*pod);
+    for (const auto& [uid, owner] : owners_) CheckOwner(uid, owner);
+    for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.volcano.sh")) CheckGroup(*group);
     for (const ObjectPtr& group : ObjectsEverMade(api_, "podgroups", "scheduling.run.ai")) {
       const std::string name(actors::MetaText(*group, "name"));
       if (OwnerOf(api_, *group) == nullptr && !IsUsed(name))
@@ -74,18 +74,18 @@ class WorkloadJudge {
  private:
   struct Owner {
     ObjectPtr object;
-    std::string cpu;  // Of one of its pods.
+    std::string cpu;  // The CPU request of one of its pods.
     int64_t active = 0, healthy = 0;
-    bool is_by_rules = false;  // Its pods are grouped by the rules of all kinds.
+    bool is_by_rules = false;  // The rules of all kinds group its pods.
   };
 
   void Complain(std::string what) { violations_.push_back(std::move(what)); }
 
-  void JudgePod(const json::value& object) {
+  void CheckPod(const json::value& object) {
     const actors::Child pod = actors::PodChild(object);
     const auto controller = actors::ControllerOf(object);
     if (!pod.IsActive()) return;
-    if (!controller) return JudgeLeftPod(object);
+    if (!controller) return CheckLeftPod(object);
     if (controller->api_version.find("volcano") != std::string::npos) return;
     const ObjectPtr found = OwnerOf(api_, object);
     if (found == nullptr) return Complain(fmt::format("pod {} is left of {}", pod.name, controller->uid));
@@ -100,14 +100,14 @@ class WorkloadJudge {
     const std::string_view named = GroupNamedBy(object);
     if (named != wanted) Complain(fmt::format("pod {} is in group '{}', not {}", pod.name, named, wanted));
     if (IsForKai(object)) {
-      JudgeKaiGroup(wanted, TopOf(*found));
+      CheckKaiGroup(wanted, TopOf(*found));
     } else if (is_rich_) {
-      JudgeRichGroup(wanted, TopOf(*found));
+      CheckRichGroup(wanted, TopOf(*found));
     }
   }
 
-  // Its owner was deleted and left it: the group that it names is there.
-  void JudgeLeftPod(const json::value& pod) {
+  // Checks a pod whose owner was deleted without the pod: the group that the pod names must exist.
+  void CheckLeftPod(const json::value& pod) {
     const std::string_view named = GroupNamedBy(pod);
     const char* const groups = IsForKai(pod) ? "podgroups.scheduling.run.ai" : "podgroups.scheduling.volcano.sh";
     if (!named.empty() && api_.Get(groups, "default", named) != nullptr) return;
@@ -115,7 +115,7 @@ class WorkloadJudge {
                          actors::MetaText(pod, "name"), named));
   }
 
-  // Pods that are alive name the group.
+  // Returns true if a live pod names the group.
   bool IsUsed(const std::string& group) const {
     for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) {
       if (GroupNamedBy(*pod) == group && actors::PodChild(*pod).IsActive()) return true;
@@ -123,7 +123,7 @@ class WorkloadJudge {
     return false;
   }
 
-  // The Deployment above, where there is one; else the object itself.
+  // Returns the Deployment that controls the object, or else the object itself.
   ObjectPtr TopOf(const json::value& object) const {
     const auto controller = actors::ControllerOf(object);
     for (const ObjectPtr& deployment : ObjectsEverMade(api_, "deployments", "apps")) {
@@ -132,13 +132,13 @@ class WorkloadJudge {
     return std::make_shared<const json::value>(object);
   }
 
-  // Pods of a Deployment have a group each, others share that of their controller (pod-grouper 6).
+  // Each pod of a Deployment has a group of its own; other pods share the group of their controller (pod-grouper 6).
   static std::string GroupByRules(const json::value& pod, const json::value& owner) {
     const json::value& named = actors::ControllerOf(owner) ? pod : owner;
     return fmt::format("pg-{}-{}", actors::MetaText(named, "name"), actors::MetaText(named, "uid"));
   }
 
-  void JudgeKaiGroup(const std::string& name, const ObjectPtr& top) {
+  void CheckKaiGroup(const std::string& name, const ObjectPtr& top) {
     const ObjectPtr group = api_.Get("podgroups.scheduling.run.ai", "default", name);
     if (group == nullptr) return Complain(fmt::format("pods are in {}, which does not exist", name));
     const std::string spec = TextAt(*group, {"spec"});
@@ -147,10 +147,10 @@ class WorkloadJudge {
         fmt::format(R"({{"minMember":1,"queue":"default-queue","priorityClassName":"{}","topologyConstraint":{{}}}})",
                     is_of_deployment ? "inference" : "train");
     if (spec != wanted) Complain(fmt::format("{} is {}, not {}", name, spec, wanted));
-    JudgeTier(*group, *top);
+    CheckTier(*group, *top);
   }
 
-  void JudgeTier(const json::value& group, const json::value& top) {
+  void CheckTier(const json::value& group, const json::value& top) {
     if (TextAt(top, {"metadata", "annotations", "volcano.sh/tier"}) ==
         TextAt(group, {"metadata", "annotations", "volcano.sh/tier"})) {
       return;
@@ -158,7 +158,7 @@ class WorkloadJudge {
     Complain(fmt::format("{} has not the tier of {}", actors::MetaText(group, "name"), actors::MetaText(top, "name")));
   }
 
-  void JudgeRichGroup(const std::string& name, const ObjectPtr& top) {
+  void CheckRichGroup(const std::string& name, const ObjectPtr& top) {
     const ObjectPtr group = api_.Get("podgroups.scheduling.volcano.sh", "default", name);
     if (group == nullptr) return Complain(fmt::format("pods are in {}, which does not exist", name));
     if (TextAt(*group, {"spec", "minMember"}) != "1") Complain(fmt::format("{} has not minMember 1", name));
@@ -167,10 +167,10 @@ class WorkloadJudge {
     if (TextAt(*group, {"spec", "minResources", "cpu"}) != cpu) {
       Complain(fmt::format("{} has cpu {}, not {}", name, TextAt(*group, {"spec", "minResources", "cpu"}), cpu));
     }
-    JudgeTier(*group, *top);
+    CheckTier(*group, *top);
   }
 
-  // Pods of Volcano's that name the group, by name.
+  // Returns the pods of Volcano's scheduler that name the group, by name.
   std::map<std::string, ObjectPtr> MembersOf(const std::string& group) const {
     std::map<std::string, ObjectPtr> members;
     for (const ObjectPtr& pod : ObjectsEverMade(api_, "pods", "")) {
@@ -183,8 +183,8 @@ class WorkloadJudge {
     return TextAt(FindPath(pod, {"spec", "containers"})->at(0), {"resources", "requests", "cpu"});
   }
 
-  // Its ReplicaSets want as many pods as it does.
-  void JudgeDeployment(const json::value& deployment) {
+  // Checks that the Deployment's ReplicaSets want as many pods as the Deployment.
+  void CheckDeployment(const json::value& deployment) {
     int64_t replicas = 0;
     for (const auto& [uid, owner] : owners_) {
       const auto controller = actors::ControllerOf(*owner.object);
@@ -199,7 +199,7 @@ class WorkloadJudge {
     }
   }
 
-  void JudgeOwner(const std::string& uid, const Owner& owner) {
+  void CheckOwner(const std::string& uid, const Owner& owner) {
     const std::string name(actors::MetaText(*owner.object, "name"));
     const json::value* const spec = Find(*owner.object, "spec");
     const bool has_replicas = Find(*spec, "replicas") != nullptr;
@@ -232,8 +232,8 @@ class WorkloadJudge {
     }
   }
 
-  // Nothing is left of what nobody wants.
-  void JudgeGroup(const json::value& group) {
+  // Checks that no group is left whose owner is gone or wants no pods.
+  void CheckGroup(const json::value& group) {
     const std::string name(actors::MetaText(group, "name"));
     const bool is_rich = name.starts_with(kRichPrefix);
     if (!is_rich && !name.starts_with(kOwnedPrefix)) return;
@@ -266,11 +266,11 @@ bool IsOfGroup(const kubesim::LoggedRequest& request) {
 }  // namespace
 
 void JudgeWorkloads(SimSuite& suite, std::vector<std::string>& violations) {
-  WorkloadJudge(suite.api(), suite.options().is_rich, violations).Judge();
+  WorkloadChecker(suite.api(), suite.options().is_rich, violations).Check();
 }
 
 void JudgeGroupWriters(SimSuite& suite, absl::Time quiet, std::vector<std::string>& violations, Probes& probes) {
-  std::map<std::string, std::string> writers;  // Of each group.
+  std::map<std::string, std::string> writers;  // The last writer of each group.
   for (const kubesim::LoggedRequest& request : suite.api().log()) {
     const std::optional<e2e::Writer> writer = e2e::WriterOf(request.user_agent);
     if (!writer || !writer->replica.starts_with("pgsvc")) continue;

@@ -9,11 +9,12 @@
 
 namespace basalt::simulation {
 
-// Strict in two ways. Whatever reached the API server counts, also what it refused: a gateway has let it through. And
-// no write reaches it once one of a later epoch has taken effect: a slot is opened for its next owner when nothing of
-// the one before is under way, a new leader waits for what its predecessor has sent, and a leader that was paused looks
-// at its own clock before it sends. (On real machines it may be paused between that look and the sending, which only a
-// precondition stops. A task of the simulation cannot be.)
+// This check is strict in two ways. The check counts every write that reached the API server, even a refused one: a
+// gateway has let that write through. And no write may arrive once a write of a later epoch has taken effect. A slot is
+// opened for its next owner only when no write of the previous owner is in flight, a new leader waits for the writes of
+// its predecessor, and a leader that was paused looks at its own clock before it sends. (A real process may be paused
+// between that look and the sending; only a precondition stops such a write. A task of the simulation cannot be
+// paused.)
 void JudgeWriters(const kubesim::ApiServer& api, std::vector<std::string>& violations) {
   std::map<std::tuple<std::string, uint32_t, int64_t>, std::pair<std::string, std::string>> owner_of;
   std::map<std::pair<std::string, uint32_t>, int64_t> newest;

@@ -7,6 +7,7 @@
 
 #include "common/kube/object_meta.h"
 #include "common/kube/requests.h"
+#include "common/reconcile/effect.h"
 #include "services/jobsvc/control/part_host.h"
 #include "services/jobsvc/core/render/volumes.h"
 
@@ -95,7 +96,7 @@ void Claims::Found(JobEntry& entry, const WantedClaim& claim, const absl::Status
   EffectSet& effects = entry.plugin_objects.effects();
   effects.Forget(EffectOf(claim.name));
   const bool there = response.ok() && response->has_object();
-  const bool missing = response.ok() && !there && response->error().code() == 404;
+  const bool missing = AnswerOfRead(response) == Answer::kNotFound;
   if (there && (claim.json.empty() || kube::IsOwnedBy(response->object().generic().meta(), entry.record.uid()))) {
     IsThere(entry, claim.name);
   } else if (missing && claim.json.empty()) {

@@ -6,6 +6,7 @@
 #include "common/kube/object_key.h"
 #include "common/kube/object_meta.h"
 #include "common/kube/requests.h"
+#include "common/reconcile/effect.h"
 #include "services/jobsvc/control/part_host.h"
 
 namespace basalt::jobsvc {
@@ -54,7 +55,7 @@ void PluginObjects::FindAndDelete(JobEntry& entry, const std::string& key, PartH
                host.Wake(live);  // The object is wanted again, or may be.
              } else if (there && kube::IsOwnedBy(response->object().generic().meta(), live.record.uid())) {
                objects.Delete(live, key, response->object().generic().meta().uid(), host);
-             } else if (there || (response.ok() && response->error().code() == 404)) {
+             } else if (there || AnswerOfRead(response) == Answer::kNotFound) {
                objects.IsGone(key);
                host.Wake(live);
              } else {

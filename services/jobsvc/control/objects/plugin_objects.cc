@@ -7,6 +7,7 @@
 #include "common/base/status.h"
 #include "common/kube/object_meta.h"
 #include "common/kube/requests.h"
+#include "common/reconcile/effect.h"
 #include "services/jobsvc/control/part_host.h"
 #include "services/jobsvc/core/render/volumes.h"
 
@@ -182,7 +183,7 @@ void PluginObjects::Compared(JobEntry& entry, const WantedObject& object, Look l
   const std::string key = object.Key();
   if (!response.ok()) return GiveUp(entry, key, host);
   if (!response->has_object()) {
-    if (response->error().code() == 404) {
+    if (AnswerOfRead(response) == Answer::kNotFound) {
       made_.Doubt(key);
       // An object that a create has just met is not made again at once: the two answers may alternate for ever.
       if (!look.after_create) return Make(entry, object, host);

@@ -9,6 +9,7 @@
 #include "common/base/status.h"
 #include "common/kube/names.h"
 #include "common/kube/requests.h"
+#include "common/reconcile/effect.h"
 #include "services/jobsvc/control/part_host.h"
 
 namespace basalt::jobsvc {
@@ -120,7 +121,7 @@ void PodCreates::Found(JobEntry& entry, const PodEffect& effect, absl::Time sent
   entry.pod_writes.Release(effect.name);
   if (!response.ok()) {
     entry.pod_writes.Hold(entry, effect.name, taken ? absl::Seconds(2) : absl::Milliseconds(500), host);
-  } else if (response->has_error() && response->error().code() != 404) {
+  } else if (response->has_error() && AnswerOfRead(response) != Answer::kNotFound) {
     Refused(entry, effect, response->error(), host);
   } else if (response->has_error() && taken) {
     // The object that had the name is gone since; or the two answers alternate, so that a pause is needed.

@@ -1,7 +1,7 @@
 #pragma once
 
-// One group of the compat profile: of the plain pods of one owner, or of a job. A value; confined to the loop of its
-// owner.
+// One group of the compat profile: the group of one owner's plain pods, of one pod without an owner, or of a job. A
+// value; confined to the loop of its owner.
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,39 +21,44 @@
 
 namespace basalt::pgsvc {
 
-// A call of jobsvc about the group, which waits for its turn.
+// Calls of jobsvc about the group, which wait for their turn.
 struct EnsureCall {
   podgroup::v1::EnsurePodGroupRequest request;
   rpc::Done<podgroup::v1::EnsurePodGroupResponse> done;
-  absl::Time until;  // By the loop's clock: the call is not begun after that.
+  absl::Time until;  // The call does not begin after this time of the loop's clock.
 };
 struct DeleteCall {
   enum class Asked { kNothing, kRead, kDeletion };
   podgroup::v1::DeletePodGroupRequest request;
   rpc::Done<podgroup::v1::DeletePodGroupResponse> done;
   absl::Time until;
-  Asked asked = Asked::kNothing;  // What was requested from the API server for this call.
-  bool was_read = false;          // The observed group is no older than the call.
+  Asked asked = Asked::kNothing;  // The last request to the API server for this call.
+  // Whether the group was read for this call, so that `observed` is no older than the call.
+  bool was_read = false;
 };
 using JobCall = std::variant<EnsureCall, DeleteCall>;
 
 struct CompatGroup : GroupEntry {
   std::unique_ptr<kube::v1::PodGroup> observed;  // Null if Kubernetes has no such group.
-  std::unique_ptr<kube::v1::PodGroup> lost;      // The last state of a group that is gone; else null.
+  std::unique_ptr<kube::v1::PodGroup> lost;      // The last observed state of a group that is gone; else null.
   std::deque<JobCall> calls;
 
-  GroupPods pods;                                           // Plain ones.
+  GroupPods pods;                                           // The plain pods that name the group or are to name it.
   std::map<std::string, PodLink> pod_links;                 // By UID.
   std::map<std::string, runtime::ObjectEvents> pod_events;  // By UID of the pods that have a warning.
   ScopeLinks scope_links;
-  bool have_pods_moved = false;  // To other groups, since the last pod came.
+  bool have_pods_moved = false;  // Whether pods have moved to other groups since the last pod came.
   MissingGroup missing;
 
   FollowedOwner owner;
-  std::string group_maker;  // OwnerFact::group_maker of an owner that was read, as no watch shows the owner.
-  Pace owner_references;    // Somebody else may take the owner references away each time.
-  std::string going_owner;  // UID of the owner of pods without a group; the owner is being deleted, or gone.
-  absl::Time going_until = absl::InfinitePast();  // Until then the owner's pods may go, too, or be left behind.
+  // OwnerFact::group_maker of the pods' owner when a group was last to be created. Counts only while no watch shows the
+  // owner.
+  std::string group_maker;
+  Pace owner_references;  // Another program may remove the owner references each time.
+  // UID of an owner that is being deleted or gone, and that has pods without a group.
+  std::string going_owner;
+  // Until then the pods of `going_owner` may still be deleted with it, and get no group.
+  absl::Time going_until = absl::InfinitePast();
 };
 
 }  // namespace basalt::pgsvc

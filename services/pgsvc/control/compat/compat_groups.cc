@@ -13,18 +13,18 @@
 namespace basalt::pgsvc {
 namespace {
 
-// The pods of an owner that goes are deleted with it, or left behind by it. Until then the next group would be
-// collected like the one before.
+// The pods of a deleted owner are deleted with it, or left behind, within this time. A group that was made before would
+// be collected like the last one.
 constexpr absl::Duration kOwnerEnds = absl::Seconds(5);
-// So long a group may be without pods: somebody may be about to give it one.
+// How long a group may be without pods before it is deleted: a pod may be about to come.
 constexpr absl::Duration kEmptyLasts = absl::Seconds(30);
 
 GroupRef RefOf(std::string_view scope) {
   return {.scope = std::string(scope), .name = std::string(kube::SplitKey(scope).name)};
 }
 
-// What the owner of that UID says; one that may not be read says nothing. Nullopt if the answer does not tell (weakness
-// W8).
+// Returns the fact about the owner of that UID; an empty one if the owner may not be read. Nullopt if the answer does
+// not show whether the owner exists (weakness W8).
 std::optional<OwnerFact> FactIn(const absl::StatusOr<gateway::v1::GetResponse>& response, std::string_view owner_uid) {
   switch (AnswerOfRead(response)) {
     case Answer::kForbidden:
@@ -50,7 +50,8 @@ bool IsGoing(const OwnerFacts& facts, std::string_view owner_uid) {
   return owner != facts.end() && owner->second.is_going;
 }
 
-// The pod whose owner references the group lacks; null if the group has owners, or nobody can say which.
+// Returns a pod whose owner references the group lacks. Null if the group has owners or is being deleted, or if no pod
+// shows which owners the group had.
 const kube::v1::Pod* PodOfLostOwners(const CompatGroup& group) {
   if (group.observed == nullptr) return nullptr;
   const kube::v1::ObjectMeta& meta = group.observed->meta();
@@ -140,7 +141,7 @@ void CompatGroups::OnState(std::string_view scope, kube::v1::Object&& object) {
   } else if (object.has_workload() && options_.follow_workloads) {
     CompatGroup& group = groups_.FindOrMake(scope);
     group.owner.OnWorkload(std::move(*object.mutable_workload()));
-    // A refusal, or what somebody has undone, may be out of date by now.
+    // An earlier refusal, or an update that was undone, may not concern the new state of the owner.
     if (group.observed != nullptr) group.retry.Succeed();
     group.updates = Pace();
   }
@@ -150,7 +151,7 @@ void CompatGroups::OnGone(std::string_view scope, const runtime::Gone& gone) {
   CompatGroup* const group = groups_.Find(scope);
   if (group == nullptr) return;
   const bool is_observed = group->observed != nullptr && group->observed->meta().uid() == gone.uid;
-  if (is_observed || (group->is_awaited && group->shown_uid == gone.uid)) {
+  if (is_observed || (group->is_awaited && group->published_uid == gone.uid)) {
     group->lost = std::exchange(group->observed, nullptr);
     group->is_gone = true;
     group->is_awaited = false;
@@ -213,7 +214,7 @@ GroupStep CompatGroups::StepToCreate(const GroupRef& ref, CompatGroup& group) {
   const kube::v1::Pod* const pod = group.pods.FirstLacking(ref.name);
   if (pod == nullptr || !MakerFor(group).empty()) return {};
   const absl::Time now = context_.ApiNow();
-  // The pod may go with its owner before long.
+  // The pod may soon be deleted with its owner.
   const bool is_owner_going = !pod->owner_uid().empty() && pod->owner_uid() == group.going_owner;
   const absl::Time due =
       std::max({group.retry.Blocks(now) ? group.retry.until() : now, is_owner_going ? group.going_until : now,
@@ -226,7 +227,7 @@ GroupStep CompatGroups::StepToCreate(const GroupRef& ref, CompatGroup& group) {
   return {};
 }
 
-// What the owners say counts for the one create that follows: it may have been put right before the next.
+// The owners are read again for each create, since a user may have corrected them after a refusal.
 void CompatGroups::CreateFor(const GroupRef& ref, CompatGroup& group, const kube::v1::Pod& pod, OwnerFacts facts) {
   for (const OwnerResource& owner : AnnotatedOwners(pod)) {
     if (facts.contains(owner.uid)) continue;
@@ -234,7 +235,7 @@ void CompatGroups::CreateFor(const GroupRef& ref, CompatGroup& group, const kube
       facts[owner.uid] = FactOf(*shown);
       continue;
     }
-    // Whether the owner goes, and who makes its groups, counts in any case.
+    // The pod's controller is read in any case: whether it is going, and who makes its groups, always counts.
     if (!options_.inherit_owner_annotations && owner.uid != pod.owner_uid()) continue;
     return ReadOwner(ref, group, owner,
                      [this, ref, uid = pod.uid(), owner_uid = owner.uid, known = std::move(facts)](
@@ -290,8 +291,9 @@ void CompatGroups::ReadOwner(const GroupRef& ref, CompatGroup& group, const Owne
                });
 }
 
-// An owner that is deleted and leaves its pods behind takes its references away itself, from the group maybe before it
-// does from a pod. The owner is read to distinguish this from somebody's hand: watches report both in any order.
+// Kubernetes itself removes the owner references when an owner is deleted and leaves its pods behind, and maybe does so
+// on the group before it does on a pod. Watches report these changes in any order, so that only a read of the owner
+// shows whether somebody else has removed the references.
 void CompatGroups::RestoreOwners(const GroupRef& ref, CompatGroup& group) {
   const kube::v1::Pod* const pod = PodOfLostOwners(group);
   if (pod == nullptr) return;
@@ -404,7 +406,7 @@ void CompatGroups::OnAnswer(const GroupRef& ref, GroupEntry& entry, const GroupS
   if (step.kind == GroupStep::Kind::kCreate) {
     const kube::v1::Pod* const pod = group.pods.FirstLacking(ref.name);
     if (answer.is_reported && pod != nullptr) ReportOnPod(ref.scope, group, *pod, answer.outcome.error.message());
-    if (is_look) return;  // The group may be there already.
+    if (is_look) return;  // The read that follows may find the group.
   } else {
     group.owner.CompareAgain();
     if (is_look) group.retry.Fail(context_.ApiNow(), context_.random());

@@ -1,10 +1,10 @@
 #pragma once
 
-// Groups of the compat profile: those of plain pods, which one owner or none has (podgroup spec 4 to 7), and those of
-// jobs, for which jobsvc calls. A scope is the key "namespace/name" of one group.
+// The groups of the compat profile: those of plain pods, which have one owner or none (podgroup spec 4 to 7), and those
+// of jobs, which jobsvc requests by calls. A scope is the key "namespace/name" of one group.
 //
-// Nothing is stored to act by. A pass derives the next step of the group from the observed state, so that a lost answer
-// or a deleted group is looked at once more (weaknesses W2, W3). Confined to the worker's loop.
+// Nothing acts by stored records. A pass derives the next step of the group from the observed state, so that a lost
+// answer or a deleted group is found again (weaknesses W2, W3). Confined to the worker's loop.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,13 +28,13 @@ namespace basalt::pgsvc {
 
 class CompatGroups final : public GroupScopes, private GroupWrites::Host {
  public:
-  // All of them outlive it.
+  // The context, the publisher and the queues outlive this object.
   CompatGroups(runtime::Context& context, GroupPublisher& publisher, const QueueIndex& queues, GroupingOptions options);
 
   // See podgroup.v1.EnsurePodGroupRequest. UNAVAILABLE while the slot is not this worker's or not ready.
   void EnsurePodGroup(podgroup::v1::EnsurePodGroupRequest request,
                       rpc::Done<podgroup::v1::EnsurePodGroupResponse> done);
-  // See podgroup.v1.DeletePodGroupRequest; the same.
+  // See podgroup.v1.DeletePodGroupRequest. UNAVAILABLE as for EnsurePodGroup.
   void DeletePodGroup(podgroup::v1::DeletePodGroupRequest request,
                       rpc::Done<podgroup::v1::DeletePodGroupResponse> done);
 
@@ -50,10 +50,10 @@ class CompatGroups final : public GroupScopes, private GroupWrites::Host {
 
   std::optional<podgroup::v1::PodGroup> Show(std::string_view scope, std::string_view name) const override;
   std::string_view GroupOf(std::string_view scope, std::string_view pod_name) const override;
-  void ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const override;
-  void AddShownKeys(uint32_t slot, std::set<std::string>& keys) const override;
-  void LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::PublishedObject& record,
-                 std::vector<runtime::KnownObject>& known) override;
+  void ForEachPublished(uint32_t slot, const runtime::VisitObject& visit) const override;
+  void AddPublishedKeys(uint32_t slot, std::set<std::string>& keys) const override;
+  void LoadPublished(uint32_t slot, const std::string& published_key, const storage::v1::PublishedObject& record,
+                     std::vector<runtime::KnownObject>& known) override;
   void VisitFrom(std::string_view ns, std::string_view name, const VisitGroup& visit) const override;
   std::optional<Explanation> Explain(std::string_view scope, std::string_view pod_name) const override;
 
@@ -67,35 +67,37 @@ class CompatGroups final : public GroupScopes, private GroupWrites::Host {
   GroupStep StepOfOwner(const GroupRef& ref, CompatGroup& group);
   GroupStep StepForEmpty(const GroupRef& ref, CompatGroup& group);
   GroupStep StepToDelete(const GroupRef& ref, CompatGroup& group, GroupDecision decision);
-  // Undoes that somebody has taken the owner references away: without an owner Kubernetes never collects the group.
+  // Restores owner references that somebody has removed: without an owner Kubernetes never collects the group.
   void RestoreOwners(const GroupRef& ref, CompatGroup& group);
-  // Creates the group for the pod once the facts of all owners that count are known; reads the others first.
+  // Creates the group for the pod. Before that, reads the owners that count and are missing in `facts`.
   void CreateFor(const GroupRef& ref, CompatGroup& group, const kube::v1::Pod& pod, OwnerFacts facts);
   absl::StatusOr<std::string> BodyFor(std::string_view name, const CompatGroup& group, const kube::v1::Pod& pod,
                                       const OwnerFacts& facts) const;
-  // Who makes the groups of these pods instead, in words; empty if nobody does.
+  // Describes the controller that makes the groups of these pods instead of us; empty if there is none.
   static std::string MakerFor(const CompatGroup& group);
-  // Nullopt if the owner could not be read.
+  // `fact` is nullopt if the owner could not be read.
   using OnOwner = std::function<void(CompatGroup& group, std::optional<OwnerFact> fact)>;
   void ReadOwner(const GroupRef& ref, CompatGroup& group, const OwnerResource& owner, OnOwner then);
   void TryLater(const GroupRef& ref, CompatGroup& group);
-  // A write had an unknown outcome: notes its decision if the group, as it was read since, has what was written.
+  // Resolves a write of unknown outcome, after the group was read: notes the decision if the group has the written
+  // values.
   void NoteIfCarriedOut(const GroupRef& ref, CompatGroup& group);
 
-  // ---- what people see (compat_shown.cc) ----
+  // ---- published state and warnings (compat_shown.cc) ----
+  // Whether clients get the group: it is observed, or a pod wants it.
   static bool IsThere(std::string_view scope, const CompatGroup& group);
-  // Nobody wants a group of that name, and none is there.
+  // Whether there is no group of that name, and no pod, call or write is left that needs one.
   static bool IsUnwanted(const CompatGroup& group);
   static const kube::v1::Pod* FindPod(const CompatGroup& group, std::string_view pod_name);
   void DropIfUnwanted(const std::string& scope);
   void ReportMissing(const GroupRef& ref, CompatGroup& group);
-  // What is wrong with the queue of the group; empty if nothing is, as far as is known. Adds the names of the queues
+  // Returns why the queue of the group places nothing; empty if nothing known prevents it. Adds the names of the queues
   // that the answer depends on.
   std::string WhyQueuePlacesNothing(const kube::v1::PodGroup& group, std::set<std::string>& queues) const;
   void CheckQueue(const GroupRef& ref, CompatGroup& group);
-  // Null if the pod is gone, or has no warning.
+  // Returns null if the pod is gone, or has no warning.
   runtime::ObjectEvents* EventsOf(const std::string& scope, const std::string& pod_uid) const;
-  // True if the warning is the first of its series.
+  // Returns true if the warning is the first of its series.
   bool RecordOnPod(const std::string& scope, CompatGroup& group, const kube::v1::Pod& pod, std::string_view reason,
                    std::string_view message);
   void ReportOnPod(const std::string& scope, CompatGroup& group, const kube::v1::Pod& pod, std::string_view message);
@@ -119,8 +121,8 @@ class CompatGroups final : public GroupScopes, private GroupWrites::Host {
   const QueueIndex& queues_;
   const GroupingOptions options_;
   SlotMap<CompatGroup> groups_;
-  Dependents queue_dependents_;                 // Scopes, by the names of queues.
-  std::set<std::string, std::less<>> failing_;  // Scopes whose last try has failed.
+  Dependents queue_dependents_;                 // The scopes that depend on each queue, by its name.
+  std::set<std::string, std::less<>> failing_;  // The scopes whose last try has failed.
   runtime::EventRecorder recorder_;
   GroupWrites writes_;
   JobCalls calls_;

@@ -1,4 +1,4 @@
-// What people see of the groups of the compat profile, and what pods are warned of.
+// Publishes the groups of the compat profile, and warns their pods.
 #include <algorithm>
 #include <utility>
 
@@ -27,7 +27,7 @@ bool CompatGroups::IsUnwanted(const CompatGroup& group) {
 void CompatGroups::DropIfUnwanted(const std::string& scope) {
   const CompatGroup& group = *groups_.Find(scope);
   if (!IsUnwanted(group)) return;
-  if (group.is_gone || group.record.has_notes() || group.shown.revision != 0) return context_.Wake(scope);
+  if (group.is_gone || group.record.has_notes() || group.published.revision != 0) return context_.Wake(scope);
   failing_.erase(scope);
   if (!group.owner.is_shown()) groups_.Erase(scope);
 }
@@ -35,10 +35,11 @@ void CompatGroups::DropIfUnwanted(const std::string& scope) {
 void CompatGroups::Decide(std::string_view scope, kv::WriteBatch& batch) {
   CompatGroup* const group = groups_.Find(scope);
   if (group == nullptr) return;
-  const GroupPublisher::View view = {.observed = group->observed.get(),
-                                     .is_there = IsThere(scope, *group),
-                                     .is_unwanted = IsUnwanted(*group),
-                                     .state = ShownStateOf(group->observed.get(), group->pods.size(), group->retry)};
+  const GroupPublisher::View view = {
+      .observed = group->observed.get(),
+      .is_there = IsThere(scope, *group),
+      .is_unwanted = IsUnwanted(*group),
+      .state = PublishedStateOf(group->observed.get(), group->pods.size(), group->retry)};
   publisher_.Record(SlotOf(scope), std::string(scope), view, *group, batch);
 }
 
@@ -60,27 +61,27 @@ std::string_view CompatGroups::GroupOf(std::string_view scope, std::string_view 
   return group == nullptr || FindPod(*group, pod_name) == nullptr ? std::string_view() : kube::SplitKey(scope).name;
 }
 
-void CompatGroups::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const {
+void CompatGroups::ForEachPublished(uint32_t slot, const runtime::VisitObject& visit) const {
   for (const std::string& scope : groups_.KeysOf(slot)) {
     CompatGroup& group = *groups_.Find(scope);
     const bool is_seen = IsThere(scope, group);
-    if (is_seen || group.is_awaited) visit(scope, group.shown, is_seen);
+    if (is_seen || group.is_awaited) visit(scope, group.published, is_seen);
   }
 }
 
-void CompatGroups::AddShownKeys(uint32_t slot, std::set<std::string>& keys) const {
+void CompatGroups::AddPublishedKeys(uint32_t slot, std::set<std::string>& keys) const {
   const SlotMap<CompatGroup>::Keys& scopes = groups_.KeysOf(slot);
   keys.insert(scopes.begin(), scopes.end());
 }
 
-void CompatGroups::LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::PublishedObject& record,
-                             std::vector<runtime::KnownObject>& known) {
-  if (SlotOf(shown_key) != slot) return;
-  CompatGroup& group = groups_.FindOrMake(shown_key);
+void CompatGroups::LoadPublished(uint32_t slot, const std::string& published_key,
+                                 const storage::v1::PublishedObject& record, std::vector<runtime::KnownObject>& known) {
+  if (SlotOf(published_key) != slot) return;
+  CompatGroup& group = groups_.FindOrMake(published_key);
   GroupPublisher::Load(record, group);
-  if (!group.is_awaited) return context_.Wake(shown_key);  // The pods decide whether a group is wanted.
-  const auto [ns, name] = kube::SplitKey(shown_key);
-  known.push_back({std::string(kube::kWatchPodGroups), shown_key, record.uid(), std::string(ns), std::string(name),
+  if (!group.is_awaited) return context_.Wake(published_key);  // The pods decide whether the group is wanted.
+  const auto [ns, name] = kube::SplitKey(published_key);
+  known.push_back({std::string(kube::kWatchPodGroups), published_key, record.uid(), std::string(ns), std::string(name),
                    record.resource_version()});
 }
 

@@ -54,7 +54,7 @@ std::optional<Explanation> CompatGroups::Explain(std::string_view key, std::stri
   if (link != group->pod_links.end() && !link->second.refusal.empty()) {
     explanation.notes.push_back(RefusedLink(link->second.refusal));
   }
-  if (name != GroupName(*pod)) {  // Somebody else's: nothing is known of what it is to be.
+  if (name != GroupName(*pod)) {  // The group is somebody else's: its plan is not known.
     found.verdict = PodGrouping::Verdict::kAssigned;
     explanation.found = std::move(found);
     return explanation;

@@ -9,7 +9,7 @@
 namespace basalt::pgsvc {
 namespace {
 
-// The scheduler writes its status in every cycle.
+// Leaves out the status, which the scheduler writes in every cycle.
 std::string AllButStatus(const kube::v1::PodGroup& group) {
   kube::v1::PodGroup relevant;
   *relevant.mutable_spec() = group.spec();
@@ -30,7 +30,7 @@ const std::string& FollowedOwner::revision() const {
   return workload_ == nullptr ? kNone : workload_->update_revision();
 }
 
-// Without the pod that speaks another one says how the group is to be.
+// If the pod that determined the group has gone, another pod determines it now.
 void FollowedOwner::OnGone(const GroupPods& pods, std::string_view uid) {
   const kube::v1::Pod* const speaker = Speaker(pods);
   if (speaker != nullptr && speaker->uid() == uid) is_compared_ = false;
@@ -86,7 +86,7 @@ FollowedOwner::Step FollowedOwner::NextStep(const kube::v1::PodGroup& group, con
                                             const GroupingOptions& options) {
   const std::string& uid = group.meta().uid();
   if (WantsNoPods(*workload_)) {
-    // The scheduler counts by the group for as long as a pod of it runs (weakness W18).
+    // The scheduler accounts for the pods by their group for as long as one of them runs (weakness W18).
     if (pods.has_unfinished()) return {};
     return {.kind = Step::Kind::kDelete, .decision = DeletionFor(*workload_, uid)};
   }
@@ -94,7 +94,7 @@ FollowedOwner::Step FollowedOwner::NextStep(const kube::v1::PodGroup& group, con
   Step step;
   step.pod = Speaker(pods);
   are_others_new_ = false;
-  if (step.pod == nullptr) return {};  // The next pod has the group compared.
+  if (step.pod == nullptr) return {};  // The next pod causes a comparison.
   const absl::StatusOr<WantedGroup> wanted = WantedGroupOf(*step.pod, MergedAnnotations(*step.pod, facts()), options);
   std::string warning =
       wanted.ok() ? WhyNeverPlaced(*wanted, *workload_) : std::string(ToStd(wanted.status().message()));

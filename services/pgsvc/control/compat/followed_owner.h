@@ -1,9 +1,9 @@
 #pragma once
 
-// The part of a group that follows the owner of its pods: a ReplicaSet, StatefulSet, DaemonSet or batch Job that a
-// watch shows. Its annotations and its newest pod say how the group is to be, and the group goes once the owner is
-// scaled to zero and no pod runs (podgroup spec 4.2 to 4.4, 6; weaknesses W16 to W18). Lost with the process on
-// purpose: the group is compared anew. On the controller's loop.
+// Makes a group follow the owner of its pods: a ReplicaSet, StatefulSet, DaemonSet or batch Job that a watch shows. The
+// owner's annotations and its newest pod determine the group. The group is deleted once the owner is suspended or
+// scaled to zero and no pod runs (podgroup spec 4.2 to 4.4, 6; weaknesses W16 to W18). This state is lost with the
+// process on purpose: the next process compares the group anew. Confined to the controller's loop.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,41 +21,44 @@ class FollowedOwner {
  public:
   struct Step {
     enum class Kind : uint8_t { kNothing, kUpdate, kDelete } kind = Kind::kNothing;
-    std::string patch = {};       // Of kUpdate.
-    GroupDecision decision = {};  // Of kUpdate and kDelete.
-    std::string warning = {};     // To be reported on `pod`, once; empty: there is none, or it was.
-    const kube::v1::Pod* pod = nullptr;
+    std::string patch = {};       // Set for kUpdate.
+    GroupDecision decision = {};  // Set for kUpdate and kDelete.
+    // A warning to report on `pod`; empty if there is none, or if it was reported before.
+    std::string warning = {};
+    const kube::v1::Pod* pod = nullptr;  // Not null if there is a warning.
   };
 
   void OnWorkload(kube::v1::Workload&& workload);
-  // `pods` has it still, where it is a pod.
+  // The owner or the pod of that UID is gone. `pods` still has such a pod.
   void OnGone(const GroupPods& pods, std::string_view uid);
-  // A state of a pod of the group of that key; `pods` has the one before it still.
+  // A pod of the group of that key gets the state `next`. `pods` still has the state before.
   void OnPod(std::string_view key, const GroupPods& pods, const kube::v1::Pod& next);
-  // A state of the group. `before`: null where it was not there.
+  // The group gets the state `next`. `before` is null if there was no group.
   void OnGroup(const kube::v1::PodGroup* before, const kube::v1::PodGroup& next);
 
+  // Whether a watch shows the owner.
   bool is_shown() const { return workload_ != nullptr; }
-  // Null: no watch shows the owner.
+  // Returns null if no watch shows the owner.
   const kube::v1::Workload* workload() const { return workload_.get(); }
-  // The pod that says how the group is to be: the newest, and of a StatefulSet the newest of the revision that is
-  // rolled out. Null: there is none.
+  // Returns the pod that determines the group: the newest one; for a StatefulSet the newest one of the revision that is
+  // rolled out, if there is one. Null if no pod may determine the group.
   const kube::v1::Pod* Speaker(const GroupPods& pods) const { return pods.Newest(revision()); }
-  // Null: no watch shows the owner of that UID.
+  // Returns the owner of that UID; null if no watch shows it.
   const kube::v1::Workload* Find(std::string_view uid) const;
 
-  // What is known of the owners of the pod that speaks.
+  // Returns the known facts about the owners of the pod that Speaker() returns.
   OwnerFacts facts() const;
-  // An owner beside the one that is shown, whose annotations count and are to be read before NextStep; nullopt: none is
-  // left. Requires IsDue.
+  // Returns an owner that no watch shows and whose annotations count, to be read before NextStep(). Nullopt if none is
+  // left. Requires IsDue().
   std::optional<OwnerResource> NextToRead(const GroupPods& pods);
+  // The owner of that UID was read.
   void OnRead(const std::string& uid, OwnerFact fact);
 
-  // Whether NextStep may find something to do.
+  // Whether NextStep() may find something to do.
   bool IsDue(const kube::v1::PodGroup& group) const;
-  // The next step for the group. The step counts as done until CompareAgain. Requires IsDue.
+  // Returns the next step for the group. The step counts as done until CompareAgain(). Requires IsDue().
   Step NextStep(const kube::v1::PodGroup& group, const GroupPods& pods, const GroupingOptions& options);
-  // The group is as its owner and its newest pod say.
+  // Whether the group is as its owner and the pod that Speaker() returns require.
   bool IsFollowed(const kube::v1::PodGroup& group, const GroupPods& pods, const GroupingOptions& options) const;
 
   // The last step was not carried out.
@@ -64,11 +67,12 @@ class FollowedOwner {
  private:
   const std::string& revision() const;
 
-  std::unique_ptr<kube::v1::Workload> workload_;  // Null: none is shown.
-  bool is_compared_ = false;                      // The group is as the workload and the newest pod say.
-  OwnerFacts others_;                             // Owners that are not shown, as they were read last.
-  bool are_others_new_ = false;                   // They were read since the last comparison.
-  std::string warning_;                           // That was reported last.
+  std::unique_ptr<kube::v1::Workload> workload_;  // Null if no watch shows the owner.
+  // Whether the group was compared since the group, the workload or the pod that determines the group last changed.
+  bool is_compared_ = false;
+  OwnerFacts others_;            // The owners that no watch shows, as they were read last.
+  bool are_others_new_ = false;  // Whether these were read since the last comparison.
+  std::string warning_;          // The warning that was reported last.
 };
 
 }  // namespace basalt::pgsvc

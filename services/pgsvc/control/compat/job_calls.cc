@@ -13,17 +13,17 @@
 namespace basalt::pgsvc {
 namespace {
 
-// A call that has waited so long for its turn is not begun: the caller is about to give up, and calls again.
+// A call that has waited longer for its turn does not begin: its caller is about to give up, and calls again.
 constexpr absl::Duration kMostWait = absl::Seconds(5);
-// Calls about one group that wait. A job makes one at a time; a caller that is faster than the API server has to call
-// again.
+// The limit of waiting calls about one group. A job makes one call at a time; a caller that is faster than the API
+// server has to call again.
 constexpr size_t kMostWaiting = 32;
 
 absl::Status CallAgain(const GroupRef& ref, std::string_view why) {
   return MakeStatus(absl::StatusCode::kUnavailable, fmt::format("pod group {}: {}", ref.scope, why));
 }
 
-// Takes the first call out of the queue, whose kind is `Call`.
+// Takes the first call, whose kind is `Call`, out of the queue.
 template <typename Call>
 Call TakeFirst(CompatGroup& group) {
   Call call = std::get<Call>(std::move(group.calls.front()));
@@ -57,7 +57,7 @@ void JobCalls::Wait(const GroupRef& ref, CompatGroup& group, JobCall call) {
   if (!group.calls.empty()) context_.WakeAt(ref.scope, context_.ApiNow() + kMostWait + absl::Milliseconds(1));
 }
 
-// The write or read under way may be for the first call: its outcome answers that call.
+// Keeps the first call while a write or read is under way, whose outcome may answer that call.
 void JobCalls::RefuseLate(const GroupRef& ref, CompatGroup& group) {
   const absl::Time now = context_.loop().Now();
   std::deque<JobCall> late;
@@ -156,7 +156,7 @@ void JobCalls::ServeDeletion(const GroupRef& ref, CompatGroup& group, DeleteCall
 
 void JobCalls::OnAnswer(const GroupRef& ref, CompatGroup& group, GroupAnswer& answer) {
   runtime::WriteOutcome& outcome = answer.outcome;
-  // What is there is read first, and answers the call.
+  // For kLook the group is read first, and the read answers the call.
   if (group.calls.empty() || answer.meaning == Meaning::kLook) return;
   if (answer.meaning != Meaning::kSucceeded) {
     const bool is_refused = outcome.kind == runtime::WriteOutcome::Kind::kRefused;
@@ -172,7 +172,8 @@ void JobCalls::OnAnswer(const GroupRef& ref, CompatGroup& group, GroupAnswer& an
   Serve(ref, group);
 }
 
-// One attempt a request: the caller calls again, so that two writers cannot make this spin.
+// Each call has one attempt, and its caller calls again: two programs that write the group cannot make this loop for
+// ever.
 void JobCalls::OnRead(const GroupRef& ref, CompatGroup& group, bool is_known) {
   if (group.calls.empty()) return;
   bool is_again = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The calls of jobsvc about the group of a job: one call about a group after the other, each with one attempt. Confined
-// to the worker's loop.
+// Serves the calls of jobsvc about the group of a job: one call about a group after the other, each with one attempt.
+// Confined to the worker's loop.
 #include <string>
 
 #include "absl/status/status.h"
@@ -12,21 +12,21 @@ namespace basalt::pgsvc {
 
 class JobCalls {
  public:
-  // Both outlive it.
+  // `context` and `writes` outlive this object.
   JobCalls(runtime::Context& context, GroupWrites& writes) : context_(context), writes_(writes) {}
 
-  // Whether a call about the group may wait. `group`: null if nothing is known of the group.
+  // Checks that a call about the group may wait for its turn. `group` is null if nothing is known of the group.
   absl::Status Check(const std::string& ns, const std::string& name, const std::string& job_uid,
                      const CompatGroup* group) const;
-  // `call` is begun when its turn comes.
+  // Queues `call`, which begins when its turn comes.
   void Wait(const GroupRef& ref, CompatGroup& group, JobCall call);
   // Answers the calls that can be answered, and sends the write that the next one needs.
   void Serve(const GroupRef& ref, CompatGroup& group);
   // The write for the first call was answered.
   void OnAnswer(const GroupRef& ref, CompatGroup& group, GroupAnswer& answer);
-  // The group was read. `is_known`: the read has found the group, or that there is none.
+  // The group was read. `is_known` is true if the read has shown whether the group exists.
   void OnRead(const GroupRef& ref, CompatGroup& group, bool is_known);
-  // The slot has closed.
+  // Refuses all calls, since the slot has closed.
   void RefuseAll(CompatGroup& group, const absl::Status& why);
 
  private:

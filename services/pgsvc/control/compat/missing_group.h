@@ -1,7 +1,7 @@
 #pragma once
 
-// Pods that name a group which is not there and which is not ours to make: whoever made the pods makes such a group,
-// too, and a scheduler passes the pods over without a word until then (weakness G49). On the controller's loop.
+// Finds pods that name a missing group which is not ours to make: whoever made the pods makes such a group, too. Until
+// then a scheduler passes the pods over silently (weakness G49). Confined to the controller's loop.
 #include <functional>
 #include <map>
 #include <set>
@@ -15,26 +15,28 @@ namespace basalt::pgsvc {
 
 class MissingGroup {
  public:
-  // What is made together need not come together.
+  // How long pods wait without a warning. A group and its pods, which are made together, may arrive at different times.
   static constexpr absl::Duration kGrace = absl::Seconds(30);
-  // Each look is at all pods.
+  // The least time between two looks, since each look is at all pods.
   static constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
 
   using Pods = std::map<std::string, kube::v1::Pod>;  // By UID.
 
-  // The pods that are to be warned now, each once, that the group is not there. `waits`: whether the pod waits for it.
+  // Returns the pods to warn now that the group is missing; each pod only once. `waits` decides whether a pod waits for
+  // the group.
   using Waits = std::function<bool(const kube::v1::Pod& pod)>;
   std::vector<const kube::v1::Pod*> PodsToWarn(const Pods& pods, const Waits& waits, absl::Time now);
-  // When there may be pods to warn; InfiniteFuture: none wait.
+  // Returns when there may be pods to warn; InfiniteFuture if only after another change.
   absl::Time due() const { return due_; }
-  // The group is there.
+  // Begins anew, since the group exists.
   void Forget();
 
  private:
-  absl::Time since_ = absl::InfiniteFuture();  // That the first of the pods was seen to wait.
+  // Since when some pod has been observed to wait; InfiniteFuture if none waits.
+  absl::Time since_ = absl::InfiniteFuture();
   absl::Time due_ = absl::InfiniteFuture();
-  absl::Time looked_ = absl::InfinitePast();
-  std::set<std::string> warned_;  // UIDs of pods.
+  absl::Time looked_ = absl::InfinitePast();  // The time of the last look.
+  std::set<std::string> warned_;              // UIDs of pods.
 };
 
 }  // namespace basalt::pgsvc

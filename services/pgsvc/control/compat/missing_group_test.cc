@@ -22,7 +22,7 @@ class MissingGroupTest : public ::testing::Test {
     for (uint32_t slot = 0; slot < kSlotCount; ++slot) EXPECT_TRUE(controller_.OpenSlot(slot).ok());
   }
 
-  // That names the group of a user's own.
+  // Returns a pod that names the group of a user.
   static kube::v1::Pod PodOf(const std::string& name) {
     kube::v1::Pod pod = testing::OwnedPod();
     pod.set_namespace_("default");
@@ -53,9 +53,9 @@ class MissingGroupTest : public ::testing::Test {
     context_.RunPasses(controller_);
   }
   void Wait(absl::Duration time) { context_.Advance(time, controller_); }
-  // What the pods were told since the last look, each by its name; nothing else was written.
-  std::vector<std::string> Told() {
-    std::vector<std::string> told;
+  // Returns the names of the pods that were warned since the last call. Nothing else was written.
+  std::vector<std::string> Warned() {
+    std::vector<std::string> warned;
     while (!context_.writes.empty()) {
       const gateway::v1::WriteRequest& request = context_.writes.front().request;
       EXPECT_EQ(request.resource().plural(), "events");
@@ -63,12 +63,12 @@ class MissingGroupTest : public ::testing::Test {
       EXPECT_THAT(request.create().body(), HasSubstr("names pod group ext, which does not exist"));
       for (const char* name : {"a", "b"}) {
         if (request.create().body().find(std::string("\"uid\":\"") + name + "-uid\"") != std::string::npos) {
-          told.emplace_back(name);
+          warned.emplace_back(name);
         }
       }
       context_.Answer(Done(), controller_);
     }
-    return told;
+    return warned;
   }
 
   runtime::testing::ScriptedContext context_;
@@ -78,16 +78,16 @@ class MissingGroupTest : public ::testing::Test {
 TEST_F(MissingGroupTest, APodThatNamesAGroupWhichNobodyMakesIsToldOnceAfterAWhile) {
   Show(PodOf("a"));
   Wait(absl::Seconds(29));
-  EXPECT_THAT(Told(), ::testing::IsEmpty());
+  EXPECT_THAT(Warned(), ::testing::IsEmpty());
   Wait(absl::Seconds(1));
-  EXPECT_THAT(Told(), ::testing::ElementsAre("a"));
+  EXPECT_THAT(Warned(), ::testing::ElementsAre("a"));
   Wait(absl::Hours(1));
   Show(PodOf("a"));
-  EXPECT_THAT(Told(), ::testing::IsEmpty());
+  EXPECT_THAT(Warned(), ::testing::IsEmpty());
   Show(PodOf("b"));
-  EXPECT_THAT(Told(), ::testing::IsEmpty()) << "all pods were looked at just now";
+  EXPECT_THAT(Warned(), ::testing::IsEmpty()) << "all pods were looked at just now";
   Wait(absl::Seconds(1));
-  EXPECT_THAT(Told(), ::testing::ElementsAre("b")) << "the group has been missing for long";
+  EXPECT_THAT(Warned(), ::testing::ElementsAre("b")) << "the group has been missing for long";
 }
 
 TEST_F(MissingGroupTest, AGroupThatComesInTimeIsNoMatter) {
@@ -95,12 +95,12 @@ TEST_F(MissingGroupTest, AGroupThatComesInTimeIsNoMatter) {
   Wait(absl::Seconds(20));
   ShowGroup();
   Wait(absl::Minutes(1));
-  EXPECT_THAT(Told(), ::testing::IsEmpty());
+  EXPECT_THAT(Warned(), ::testing::IsEmpty());
   Forget("pg-1");
   Wait(absl::Seconds(29));
-  EXPECT_THAT(Told(), ::testing::IsEmpty()) << "the time begins anew";
+  EXPECT_THAT(Warned(), ::testing::IsEmpty()) << "the time begins anew";
   Wait(absl::Seconds(1));
-  EXPECT_THAT(Told(), ::testing::ElementsAre("a"));
+  EXPECT_THAT(Warned(), ::testing::ElementsAre("a"));
 }
 
 TEST_F(MissingGroupTest, APodThatIsOverOrGoesWaitsForNothing) {
@@ -111,23 +111,23 @@ TEST_F(MissingGroupTest, APodThatIsOverOrGoesWaitsForNothing) {
   leaving.set_deletion_ms(1);
   Show(leaving);
   Wait(absl::Minutes(1));
-  EXPECT_THAT(Told(), ::testing::IsEmpty());
+  EXPECT_THAT(Warned(), ::testing::IsEmpty());
 }
 
-// Of a pod that runs its group matters to nobody any more.
+// The group of a pod that runs does not matter any more.
 TEST_F(MissingGroupTest, APodThatHasANodeWaitsForNothing) {
   kube::v1::Pod pod = PodOf("a");
   pod.set_node_name("node-1");
   Show(pod);
   Wait(absl::Minutes(1));
-  EXPECT_THAT(Told(), ::testing::IsEmpty());
+  EXPECT_THAT(Warned(), ::testing::IsEmpty());
 }
 
 TEST_F(MissingGroupTest, APodThatGoesIsForgotten) {
   Show(PodOf("a"));
   Forget("a-uid");
   Wait(absl::Minutes(1));
-  EXPECT_THAT(Told(), ::testing::IsEmpty());
+  EXPECT_THAT(Warned(), ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// Names that wait for a time: the cost of a pass follows the names that are due, not those that wait. A value; confined
-// to the loop of its owner.
+// Names that wait for a time. The cost of a pass depends on the names that are due, not on all that wait. A value;
+// confined to the loop of its owner.
 #include <map>
 #include <set>
 #include <string>
@@ -13,7 +13,7 @@ namespace basalt::pgsvc {
 
 class DueQueue {
  public:
-  // The name is due at `when`, or earlier where an earlier time was given before.
+  // Makes the name due at `when`, or earlier if an earlier time was given before.
   void Add(const std::string& name, absl::Time when) {
     const auto [known, is_new] = times_.try_emplace(name, when);
     if (!is_new) {
@@ -31,7 +31,7 @@ class DueQueue {
     }
   }
   bool contains(const std::string& name) const { return times_.contains(name); }
-  // When the next name is due; InfiniteFuture if none waits.
+  // Returns when the next name is due; InfiniteFuture if none waits.
   absl::Time next() const { return order_.empty() ? absl::InfiniteFuture() : order_.begin()->first; }
 
  private:

@@ -20,17 +20,17 @@ bool GroupPublisher::Record(uint32_t slot, const std::string& key, const View& v
   if (view.is_there) {
     runtime::Publisher::Identity identity;
     if (view.observed != nullptr) identity = {view.observed->meta().uid(), view.observed->meta().resource_version()};
-    entry.shown_uid = identity.uid;
-    publisher_.PublishIfChanged(slot, key, view.state, identity, entry.shown, batch);
+    entry.published_uid = identity.uid;
+    publisher_.PublishIfChanged(slot, key, view.state, identity, entry.published, batch);
   } else if (!entry.is_awaited) {
-    publisher_.PublishEnd(slot, key, std::exchange(entry.shown_uid, ""), entry.shown, batch);
+    publisher_.PublishEnd(slot, key, std::exchange(entry.published_uid, ""), entry.published, batch);
   }
   return is_end_left;
 }
 
 void GroupPublisher::Load(const storage::v1::PublishedObject& record, GroupEntry& entry) {
-  entry.shown = runtime::ShownOf(record);
-  entry.shown_uid = record.uid();
+  entry.published = runtime::ShownOf(record);
+  entry.published_uid = record.uid();
   entry.is_awaited = !record.uid().empty();
 }
 

@@ -11,14 +11,14 @@
 namespace basalt::pgsvc {
 namespace {
 
-// The name may have been taken meanwhile: what is there has to be read.
+// Another group may have got the name meanwhile: the group has to be read.
 constexpr EffectPolicy kCreate = {.already_exists = Meaning::kLook, .unknown = Meaning::kLook};
-// What is there is not the group of that UID any more.
+// The group of that UID may be gone, or replaced by another one of the name: the group has to be read.
 constexpr EffectPolicy kOfUid = {.already_exists = Meaning::kLook,
                                  .not_found = Meaning::kLook,
                                  .conflict = Meaning::kLook,
                                  .unknown = Meaning::kLook};
-// Another pod has the name, or none: the next state of the pod, or its end, comes by the watch.
+// The pod is gone, or another one has its name. The watch will report that, so people need not know.
 constexpr EffectPolicy kLink = {.not_found = Meaning::kTryAgain, .conflict = Meaning::kTryAgain};
 
 const kube::v1::ObjectMeta& MetaOf(const kube::v1::Object& group) {
@@ -66,10 +66,10 @@ void GroupWrites::OnWritten(const GroupRef& group, const GroupStep& step, runtim
       entry->refusal.clear();
       if (is_create) entry->creates.Note(context_.ApiNow(), "");
       if (!step.state.empty()) entry->updates.Note(context_.ApiNow(), step.state);
-      if (step.kind == GroupStep::Kind::kDelete) entry->creates = Pace();  // Nobody else has deleted the group.
+      if (step.kind == GroupStep::Kind::kDelete) entry->creates = Pace();  // No other program has deleted it.
     }
   } else {
-    // Where the outcome is unknown, the read that follows decides whether the decision was carried out.
+    // If the outcome is unknown, the read that follows decides whether the decision was carried out.
     const bool is_unknown = answer.outcome.kind == runtime::WriteOutcome::Kind::kUnknown;
     const GroupDecision sent = is_unknown ? GroupDecision() : entry->TakeSent();
     if (!step.is_for_caller && answer.meaning != Meaning::kLook)
@@ -110,10 +110,10 @@ void GroupWrites::Refresh(const GroupRef& group, GroupEntry& entry) {
                                                    const absl::StatusOr<gateway::v1::GetResponse>& response) {
          const Answer answer = AnswerOfRead(response);
          const kube::v1::Object* const found = answer == Answer::kDone ? &response->object() : nullptr;
-         // Merged with what the watch reports, so that nothing older follows.
+         // The read is merged with the reports of the watch, so that no older state follows.
          if (found != nullptr && !host_.IsKeptElsewhere(*found))
            context_.MergeAnswer(group.scope, *found, /*gone=*/false);
-         // A group that was made since the read is not absent.
+         // A group that was made while the read was under way is not gone.
          if (answer == Answer::kNotFound && !uid.empty() && KnownUid(group, read) == uid) {
            context_.MergeAnswer(group.scope, LastSeen(group, read), /*gone=*/true);
          }
@@ -123,7 +123,7 @@ void GroupWrites::Refresh(const GroupRef& group, GroupEntry& entry) {
 
 std::string GroupWrites::KnownUid(const GroupRef& group, const GroupEntry& entry) const {
   if (const kube::v1::ObjectMeta* const meta = host_.FindMeta(group); meta != nullptr) return meta->uid();
-  return entry.is_awaited ? entry.shown_uid : "";
+  return entry.is_awaited ? entry.published_uid : "";
 }
 
 kube::v1::Object GroupWrites::LastSeen(const GroupRef& group, const GroupEntry& entry) const {
@@ -136,7 +136,7 @@ kube::v1::Object GroupWrites::LastSeen(const GroupRef& group, const GroupEntry& 
   } else {
     meta.set_namespace_(std::string(kube::NamespaceOf(group.scope)));
     meta.set_name(group.name);
-    meta.set_uid(entry.shown_uid);
+    meta.set_uid(entry.published_uid);
   }
   return last;
 }

@@ -1,4 +1,4 @@
-// What people are told of the grouping of a pod.
+// Explains the grouping of a pod to people.
 #include <fmt/format.h>
 
 #include <utility>
@@ -21,7 +21,7 @@ std::optional<Explanation> NamespaceGroups::ExplainIn(Namespace& space, std::str
   StepBudget budget;
   Found found = FindGrouping(space, *pod, budget, Describe::kOwners);
   for (const std::string& fact : found.facts) {
-    // No pass has asked for it, so none forgets it.
+    // No pass has requested the fact, so that no pass forgets it.
     if (space.dependents.Of(fact).empty() && space.queue_dependents.Of(fact).empty()) space.objects.Forget(fact);
   }
   Explanation explanation{.found = std::move(found.grouping),
@@ -85,7 +85,7 @@ podgroup::v1::GroupMembers NamespaceGroups::MembersOf(const GroupState& group, i
   return members;
 }
 
-// They are about what KAI's scheduler does.
+// Returns notes for KAI alone: they describe the behaviour of its scheduler.
 std::vector<std::string> NamespaceGroups::NotesOn(const Grouping& plan) const {
   std::vector<std::string> notes;
   if (emitter_->profile() != kube::GroupProfile::kKai) return notes;
@@ -94,7 +94,7 @@ std::vector<std::string> NamespaceGroups::NotesOn(const Grouping& plan) const {
     notes.push_back(fmt::format("the subgroups need {} pods at least, more than minMember {}: whole ones are placed",
                                 least, plan.minimum.count));
   }
-  // Groups below this value are preemptible where nobody says otherwise (5.5).
+  // Groups below this value are preemptible unless preemptibility is set (pod-grouper 5.5).
   constexpr int32_t kLeastOfNonPreemptible = 100;
   const auto priority = priority_classes_.find(plan.priority_class);
   std::string why = plan.preemptibility;

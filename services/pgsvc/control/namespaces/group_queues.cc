@@ -1,4 +1,4 @@
-// Queues of groups, in which no group is placed: pods are warned of that.
+// Finds queues in which no group is placed, and warns the pods of their groups.
 #include <utility>
 
 #include "common/base/json.h"

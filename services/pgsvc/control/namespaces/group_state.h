@@ -1,6 +1,7 @@
 #pragma once
 
-// One group of a namespace as far as this process knows and has written it. A value; confined to the loop of its owner.
+// One group of a namespace, with its members, as this process knows and writes it. A value; confined to the loop of its
+// owner.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -19,11 +20,11 @@ namespace basalt::pgsvc {
 class GroupState : public GroupEntry {
  public:
   struct Member {
-    std::string leaf;        // Empty: none.
-    bool is_active = false;  // Neither over nor being deleted.
+    std::string leaf;        // Empty if the pod belongs to no leaf.
+    bool is_active = false;  // Whether the pod is neither over nor being deleted.
     kube::v1::PodPhase phase = kube::v1::POD_PHASE_UNSPECIFIED;
   };
-  // A pod and the one that follows it under its name may be known at the same time.
+  // Includes the UID, since a pod and its successor of that name may be known at the same time.
   struct PodId {
     std::string name;
     std::string uid;
@@ -34,10 +35,10 @@ class GroupState : public GroupEntry {
   // The members of one leaf.
   struct Leaf {
     size_t count = 0;
-    PodId first;
+    PodId first;  // The first member in order.
   };
 
-  // The pod is in the group, as `member` says.
+  // Adds the pod to the group, or replaces its member.
   void Put(const kube::v1::Pod& pod, Member member) {
     const PodId id{pod.name(), pod.uid()};
     Remove(id);
@@ -50,7 +51,8 @@ class GroupState : public GroupEntry {
     if (members_.empty() || id < members_.begin()->first) is_compared = false;
     members_[id] = std::move(member);
   }
-  // The pod is a member, of which nothing but the phase and whether it is active has changed.
+  // Updates the phase of the pod, and whether it is active. Requires that the pod is a member, of which nothing else
+  // has changed.
   void SetState(const kube::v1::Pod& pod, bool is_active) {
     Member& member = members_.at({pod.name(), pod.uid()});
     Count(member, -1);
@@ -59,13 +61,13 @@ class GroupState : public GroupEntry {
     Count(member, 1);
   }
   void Remove(const kube::v1::Pod& pod) { Remove({pod.name(), pod.uid()}); }
-  // Null: the pod is no member.
+  // Returns null if the pod is no member.
   const Member* Find(const kube::v1::Pod& pod) const {
     const auto known = members_.find({pod.name(), pod.uid()});
     return known == members_.end() ? nullptr : &known->second;
   }
   const Members& members() const { return members_; }
-  // The UID of the pod whose Events are those of the group; empty: no member is active.
+  // Returns the UID of the first active member, which gets the Events about the group; empty if no member is active.
   std::string_view FirstActive() const {
     for (const auto& [id, member] : members_) {
       if (member.is_active) return id.uid;
@@ -78,19 +80,22 @@ class GroupState : public GroupEntry {
     const auto count = phases_.find(phase);
     return count == phases_.end() ? 0 : count->second;
   }
-  // The group that was looked at is not there any more.
+  // The observed group is gone, or another one has its name now.
   void ForgetGroup() {
     is_ours = false;
     plan_leaves.clear();
   }
   bool is_idle() const { return members_.empty() && !busy && links.under_way.empty(); }
 
-  bool is_compared = false;           // The group is as the rules say, or a write that makes it so was sent.
-  bool is_ours = false;               // The group that was looked at last is one that grouping has made.
-  std::set<std::string> plan_leaves;  // Of the group as Kubernetes has it.
-  std::set<std::string> sent_leaves;  // Of the update that is under way.
-  std::optional<json::object> lost;   // Creates the group, which is gone: as it was seen last, or by a pod.
-  int64_t least_pods = 0;             // By the plan that was looked at last.
+  // Whether the group is as the rules require, or a write that makes it so was sent.
+  bool is_compared = false;
+  bool is_ours = false;               // Whether grouping has made the group, by the last comparison.
+  std::set<std::string> plan_leaves;  // The leaves of the group as Kubernetes has it.
+  std::set<std::string> sent_leaves;  // The leaves of the update that is under way.
+  // The object that creates the group again, which is gone: the group as last observed, or one for a pod that names it.
+  // Nullopt if the group is not to be created so.
+  std::optional<json::object> lost;
+  int64_t least_pods = 0;  // How many pods have to run for the group to run, by the last plan or comparison.
 
  private:
   void Remove(const PodId& id) {
@@ -104,7 +109,7 @@ class GroupState : public GroupEntry {
     if (leaf->second.count == 0) {
       leaves_.erase(leaf);
     } else if (leaf->second.first == id) {
-      // It was the first of its leaf: the next one stands behind it.
+      // The pod was the first of its leaf: the next pod of that leaf follows it in order.
       leaf->second.first =
           std::find_if(next, members_.end(), [&](const auto& one) { return one.second.leaf == leaf->first; })->first;
     }

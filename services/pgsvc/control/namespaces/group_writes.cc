@@ -1,4 +1,4 @@
-// What is sent for a group and for its pods, and what becomes of it.
+// Sends the writes of a group and of its pods, and handles the answers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,13 +21,13 @@
 namespace basalt::pgsvc {
 namespace {
 
-// So many members are asked how the group is to be, where the first ones cannot say it.
+// How many members are tried at most, if the rules find no group for the first ones.
 constexpr int kMostAsked = 16;
 
-// For whom a group is, as history says it.
+// Names the owner of the group, as history states it.
 std::string Asker(const Grouping& grouping) { return fmt::format("{} {}", grouping.owner.kind, grouping.owner.name); }
 
-// The gateway reports such a group to the owner of the job's key.
+// Whether the group is that of a job, which the gateway sends to the owner of the job's key.
 bool IsOfJob(const kube::v1::Object& group) {
   const auto& owners = group.pod_group().meta().owner_references();
   return std::any_of(owners.begin(), owners.end(), [](const kube::v1::OwnerReference& owner) {
@@ -46,7 +46,7 @@ void NamespaceGroups::ServeGroup(const std::string& ns, Namespace& space, const 
   const bool is_going = observed != nullptr && observed->object.meta().deletion_ms() != 0;
   if (group.retry.Blocks(context_.ApiNow())) {
     WaitUntil(ns, space, name, group.retry.until());
-    // A refusal of the group keeps no pod out of the group.
+    // A refused write of the group keeps no pod out of the group.
     if (observed != nullptr && !is_going && group.is_ours) writes_.LinkPods({ns, name}, group);
     return;
   }
@@ -166,7 +166,7 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   const ObservedGroup& observed = *space.objects.FindGroup(name);
   group.is_ours = emitter_->IsOurs(observed, grouping);
   if (!group.is_ours) {
-    Succeed(space, name, group);  // Nothing is tried again.
+    Succeed(space, name, group);  // No write is tried again.
     TakeLeast(space, name, group, FindInt(emitter_->SpecOf(observed), "minMember"));
     writes_.Note(
         {ns, name}, group,
@@ -176,7 +176,8 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   }
   TakeLeast(space, name, group, emitter_->LeastPodsOf(grouping));
   RenderedGroup rendered = Render(space, *plan);
-  // An owner that goes and leaves its pods behind takes its references away itself.
+  // Kubernetes itself removes the references to an owner that goes and leaves its pods behind: they must not be written
+  // again.
   const GroupOwner& owner = grouping.owner;
   if (space.objects.IsGoing(owner.api_version, owner.kind, owner.name)) {
     ObjectIn(rendered.object, "metadata").erase("ownerReferences");
@@ -190,7 +191,7 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
   }
   std::optional<GroupUpdate> update = emitter_->UpdateOf(observed, grouping, rendered);
   std::string wanted = update ? ToText(rendered.object) : "";
-  // Pods are linked all the same, to what the group has by now.
+  // Pods are linked nevertheless, to the subgroups that the group has now.
   if (update && WaitsFor(ns, space, name, group.updates, wanted)) return writes_.LinkPods({ns, name}, group);
   group.is_compared = true;
   if (!update) {
@@ -198,7 +199,7 @@ void NamespaceGroups::UpdateGroup(const std::string& ns, Namespace& space, const
     Succeed(space, name, group);
     return TakeLeaves(group, std::move(leaves));
   }
-  // Should this be refused: what the group has already counts.
+  // If the update is refused, the leaves that the group has already count.
   TakeLeaves(group, emitter_->LeavesIn(observed, leaves));
   group.sent_leaves = std::move(leaves);
   const std::string& uid = observed.object.meta().uid();
@@ -341,7 +342,7 @@ LinkStep NamespaceGroups::NextLink(const GroupRef& ref, GroupEntry& entry, const
   if (known == space.objects.pods().end() || !IsActive(known->second)) return {};
   const GroupState::Member* const member = group.Find(known->second);
   if (member == nullptr) return {};
-  // The group may get that subgroup.
+  // The next update may give the group that subgroup.
   if (!group.is_compared && !member->leaf.empty() && !group.plan_leaves.contains(member->leaf)) {
     return {.kind = LinkStep::Kind::kLater};
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Warnings on Kartas that cannot be used, as Events (pod-grouper 6.11, weakness G26): one that is broken, or two for
-// one kind, where a pod is grouped without them. Confined to the loop of its owner.
+// Records warning Events on Kartas that cannot be used, when a pod is grouped without them: a broken Karta, or two for
+// one kind (pod-grouper 6.11, weakness G26). Confined to the loop of its owner.
 #include <map>
 #include <string>
 #include <string_view>
@@ -16,12 +16,12 @@ namespace basalt::pgsvc {
 
 class KartaWarnings {
  public:
-  // The context outlives it.
+  // `context` outlives this object.
   explicit KartaWarnings(runtime::Context& context);
   KartaWarnings(const KartaWarnings&) = delete;
   KartaWarnings& operator=(const KartaWarnings&) = delete;
 
-  // `key`: routing key of the pods that would be grouped by the Kartas. Warnings of several replicas are counted in one
+  // `key` is the routing key of the pods that the Kartas would group. Warnings of several replicas are counted in one
   // Event.
   void Record(const std::string& key, const std::vector<KartaName>& kartas, std::string_view problem);
   // The Karta is gone.
@@ -33,7 +33,7 @@ class KartaWarnings {
     runtime::ObjectEvents events;
   };
 
-  std::map<std::string, Warned> warned_;  // By the UID of the Karta.
+  std::map<std::string, Warned> warned_;  // By UID of the Karta.
   runtime::EventRecorder recorder_;
 };
 

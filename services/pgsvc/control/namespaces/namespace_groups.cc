@@ -15,17 +15,18 @@
 namespace basalt::pgsvc {
 namespace {
 
-// For so long a namespace that has come here waits for owners that nobody tells of.
-constexpr absl::Duration kSettlesWithin = absl::Seconds(10);
+// How long a namespace that has come here waits for owners that are not reported.
+constexpr absl::Duration kCompletesWithin = absl::Seconds(10);
 
-// The watch and name of the interest that the fact is about; an empty watch: it is about none.
+// Returns watch and name of the interest that the fact is about; an empty watch if it is about none.
 std::pair<std::string_view, std::string_view> InterestOf(std::string_view fact) {
   if (!fact.starts_with(kube::kWatchObjectsPrefix)) return {};
   const size_t space = fact.rfind(' ');
   return {fact.substr(0, space), fact.substr(space + 1)};
 }
 
-// The group that a pod without owners names; grouping may have put the name there. In KAI's terms (pod_object.h).
+// Removes the annotation by which a pod without owners names its group, and returns that name: grouping itself may have
+// written it. The pod is in KAI's terms (pod_object.h).
 std::string TakeAssignment(json::value& pod) {
   json::object& metadata = ObjectIn(pod.as_object(), "metadata");
   if (metadata.contains("ownerReferences") || !metadata.contains("annotations")) return {};
@@ -66,7 +67,7 @@ void NamespaceGroups::CloseSlot(uint32_t slot) {
   namespaces_.Close(slot);
 }
 
-// ---- what is told ----
+// ---- facts ----
 
 void NamespaceGroups::OnState(std::string_view key, kube::v1::Object&& object) {
   Namespace& space = NamespaceOf(key);
@@ -77,7 +78,7 @@ void NamespaceGroups::OnState(std::string_view key, kube::v1::Object&& object) {
     if (change.is_news || (change.is_relinked && !IsLinked(space, uid))) {
       space.pods_due.insert(uid);
     }
-    // At once, also of a pod of which rules cannot say any more where it belongs.
+    // The phase of the pod counts at once, even if rules cannot group the pod any more.
     if (const auto known = space.pods.find(uid); known != space.pods.end() && !known->second.group.empty()) {
       NoteActivity(space, space.objects.pods().at(uid), known->second.group);
     }
@@ -171,14 +172,14 @@ void NamespaceGroups::OnGone(std::string_view key, const runtime::Gone& gone) {
   const auto state = space->groups.find(gone.name);
   if (state == space->groups.end()) return;
   const bool is_observed = group != nullptr && group->object.meta().uid() == gone.uid;
-  if (!is_observed && !(state->second.is_awaited && state->second.shown_uid == gone.uid)) return;
+  if (!is_observed && !(state->second.is_awaited && state->second.published_uid == gone.uid)) return;
   state->second.is_awaited = false;
   state->second.is_gone = true;
   if (is_observed && (state->second.is_ours || emitter_->IsByRules(*group))) {
     state->second.lost = emitter_->OwnerlessObjectOf(*group);
   }
   state->second.ForgetGroup();
-  // An answer that is on its way notes it by itself.
+  // If the answer is still under way, it notes the deletion itself.
   if (!state->second.busy && state->second.sent && state->second.sent->kind == GroupDecision::Kind::kDeleted) {
     writes_.Note({owned, gone.name}, state->second, state->second.TakeSent());
   }
@@ -278,7 +279,7 @@ void NamespaceGroups::Act(std::string_view key) {
   const std::string ns(key);
   Pass(ns, *space);
   space->objects.DropMade();
-  if (space->is_settled && !space->to_publish.empty()) context_.Wake(ns);
+  if (space->is_complete && !space->to_publish.empty()) context_.Wake(ns);
   if (space->objects.empty() && space->groups.empty()) namespaces_.Erase(ns);
 }
 
@@ -289,10 +290,10 @@ void NamespaceGroups::Pass(const std::string& ns, Namespace& space) {
     space.pods_due.erase(space.pods_due.begin());
     GroupPod(ns, space, uid);
   }
-  // A group is served once all of its pods that are known were looked at.
+  // Groups are served once all known pods were looked at.
   if (!space.pods_due.empty()) return context_.Wake(ns);
   WarnOfMissing(ns, space);
-  if (!IsSettled(ns, space)) return;
+  if (!IsComplete(ns, space)) return;
   space.later.TakeDue(context_.ApiNow(), space.groups_due);
   std::set<std::string> due = std::exchange(space.groups_due, {});
   while (!due.empty() && pass_steps_ < kStepsPerPass) {
@@ -309,14 +310,14 @@ void NamespaceGroups::Pass(const std::string& ns, Namespace& space) {
   context_.Wake(ns);
 }
 
-bool NamespaceGroups::IsSettled(const std::string& ns, Namespace& space) {
-  if (space.is_settled) return true;
+bool NamespaceGroups::IsComplete(const std::string& ns, Namespace& space) {
+  if (space.is_complete) return true;
   const absl::Time now = context_.loop().Now();
   if (!space.waits_since) space.waits_since = now;
-  const absl::Time latest = *space.waits_since + kSettlesWithin;
-  space.is_settled = space.waiting.empty() || now >= latest;
-  if (!space.is_settled) context_.WakeAt(ns, context_.ApiNow() + (latest - now));
-  return space.is_settled;
+  const absl::Time latest = *space.waits_since + kCompletesWithin;
+  space.is_complete = space.waiting.empty() || now >= latest;
+  if (!space.is_complete) context_.WakeAt(ns, context_.ApiNow() + (latest - now));
+  return space.is_complete;
 }
 
 NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kube::v1::Pod& pod, StepBudget& budget,
@@ -331,7 +332,7 @@ NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kub
   Found found;
   if (owners.ok()) {
     found.grouping = GroupPodByRules(seen, *owners, view, rules_, budget);
-    // A form may ask for the rule's own class, too.
+    // The form may read the rule's own class, too.
     if (found.grouping.ok() && found.grouping->grouping.has_default_priority) {
       view.HasPriorityClass(found.grouping->grouping.priority_class);
     }
@@ -366,7 +367,7 @@ NamespaceGroups::Found NamespaceGroups::FindGrouping(Namespace& space, const kub
   return found;
 }
 
-// A Karta that breaks moves no pod out of its group, and one that comes or goes none that has its node (G26).
+// A Karta that breaks moves no pod out of its group. One that comes or goes moves no pod that has its node (G26).
 bool NamespaceGroups::StaysInItsGroup(const Namespace& space, const kube::v1::Pod& pod,
                                       const PodGrouping& found) const {
   const ObservedGroup* const named = space.objects.FindGroup(NameOfGroup(pod));
@@ -400,9 +401,9 @@ void NamespaceGroups::GroupPod(const std::string& ns, Namespace& space, const st
                 fmt::format("an owner cannot be read, and pods are grouped by what is below: {}", owner));
   }
   if (!found.grouping.ok()) {
-    // The group that the pod is in already stays as it is.
+    // The pod stays in the group that it is in.
     if (absl::IsNotFound(found.grouping.status())) {
-      space.waiting.insert(uid);  // A watch may not be so far yet.
+      space.waiting.insert(uid);  // A watch may be behind.
       return NoteMissing(ns, space, pod, "PodGroupError", std::string(ToStd(found.grouping.status().message())));
     }
     if (IsActive(pod)) RecordOnPod(ns, space, pod, "PodGroupError", ToStd(found.grouping.status().message()));
@@ -415,7 +416,7 @@ void NamespaceGroups::GroupPod(const std::string& ns, Namespace& space, const st
   if (found.grouping->verdict != PodGrouping::Verdict::kGrouped) {
     Leave(space, uid);
     const std::string_view named = NameOfGroup(pod);
-    // A pod that has its node waits for no group, and yet has one made again that has gone (MakeAgain).
+    // A pod that has its node waits for no group. Still it has a lost group by the rules made again (MakeAgain).
     const bool lacks_group = pod.node_name().empty() || IsNameByRules(named);
     if (!named.empty() && lacks_group && space.objects.FindGroup(named) == nullptr) {
       return NoteMissing(ns, space, pod, kGroupMissing, WhyItWaits(emitter_->group_name_key(), named));
@@ -435,7 +436,7 @@ void NamespaceGroups::Join(Namespace& space, const kube::v1::Pod& pod, const std
   state.group = group;
   GroupState& joined = space.groups[group];
   joined.Put(pod, {.leaf = leaf, .is_active = IsActive(pod), .phase = pod.phase()});
-  // What the group is to be is taken from the first pod that can say so, which this one may be.
+  // The first pod that the rules can group determines the group, and this may be that pod.
   joined.is_compared = false;
   joined.links.due.insert(pod.uid());
   space.groups_due.insert(group);

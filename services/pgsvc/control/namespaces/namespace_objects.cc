@@ -25,7 +25,7 @@ std::string WatchOf(std::string_view api_version, std::string_view kind) {
   return fmt::format("{}{}/{}", kube::kWatchObjectsPrefix, api_version, kind);
 }
 
-// The object of an interest: the gateway leaves out what the interest says.
+// Returns the object of an interest. The gateway leaves out apiVersion and kind, which the interest contains.
 json::value ObjectOf(std::string_view watch, const kube::v1::GenericObject& generic) {
   absl::StatusOr<json::value> parsed = ParseJson(generic.json());
   json::value object = parsed.ok() && parsed->is_object() ? *std::move(parsed) : json::value(json::object());
@@ -36,7 +36,7 @@ json::value ObjectOf(std::string_view watch, const kube::v1::GenericObject& gene
   return object;
 }
 
-// Nullopt: the pod does not carry all of these labels.
+// Returns nullopt if the pod does not have all of these labels.
 std::optional<std::vector<std::string>> ValuesOf(const kube::v1::Pod& pod, const std::vector<std::string>& keys) {
   std::vector<std::string> values;
   for (const std::string& key : keys) {
@@ -67,9 +67,9 @@ std::string LabelFact(const std::vector<std::string>& keys, const std::vector<st
   return fmt::format("{}{}={}", kLabelFactPrefix, fmt::join(keys, ","), fmt::join(values, ","));
 }
 
-// ---- what is told ----
+// ---- observed state ----
 
-// Rules ask whether a group is there, whose it is, and whether it has subgroups.
+// Rules read whether a group exists, who owns it, and whether it has subgroups.
 bool NamespaceObjects::IsAlike(const ObservedGroup& a, const ObservedGroup& b) {
   const auto has_sub_groups = [](const ObservedGroup& group) {
     const json::value object = GroupObject(group);
@@ -78,7 +78,7 @@ bool NamespaceObjects::IsAlike(const ObservedGroup& a, const ObservedGroup& b) {
   return OwnerOf(a) == OwnerOf(b) && has_sub_groups(a) == has_sub_groups(b);
 }
 
-// But for what the scheduler says of it, which is news in each of its cycles.
+// Leaves out the status, which the scheduler writes in each of its cycles.
 std::string NamespaceObjects::TextOf(const ObservedGroup& group) {
   kube::v1::PodGroup counts;
   *counts.mutable_meta() = group.object.meta();
@@ -248,7 +248,7 @@ const ObservedGroup* NamespaceObjects::FindGroup(std::string_view name) const {
   return group == groups_.end() ? nullptr : group->second.get();
 }
 
-// ---- as rules see it ----
+// ---- the view of the rules ----
 
 const NamespaceObjects::Object* NamespaceView::Ask(std::string_view api_version, std::string_view kind,
                                                    std::string_view name) const {
@@ -271,7 +271,7 @@ absl::StatusOr<ObjectView> NamespaceView::FindOwner(const OwnerReference& refere
   using State = NamespaceObjects::State;
   const std::string text = fmt::format("{} {}/{}", reference.kind, ns, reference.name);
   if (reference.api_version == kube::kPods.version && reference.kind == kube::kPods.name) {
-    // A driver that another scheduler places says nothing here: all pods of the cluster would have to be watched.
+    // A driver that another scheduler places is not known here: all pods of the cluster would have to be watched.
     facts_.insert(PodFact(reference.name));
     const kube::v1::Pod* const owner = objects_.FindPod(reference.name);
     if (owner != nullptr) return ObjectView(objects_.JsonOf(*owner));

@@ -1,4 +1,4 @@
-// What is kept of a namespace for views, and that it goes.
+// The JSON and the indexes that a namespace keeps for views, and when they go.
 #include "services/pgsvc/control/namespaces/namespace_objects.h"
 
 #include <gtest/gtest.h>

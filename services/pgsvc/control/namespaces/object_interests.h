@@ -1,7 +1,7 @@
 #pragma once
 
-// The interests of several parts of one worker: an object is asked for until none of them wants it. Confined to the
-// worker's loop.
+// Combines the interests of several parts of one worker: an object is requested until no part wants it any more.
+// Confined to the worker's loop.
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,10 +13,11 @@ namespace basalt::pgsvc {
 
 class ObjectInterests {
  public:
-  // The context outlives it.
+  // `context` outlives this object.
   explicit ObjectInterests(runtime::Context& context) : context_(context) {}
 
-  // Another part may have been told of the object already: all are told of it once more.
+  // If another part has requested the object before, requests it anew, so that it is sent once more. All parts get it
+  // then.
   void Add(std::string_view watch, std::string_view ns, std::string_view name) {
     if (++users_[{std::string(watch), std::string(ns), std::string(name)}] > 1) context_.DropInterest(watch, ns, name);
     context_.AddInterest(watch, ns, name);

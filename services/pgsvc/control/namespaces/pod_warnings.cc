@@ -1,4 +1,4 @@
-// What pods are warned of by Events: what they wait for, and what is wrong with them or with their group.
+// Warns pods by Events about objects that they wait for, and about problems of the pods or of their groups.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -49,7 +49,7 @@ void NamespaceGroups::WarnOfMissing(const std::string& ns, Namespace& space) {
   if (!space.warnings.empty()) context_.WakeAt(ns, space.warnings.begin()->first);
 }
 
-// Groups of Volcano's jobs are told elsewhere.
+// The gateway sends groups of Volcano's jobs to the owners of the jobs' keys, so that such a group has to be read.
 void NamespaceGroups::LookForGroup(const std::string& ns, Namespace& space, const kube::v1::Pod& pod) {
   const std::string name(NameOfGroup(pod));
   std::set<std::string>& asked_for = space.lookups[name];
@@ -67,7 +67,7 @@ void NamespaceGroups::OnLookup(const std::string& ns, Namespace& space, const st
   auto lookup = space.lookups.extract(name);
   if (lookup.empty()) return;
   const bool is_there = answer.ok() && answer->has_object();
-  const bool is_absent = answer.ok() && answer->error().code() == 404;
+  const bool is_absent = AnswerOfRead(answer) == Answer::kNotFound;
   const absl::Time again = context_.ApiNow() + kMissingGrace;
   for (const std::string& uid : lookup.mapped()) {
     const auto pod = space.objects.pods().find(uid);
@@ -84,8 +84,8 @@ void NamespaceGroups::OnLookup(const std::string& ns, Namespace& space, const st
   }
 }
 
-// A group of ours may have gone while nobody was here to see its last state, and its owner may have left the pods. Such
-// pods are placed by their own rule then.
+// A group of ours may have gone while no process observed its last state, and its owner may have left the pods behind.
+// Then the group is made by the rule for such a pod alone.
 bool NamespaceGroups::MakeAgain(const std::string& ns, Namespace& space, const kube::v1::Pod& pod) {
   const std::string name(NameOfGroup(pod));
   if (!IsNameByRules(name)) return false;
@@ -119,7 +119,7 @@ std::optional<json::object> NamespaceGroups::OwnerlessObjectFor(Namespace& space
   if (!found.alone) return std::nullopt;
   Grouping& grouping = *found.alone;
   grouping.name = name;
-  // A pod whose label leads to no subgroup is never placed (weakness G18).
+  // The scheduler never places a pod whose label names no subgroup (weakness G18).
   std::set<std::string> leaves;
   for (const SubGroup& sub_group : grouping.sub_groups) leaves.insert(sub_group.name);
   GroupPlanOfPods planned{.grouping = {}, .pod = &pod, .leaf_pods = {{"", &pod}}};

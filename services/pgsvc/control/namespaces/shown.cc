@@ -1,4 +1,4 @@
-// What people are told of the groups of a namespace: what was decided, and how each group is.
+// Records the decisions about the groups of a namespace, and publishes the state of each group.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@
 namespace basalt::pgsvc {
 namespace {
 
-// What lists and filters read of a group of KAI's.
+// Sets the fields that lists and filters read, from a group of KAI's.
 void ShowSpec(const ObservedGroup& group, const json::value& spec, podgroup::v1::PodGroup& message) {
   message.set_spec_json(group.spec_json);
   kube::v1::PodGroupSpec& shown = *message.mutable_object()->mutable_spec();
@@ -52,18 +52,18 @@ std::string_view NamespaceGroups::GroupOf(std::string_view key, std::string_view
   return pod == nullptr || known == space->pods.end() ? std::string_view() : std::string_view(known->second.group);
 }
 
-void NamespaceGroups::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) const {
+void NamespaceGroups::ForEachPublished(uint32_t slot, const runtime::VisitObject& visit) const {
   for (const std::string& key : namespaces_.KeysOf(slot)) {
     Namespace& space = *namespaces_.Find(key);
     for (auto& [name, group] : space.groups) {
       const bool is_seen = IsThere(space, name, group);
       if (!is_seen && !group.is_awaited) continue;
-      visit(kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile()), group.shown, is_seen);
+      visit(kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile()), group.published, is_seen);
     }
   }
 }
 
-void NamespaceGroups::AddShownKeys(uint32_t slot, std::set<std::string>& keys) const {
+void NamespaceGroups::AddPublishedKeys(uint32_t slot, std::set<std::string>& keys) const {
   for (const std::string& key : namespaces_.KeysOf(slot)) {
     for (const auto& [name, group] : namespaces_.Find(key)->groups) {
       keys.insert(kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile()));
@@ -71,15 +71,16 @@ void NamespaceGroups::AddShownKeys(uint32_t slot, std::set<std::string>& keys) c
   }
 }
 
-void NamespaceGroups::LoadShown(uint32_t slot, const std::string& shown_key, const storage::v1::PublishedObject& record,
-                                std::vector<runtime::KnownObject>& known) {
-  const auto [ns, name] = kube::SplitKey(shown_key);
+void NamespaceGroups::LoadPublished(uint32_t slot, const std::string& published_key,
+                                    const storage::v1::PublishedObject& record,
+                                    std::vector<runtime::KnownObject>& known) {
+  const auto [ns, name] = kube::SplitKey(published_key);
   const std::string key = kube::NamespaceKey(ns, emitter_->profile());
   if (SlotOf(key) != slot) return;
   Namespace& space = NamespaceOf(key);
   GroupState& group = space.groups[std::string(name)];
   GroupPublisher::Load(record, group);
-  space.to_publish.insert(std::string(name));  // The pods decide whether a group is wanted.
+  space.to_publish.insert(std::string(name));  // The pods decide whether the group is wanted.
   context_.Wake(key);
   if (!group.is_awaited) return;
   known.push_back(
@@ -87,7 +88,7 @@ void NamespaceGroups::LoadShown(uint32_t slot, const std::string& shown_key, con
 }
 
 void NamespaceGroups::VisitFrom(std::string_view ns, std::string_view name, const VisitGroup& visit) const {
-  // In the order of "namespace/name", in which the keys of KAI's namespaces are not.
+  // Sorts the namespaces by "namespace/name", since the keys of KAI's namespaces are in another order.
   std::vector<std::pair<std::string, const std::string*>> spaces;
   for (const auto& [key, space] : namespaces_) spaces.emplace_back(kube::ObjectKey(kube::NamespaceOf(key), "/"), &key);
   std::sort(spaces.begin(), spaces.end());
@@ -113,25 +114,25 @@ void NamespaceGroups::NoteIfCarriedOut(const std::string& ns, const Namespace& s
 
 void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
   Namespace* const space = namespaces_.Find(key);
-  // Before all pods were looked at, groups seem to have fewer of them than they have.
-  if (space == nullptr || !space->is_settled) return;
+  // Before all pods were looked at, groups seem to have fewer pods than they have.
+  if (space == nullptr || !space->is_complete) return;
   const uint32_t slot = SlotOf(key);
   for (const std::string& name : std::exchange(space->to_publish, {})) {
     const auto known = space->groups.find(name);
     if (known == space->groups.end()) continue;
     GroupState& group = known->second;
-    const std::string shown_key = kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile());
+    const std::string published_key = kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile());
     const bool is_there = IsThere(*space, name, group);
     const ObservedGroup* const observed = space->objects.FindGroup(name);
     const kube::v1::PodGroup* const object = observed == nullptr ? nullptr : &observed->object;
     watch::StateHash state;
-    state.Add(ShownStateOf(object, group.members().size(), group.retry));
+    state.Add(PublishedStateOf(object, group.members().size(), group.retry));
     if (!group.members().empty()) state.Add(MembersOf(group, group.least_pods).SerializeAsString());
     const GroupPublisher::View view = {.observed = object,
                                        .is_there = is_there,
                                        .is_unwanted = !is_there && !group.busy && group.links.under_way.empty(),
                                        .state = state.value()};
-    if (publisher_.Record(slot, shown_key, view, group, batch)) space->to_publish.insert(name);
+    if (publisher_.Record(slot, published_key, view, group, batch)) space->to_publish.insert(name);
     if (!is_there && !group.is_awaited) space->groups_due.insert(name);  // The group may be dropped.
   }
 }
@@ -141,7 +142,7 @@ void NamespaceGroups::DropIfIdle(Namespace& space, const std::string& name) {
   if (group == space.groups.end() || space.objects.FindGroup(name) != nullptr) return;
   const GroupState& state = group->second;
   if (!state.is_idle() || state.is_awaited || state.is_gone || state.record.has_notes()) return;
-  if (state.shown.revision != 0 || space.to_publish.contains(name)) return;
+  if (state.published.revision != 0 || space.to_publish.contains(name)) return;
   if (space.groups_due.contains(name) || space.later.contains(name)) return;
   space.failing.erase(name);
   space.groups.erase(group);
