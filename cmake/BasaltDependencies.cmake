@@ -1,8 +1,8 @@
-# Every outside library, once: one wrapping target each, so that the link line of a folder names what it uses.
+# Wraps every outside library in one target, so that the link line of a folder names the libraries that it uses.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(absl CONFIG REQUIRED)
-# Debian 12's protobuf has no configuration for CMake; that of later ones has to be taken, as gRPC's refers to it.
+# Debian 12's protobuf has no configuration for CMake. That of later versions must be used, since gRPC's refers to it.
 find_package(Protobuf CONFIG QUIET)
 if(NOT Protobuf_FOUND)
   find_package(Protobuf MODULE REQUIRED)
@@ -25,11 +25,11 @@ pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET gnutls)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 
-# With BASALT_STATIC programs contain gRPC, protobuf, Abseil, RE2 and RocksDB, and of each only what they use: those of the
-# image do.
+# With BASALT_STATIC, programs contain gRPC, protobuf, Abseil, RE2 and RocksDB, and of each library only the parts that
+# they use. The image's programs are built so.
 if(BASALT_STATIC)
   set(contained "(grpc|gpr|absl_|protobuf|upb|utf8_|address_sorting|re2)")
-  # The archive in place of a shared library, of which `name` is the path, or what stands behind -l.
+  # Sets `out` to the archive that replaces a shared library. `name` is the library's path, or its name as behind -l.
   function(basalt_archive name out)
     set(${out} "${name}" PARENT_SCOPE)
     if(name MATCHES "^(.*/lib${contained}[^/]*)\\.so[^/]*$")
@@ -106,7 +106,7 @@ basalt_wrap(re2 PkgConfig::RE2)
 basalt_wrap(json Boost::json)
 basalt_wrap(beast Boost::headers Threads::Threads)
 basalt_wrap(threads Threads::Threads)
-# What the archives of gRPC need, but do not name.
+# The archives of gRPC need these libraries but do not name them.
 if(BASALT_STATIC)
   find_library(BASALT_CARES cares REQUIRED)
   find_library(BASALT_ZLIB z REQUIRED)

@@ -1,4 +1,4 @@
-# Compilers, warnings, sanitizers. One place for everything that every target shares.
+# Sets the options that all targets share: compilers, warnings, sanitizers.
 option(BASALT_WERROR "Warnings in our own code are errors" ON)
 option(BASALT_UNITY "Several sources of a folder are compiled as one" OFF)
 option(BASALT_STATIC "Programs contain gRPC, protobuf, Abseil, RE2 and RocksDB" OFF)
@@ -8,14 +8,15 @@ set(BASALT_SANITIZER "" CACHE STRING "empty, asan-ubsan, tsan or fuzzer")
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
-# Debug information for lines only: it halves the objects and the link.
+# Debug information contains only lines, which halves the size of the objects and the time of the link.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
-# Everything is linked into programs, so that all sources share precompiled headers.
+# All objects are linked into programs. With the same option for all, they can share precompiled headers.
 add_compile_options(-fPIE)
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # GCC would walk through the precompiled headers whenever it collects its garbage; most sources need less than this (KiB).
+  # GCC would walk through the precompiled headers at each garbage collection. Most sources need less than this heap
+  # (KiB) and never collect.
   add_compile_options(--param=ggc-min-heapsize=524288)
 endif()
 
@@ -38,22 +39,22 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(basalt_options INTERFACE -Wthread-safety -Wno-missing-field-initializers)
 else()
-  # GCC 12 reports these falsely inside the standard library under optimisation.
+  # With optimisation, GCC 12 reports these warnings falsely inside the standard library.
   target_compile_options(basalt_options INTERFACE -Wno-restrict -Wno-maybe-uninitialized
     -Wno-missing-field-initializers -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-dangling-pointer)
 endif()
 
 if(BASALT_SANITIZER STREQUAL "asan-ubsan")
-  # -O1 takes half as long again to compile, as the optimiser goes through UBSan's checks; -O0 no less than this, and four
-  # times as long to run.
+  # -O1 takes half as long again to compile, since the optimiser works on UBSan's checks. -O0 compiles no faster than
+  # -Og and runs four times as long.
   add_compile_options(-Og -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 elseif(BASALT_SANITIZER STREQUAL "tsan")
-  # protobuf changes the layout of its types under __SANITIZE_THREAD__; Debian's library is built without.
+  # protobuf changes the layout of its types under __SANITIZE_THREAD__, but Debian's library is built without it.
   add_compile_options(-fsanitize=thread -U__SANITIZE_THREAD__ -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
 elseif(BASALT_SANITIZER STREQUAL "fuzzer")
-  # Of clang alone: libFuzzer sees by the edges that an input takes whether the input is new to it.
+  # Only clang has libFuzzer, which recognises a new input by the edges that it takes.
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)

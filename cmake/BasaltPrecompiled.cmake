@@ -1,5 +1,6 @@
-# Headers of other libraries that most sources read are compiled once for each preset, in three sets. Ours are never among
-# them: a change of ours compiles only who includes it. A source still includes what it uses; clang-tidy reads it without.
+# Headers of other libraries that most sources read are compiled once for each preset, in three sets. Our own headers
+# are never among them, so that a change of one compiles only the sources that include it. A source still includes what
+# it uses, since clang-tidy reads sources without these sets.
 set(headers_base
   <algorithm> <array> <atomic> <charconv> <chrono> <condition_variable> <deque> <filesystem> <functional> <list> <map>
   <memory> <mutex> <numeric> <optional> <semaphore> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map>
@@ -10,7 +11,8 @@ set(headers_base
 set(headers_test ${headers_base} <gmock/gmock.h> <gtest/gtest.h>)
 set(headers_grpc ${headers_test} <grpcpp/grpcpp.h>)
 
-# GCC refuses a set where a macro that it has read is defined otherwise: what these libraries define is defined everywhere.
+# GCC refuses a set if a macro that the set has read is defined differently. Therefore the definitions of these
+# libraries are set for all targets.
 foreach(dependency IN ITEMS absl json fmt protobuf gtest grpc)
   target_compile_definitions(basalt_options INTERFACE
     $<TARGET_PROPERTY:dep_${dependency},INTERFACE_COMPILE_DEFINITIONS>)
@@ -23,7 +25,7 @@ foreach(set IN ITEMS base test grpc)
   target_precompile_headers(precompiled_${set} PRIVATE ${headers_${set}})
 endforeach()
 
-# basalt_precompiled(TARGET DEPENDENCY…): gives a target of ours the smallest set that holds what its dependencies bring.
+# basalt_precompiled(TARGET DEPENDENCY…): gives a target of ours the smallest set with the headers of its dependencies.
 function(basalt_precompiled target)
   set(set base)
   if("dep_gtest" IN_LIST ARGN)

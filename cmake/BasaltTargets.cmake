@@ -1,17 +1,16 @@
 # basalt_library(NAME SRCS … DEPS …), basalt_binary(…), basalt_test(NAME SRCS … DEPS … [LABELS …] [TIMEOUT s]).
-# A folder is one target, its DEPS line is the layer rule.
+# A folder is one target, and its DEPS line is the layer rule.
 
-# What runs under a sanitizer: under ASan with UBSan unit, seeds and threads; under TSan what has more than one thread: in
-# the others there is nothing that could race. And the rest, programs included: where the sanitizers run, too, nothing
-# else has to be built for a plain run.
+# `sanitized_tests` builds the tests that run under a sanitizer: unit, seeds and threads under ASan with UBSan; only
+# threads under TSan, since tests with one thread cannot race. `unsanitized` builds all the rest, programs included.
 add_custom_target(sanitized_tests)
 add_custom_target(unsanitized)
-# What scripts/images runs beside newer libraries.
+# Builds the tests that scripts/images runs with newer libraries.
 add_custom_target(unit_and_integration_tests)
 
-# With BASALT_UNITY eight sources of a target are compiled as one: half the time where nothing is built yet, and more than
-# before for whoever edits one of them. Helpers of one target need different names for it, in tests, too; a source of a test
-# whose helpers are named like those of another one is compiled by itself (ALONE). Libraries and programs of tests/ are not
+# With BASALT_UNITY eight sources of a target are compiled as one. This halves the time of a first build and makes later
+# builds slower. The helpers of one target therefore need different names, also in tests. A source of a test whose
+# helpers have the names of another source's is compiled by itself (ALONE). Libraries and programs of tests/ are not
 # joined.
 function(basalt_unity name)
   if(BASALT_UNITY)
@@ -51,11 +50,11 @@ function(basalt_binary name)
   add_dependencies(unsanitized ${name})
 endfunction()
 
-# LABELS: "unit" (the default) runs everywhere, "integration" starts servers in process, "e2e" starts processes,
-# "seeds" runs a hundred seeds of the simulation, "long" thousands, and what else is rare. "threads" stands beside one of
-# them: the test has several threads of its own.
+# LABELS: a test with "unit" (the default) runs everywhere, with "integration" it starts servers in its process, with
+# "e2e" it starts processes, with "seeds" it runs a hundred seeds of the simulation. "long" marks thousands of seeds and
+# other rare tests. "threads" is given beside another label if the test has several threads of its own.
 
-# basalt_sanitize(TEST TARGET LABEL…): says by the labels which of the targets above builds what the test runs.
+# basalt_sanitize(TEST TARGET LABEL…): chooses by the labels which of the targets above build the test's TARGET.
 function(basalt_sanitize test target)
   if("threads" IN_LIST ARGN OR
      (NOT BASALT_SANITIZER STREQUAL "tsan" AND ("unit" IN_LIST ARGN OR "seeds" IN_LIST ARGN)))
@@ -94,7 +93,8 @@ function(basalt_test name)
   basalt_sanitize(${name} ${name} ${A_LABELS})
 endfunction()
 
-# basalt_fuzz(NAME DEPS …): libFuzzer over NAME_fuzz.cc, which is built on demand in the preset fuzz alone.
+# basalt_fuzz(NAME DEPS …): adds a libFuzzer target for NAME_fuzz.cc, which is built on demand and only in the preset
+# fuzz.
 function(basalt_fuzz name)
   cmake_parse_arguments(A "" "" "DEPS" ${ARGN})
   add_executable(${name}_fuzz ${name}_fuzz.cc)

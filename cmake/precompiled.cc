@@ -1,1 +1,1 @@
-// A target needs a source: this one has only precompiled headers.
+// A target needs a source, and these targets have only precompiled headers.

@@ -1,23 +1,24 @@
-# Sourced by the scripts: where things are, installing, configuring, building, timing.
+# Sourced by the scripts: paths, installation of packages, configuration and builds.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 JOBS=${BASALT_JOBS:-$(nproc)}
-# What a script builds that does not say otherwise.
+# The preset that a script builds by default.
 PRESET=${BASALT_PRESET:-dev}
-# Precompiled headers are found in the cache only with these; no source of ours says when it was compiled.
+# ccache finds precompiled headers only with these settings. They are safe, since no source of ours uses the time of its
+# compilation.
 export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
-# The compiler says what it has read, so that nothing is preprocessed for the cache alone; and a precompiled header, 200 MB,
-# is read for its hash once.
+# With the first setting the compiler lists the files that it reads, so that nothing is preprocessed only for the cache.
+# With the second a precompiled header, of 200 MB, is read for its hash only once.
 export CCACHE_DEPEND=1 CCACHE_INODECACHE=1
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# install_packages [tests|checks|images|node]: installs the missing packages of scripts/packages.txt, and kubectl where there is
-# none. Programs that the tests alone start come with "tests" and "checks", the second compiler of the checks with "checks";
-# with "images" or "node" only the packages of scripts/images or of a real node are installed. A server among the packages is for the tests to start:
-# none is started or enabled on the machine.
+# install_packages [tests|checks|images|node]: installs the missing packages of scripts/packages.txt, and kubectl if it
+# is missing. "tests" and "checks" also install the programs that only tests start, and "checks" the second compiler.
+# "images" or "node" installs only the packages of scripts/images or of a real node. No server of a package is started
+# or enabled on the machine: the tests start them.
 install_packages() {
   local missing=() package group=all wanted
   case ${1:-} in
@@ -38,7 +39,7 @@ install_packages() {
   ((EUID == 0)) || sudo=(sudo)
   "${sudo[@]}" apt-get update -qq
   (
-    # With this nothing that a package brings is started; one of the machine's own is left as it is.
+    # With this file apt starts no server of a package. A file that the machine already has is left as it is.
     policy=/usr/sbin/policy-rc.d
     if [[ ! -e $policy ]]; then
       trap '"${sudo[@]}" rm -f "$policy"' EXIT
@@ -67,8 +68,8 @@ build() {
   ninja -C "$ROOT/build/$preset" -j "$JOBS" --quiet "$@"
 }
 
-# The same for somebody who waits: how far it is, on a terminal in one line, in a pipe a line for each tenth. Fails as
-# ninja does.
+# build_shown PRESET [TARGET…]: as build, and shows the progress, on a terminal in one line, in a pipe as a line for
+# each tenth. Fails if ninja fails.
 build_shown() {
   local preset=$1 line percent last=-1 status=0
   shift

@@ -1,5 +1,5 @@
-"""Writes the Helm chart: deploy/chart, and templates that are made of the manifests of deploy/, so that each object
-stands in one place. A piece of a manifest that a value replaces has to be there once, else the chart is not written."""
+"""Writes the Helm chart: deploy/chart, and templates that are made from the manifests of deploy/, so that each object
+has one source. A text of a manifest that a value replaces must occur once, else the chart is not written."""
 import argparse
 import pathlib
 import re
@@ -8,7 +8,7 @@ import tempfile
 
 NAMESPACE = "basalt-system"
 ROLES = ("gateway", "jobsvc", "pgsvc", "queuesvc")
-# Templates without values of their own: the file, what it is made of, and the value that has to be set.
+# Templates without values of their own: the file, its manifests, and the condition for its objects (None: always).
 PLAIN = {
     "definitions.yaml": (
         [
@@ -43,7 +43,7 @@ PLAIN = {
 
 
 def read(deploy, name):
-    """The objects of a file as text, without comments and without the Namespace, which helm makes."""
+    """Returns the objects of a file as texts, without comments and without the Namespace, which helm makes."""
     lines = [line for line in (deploy / name).read_text().splitlines() if not re.match(r"\s*#", line)]
     text = re.sub(r"(?m)^(\s*\S.*?)\s+#\s.*$", r"\1", "\n".join(lines))
     if "{{" in text:
@@ -66,7 +66,7 @@ def replaced(text, pattern, new):
 
 
 def named(objects):
-    """By the names of the release."""
+    """Returns the objects as one text, with the release's namespace and cluster."""
     text = "\n---\n".join(objects)
     return (
         text.replace(NAMESPACE, "{{ .Release.Namespace }}").replace("/cluster/default/", "/cluster/{{ .Values.cluster }}/")

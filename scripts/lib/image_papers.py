@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the papers of an image: licences and bill of materials into the image, and the provenance beside it.
+"""Writes the papers of an image: licences and bill of materials into the image, and the provenance beside the image.
 
   image_papers.py materials   licences of everything that is linked or compiled in, and an SPDX 2.3 document
   image_papers.py provenance  an in-toto statement with a SLSA v1 predicate, for the archive of an image; unsigned
@@ -18,7 +18,7 @@ def time_of(epoch):
 
 
 def read_lock(path):
-    """Name to (version, SHA-256) of every package of the root."""
+    """Returns (version, SHA-256) of every package of the root, by name."""
     packages = {}
     for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -28,7 +28,7 @@ def read_lock(path):
 
 
 def licences_of(copyright_file):
-    """The short names that a machine-readable copyright file gives, in their order."""
+    """Returns the short names of licences that a machine-readable copyright file contains, in their order."""
     names = re.findall(r"^License:[ \t]*(\S.*?)\s*$", copyright_file.read_text(errors="replace"), re.MULTILINE)
     return list(dict.fromkeys(names))
 
@@ -42,7 +42,7 @@ def package_entry(name, version, checksum, licences):
         "downloadLocation": "NOASSERTION",
         "filesAnalyzed": False,
         "checksums": [{"algorithm": "SHA256", "checksumValue": checksum}],
-        # Debian's short names are not SPDX expressions: they stand in the comment, the texts in the image.
+        # Debian's short names are not SPDX expressions. Therefore they are in the comment, and the texts in the image.
         "licenseConcluded": "NOASSERTION",
         "licenseDeclared": "NOASSERTION",
         "copyrightText": "NOASSERTION",
@@ -143,7 +143,7 @@ def write_provenance(args):
 
 
 def write_vulnerabilities(args):
-    """OpenVEX: what scanners look for by the version that Debian 12 has, and the image has not."""
+    """Prints an OpenVEX document: vulnerabilities that scanners report for Debian 12's version and the image does not have."""
     grpc = read_lock(args.lock)["libgrpc-dev"][0]
     product = {
         "@id": f"pkg:oci/basalt@sha256:{digest_of(args.archive)}?tag={args.version}",

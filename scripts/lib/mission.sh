@@ -1,4 +1,4 @@
-# Sourced: reads docs/mission.md. mission_rows are the numbers in the order of the page.
+# Sourced: reads docs/mission.md. mission_rows has the numbers of the rows in the order of the page.
 shopt -s extglob
 mission_page=$ROOT/docs/mission.md
 mission_rows=()
@@ -16,8 +16,8 @@ read_mission() {
   done < <(grep '^|' "$mission_page")
 }
 
-# mission_tests ROW: prints "TEST FILTER" for each test of the row, the filter of a test that is not gtest's is empty.
-# False: the cell is written in another way.
+# mission_tests ROW: prints "TEST FILTER" for each test of the row. The filter of a test that is not gtest's is empty.
+# Fails if the cell has another form.
 mission_tests() {
   local rest=${mission_shown[$1]#@(real|pods): } form='^`([a-z0-9_]+)`( `([^` ,]+)`)?(, |$)'
   while [[ -n $rest ]]; do

@@ -1,4 +1,5 @@
-# Sourced by scripts that need images for tests: programs of this machine with the libraries that they link.
+# Sourced by scripts that need images for tests: puts programs of this machine with the libraries that they link into an
+# image.
 
 # program_image ARCHIVE IMAGE PROGRAM…: writes an image with the programs in /usr/bin as an archive for `ctr images import`. A
 # container that names no command runs the first program. Busybox gets links by the names of its tools.
@@ -13,7 +14,7 @@ program_image() (
   ln -s usr/lib64 "$work/files/lib64"
   for program in "$@"; do
     install -m 755 "$program" "$work/files/usr/bin/"
-    # One that is linked statically has none.
+    # A statically linked program has no libraries.
     { ldd "$program" 2>/dev/null | grep -oE '/(usr/)?lib[^ ]+' || true; } | while read -r library; do
       install -D -m 755 "$library" "$work/files$library"
     done

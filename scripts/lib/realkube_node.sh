@@ -1,7 +1,8 @@
 # Sourced by scripts/realkube: a real node of a cluster. Kubelet, containerd, kube-proxy, CoreDNS, the scheduler, a pod
-# network and kube-router, which enforces NetworkPolicies in it, run in namespaces for network, mounts and processes that the cluster has for itself, so that they end with the
-# process that holds them: nothing is mounted, bridged or routed on the machine afterwards. What the machine
-# itself gets is one end of a cable to the cluster and one group of processes, cgroup/basalt-N; `down` removes both.
+# network and kube-router, which enforces NetworkPolicies, run in namespaces of the cluster's own for network, mounts
+# and processes. The namespaces end with the process that holds them, so that nothing stays mounted, bridged or routed
+# on the machine. The machine itself gets one end of a cable to the cluster and one group of processes, cgroup/basalt-N;
+# `down` removes both.
 source "$ROOT/scripts/lib/program_image.sh"
 
 readonly NODE_NAME=real-0
@@ -17,8 +18,8 @@ node_programs_dir() {
   printf '%s/basalt-realkube/node-%s-%s\n' "${XDG_CACHE_HOME:-$HOME/.cache}" "$KUBERNETES" "${key:0:12}"
 }
 
-# build_node_programs: kubelet, kube-proxy, kube-scheduler, kube-router, coredns and the archives of two images, of pause and of a
-# shell with busybox's tools; prints their folder.
+# build_node_programs: builds kubelet, kube-proxy, kube-scheduler, kube-router, coredns and the archives of two images,
+# of pause and of a shell with busybox's tools, and prints their folder.
 build_node_programs() {
   local out flags
   [[ $kubernetes == 1.36 ]] || die "--node: only Kubernetes 1.36 has a real node here"
@@ -44,10 +45,11 @@ build_node_programs() {
 
 # ---- the namespaces ----
 
-# in_node COMMAND…: as a process of the node.
+# in_node COMMAND…: runs a command as a process of the node.
 in_node() { nsenter --net="/proc/$(pid_of unshare)/ns/net" --mount="/proc/$(pid_of unshare)/ns/mnt" --pid="/proc/$(pid_of unshare)/ns/pid_for_children" "$@"; }
 
-# open_node: the namespaces and the cable. NODE_NUMBER keeps the addresses of several clusters of one machine apart.
+# open_node: makes the namespaces and the cable. NODE_NUMBER keeps the addresses of several clusters of one machine
+# apart.
 open_node() {
   ((EUID == 0)) || die "--node needs root: it makes namespaces, mounts and a bridge"
   [[ -d $CGROUPS/memory ]] || die "--node needs control groups of version 1: $CGROUPS/memory is not there"
@@ -61,7 +63,7 @@ open_node() {
     mount --bind "$1/node/lib" /var/lib
     ip link set lo up
     echo 1 >/proc/sys/net/ipv4/ip_forward
-    # Pods of one node reach each other through the bridge: policies are for that traffic, too.
+    # Pods of one node reach each other through the bridge. Policies must apply to that traffic, too.
     echo 1 >/proc/sys/net/bridge/bridge-nf-call-iptables
     touch "$1/node/open"
     while true; do sleep 3600 & wait $! || true; done' _ "$dir"
@@ -73,22 +75,22 @@ open_node() {
   in_node ip address add "$NODE_IP/30" dev eth0
   in_node ip link set eth0 up
   in_node ip route add default via "10.130.$NODE_NUMBER.1"
-  # The machine reaches pods as another host of their network does.
+  # The machine reaches pods as another host of the pods' network does.
   ip route add "10.131.$NODE_NUMBER.0/24" via "$NODE_IP"
   local controller
   for controller in "$CGROUPS"/*/; do
     [[ $controller == */unified/ ]] || mkdir -p "$controller/basalt-$NODE_NUMBER"
   done
-  # A group without processors and memory of its own takes none in.
+  # A cpuset group accepts processes only once it has processors and memory.
   cp "$CGROUPS/cpuset/cpuset.cpus" "$CGROUPS/cpuset/basalt-$NODE_NUMBER/cpuset.cpus"
   cp "$CGROUPS/cpuset/cpuset.mems" "$CGROUPS/cpuset/basalt-$NODE_NUMBER/cpuset.mems"
 }
 
-# close_node: everything in the namespaces ends with them; then the groups of processes are empty.
+# close_node: ends the namespaces with everything in them. Then the groups of processes are empty and can be removed.
 close_node() {
   local controller look
   stop_program unshare -KILL
-  # Where another cluster had the number, there is no cable of ours, and nothing else either.
+  # If another cluster had the number, this cluster made neither a cable nor groups.
   [[ -e $dir/node/cable ]] || return 0
   ip link delete "basalt$NODE_NUMBER" 2>/dev/null || true
   for controller in "$CGROUPS"/*/; do
@@ -99,7 +101,7 @@ close_node() {
   done
 }
 
-# launch_node PROGRAM ARGUMENTS…: as launch, in the namespaces of the node.
+# launch_node PROGRAM ARGUMENTS…: starts a program as launch does, in the namespaces of the node.
 launch_node() {
   local program=$1
   shift
@@ -107,7 +109,7 @@ launch_node() {
     --pid="/proc/$(pid_of unshare)/ns/pid_for_children" "$(path_of "$program")" "$@" >>"$dir/log/$program.log" 2>&1 </dev/null)
 }
 
-# load_image ARCHIVE: for pods with imagePullPolicy Never or IfNotPresent; no registry is asked.
+# load_image ARCHIVE: loads an image for pods with imagePullPolicy Never or IfNotPresent, so that no registry is needed.
 load_image() { in_node ctr --address /run/containerd/containerd.sock -n k8s.io images import "$1" >/dev/null; }
 
 # ---- the programs ----
@@ -172,7 +174,7 @@ metricsBindAddress: ""
 conntrack: {maxPerCore: 0, min: 0}
 iptables: {minSyncPeriod: 100ms}
 EOF
-  # Pods that say nothing of nodes are meant to be real ones.
+  # Pods without a node selector run on the real node.
   cat >"$dir/node/kube-scheduler.yaml" <<EOF
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -199,7 +201,7 @@ cluster.local:53 in-addr.arpa:53 {
 EOF
 }
 
-# Nothing provisions volumes here: there are some for the first who claim them, on the disk of the machine.
+# Nothing provisions volumes here. Therefore a few volumes exist for the first claims, on the disk of the machine.
 readonly NODE_VOLUMES=24
 volume_list() {
   local i
@@ -230,7 +232,7 @@ start_node() {
   for archive in "$NODE_PROGRAMS"/*.tar; do
     load_image "$archive"
   done
-  # The image that examples/ name.
+  # The manifests of examples/ name this image.
   in_node ctr --address /run/containerd/containerd.sock -n k8s.io images tag basalt.test/busybox:1 docker.io/library/busybox:1.36 >/dev/null
   launch_node kube-proxy --config "$dir/node/kube-proxy.yaml"
   launch_node coredns -conf "$dir/node/Corefile"
@@ -238,7 +240,7 @@ start_node() {
   launch_node kubelet --config "$dir/node/kubelet.yaml" --kubeconfig "$dir/kubeconfig/kubelet.yaml" \
     --root-dir "$dir/node/kubelet" --hostname-override "$NODE_NAME" --node-ip "$NODE_IP" --node-labels basalt.dev/node=real
   await 60 unshare admin wait --for condition=Ready --timeout 1s "node/$NODE_NAME"
-  # It needs the node to be there.
+  # kube-router needs the Node object.
   launch_node kube-router --kubeconfig "$dir/kubeconfig/kube-router.yaml" --hostname-override "$NODE_NAME" --run-firewall=true \
     --run-router=false --run-service-proxy=false --run-loadbalancer=false --service-cluster-ip-range 10.0.0.0/16 --health-port 0 \
     --iptables-sync-period 60s

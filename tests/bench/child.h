@@ -1,6 +1,7 @@
 #pragma once
 
-// Another process of a run, with a pipe in either direction. Used by one thread; calls block.
+// A child process of a run, with a pipe to its standard input and one from its standard output. Used by one thread;
+// calls block.
 #include <sys/types.h>
 
 #include <cstdio>
@@ -14,19 +15,20 @@ namespace basalt::bench {
 
 class Child {
  public:
-  // NOT_FOUND: there is no such program.
+  // Returns NOT_FOUND if the program cannot be started.
   static absl::StatusOr<std::unique_ptr<Child>> Start(std::vector<std::string> command);
-  // Ends its standard input, by which a role of ours ends, and waits for it.
+  // Closes the child's standard input, at which our own roles exit, and waits for the child.
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Writes a line to its standard input, returns the line that it answers. UNAVAILABLE: it has ended.
+  // Writes a line to the child's standard input and returns the line that the child answers. Returns UNAVAILABLE if the
+  // child has ended.
   absl::StatusOr<std::string> Ask(const std::string& line = "");
   void Signal(int number);
-  // kill -9, and reaped.
+  // Kills the child with SIGKILL and reaps it.
   void Kill();
-  pid_t pid() const { return pid_; }  // 0: it was killed.
+  pid_t pid() const { return pid_; }  // 0 after Kill().
 
  private:
   Child() = default;

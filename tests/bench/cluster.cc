@@ -66,7 +66,7 @@ absl::StatusOr<std::string> PodGroupJson(const ClusterShape& shape, int job, int
 
 PodWriter::PodWriter(ClusterShape shape) : shape_(shape) {
   std::string text(gateway::kSamplePod);
-  // In this order: the earlier ones hold the later ones.
+  // The order matters: an earlier text contains later ones.
   ReplaceAll(text, R"("volcano.sh/partition-id":"3",)", "");
   ReplaceAll(text, R"("volcano.sh/job-version":"4")", R"("volcano.sh/job-version":"0")");
   const std::map<char, Field> fields = {{'\1', Field::kName},   {'\2', Field::kUid},   {'\3', Field::kJob},

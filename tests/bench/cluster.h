@@ -1,7 +1,8 @@
 #pragma once
 
-// The cluster that a run shows to the gateway: running Volcano jobs of one task each, and their pods as an API server
-// writes them (4.6 KB of JSON, managedFields and status included). Everything follows from the numbers; no state.
+// The cluster that a run serves to the gateway: running Volcano jobs of one task each, and their pods as an API server
+// writes them (4.6 KB of JSON, managedFields and status included). Every object is computed from its numbers; nothing
+// is stored.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,21 +24,22 @@ inline constexpr std::string_view kNamespace = "ml-team";
 std::string JobName(int job);
 std::string JobUid(int job);
 
-// A job that runs, with all its pods counted as running, and the PodGroup that it wants.
+// Returns a running job whose status counts all its pods as running.
 std::string JobJson(const ClusterShape& shape, int job, int64_t resource_version);
+// Returns the PodGroup that the job needs.
 absl::StatusOr<std::string> PodGroupJson(const ClusterShape& shape, int job, int64_t resource_version);
 
-// Writes pods. Not thread-safe (it keeps buffers).
+// Writes pods. Not thread-safe: the writer keeps buffers.
 class PodWriter {
  public:
   explicit PodWriter(ClusterShape shape);
-  // Appends a line of a watch: {"type": `type`, "object": pod number `pod`}, with the newline.
+  // Appends a line of a watch to `out`, with the newline: {"type": `type`, "object": pod number `pod`}.
   void AppendLine(std::string_view type, int pod, bool running, bool ready, int64_t resource_version, std::string& out);
 
  private:
   enum class Field { kName, kUid, kJob, kJobUid, kIndex, kVersion, kPhase, kReady };
   const ClusterShape shape_;
-  std::vector<std::pair<std::string, Field>> parts_;  // Text, then the value of a field.
+  std::vector<std::pair<std::string, Field>> parts_;  // Each is a text and the field whose value follows the text.
   std::string rest_;
 };
 

@@ -1,6 +1,7 @@
-// gateway_bench: what an event of a pod costs the gateway alone, without gRPC. Lines of a watch are decoded, cached and
-// come out as batches for one replica, all in one thread under simulated time that stands still: the same work in every
-// run, so that it can be counted (valgrind --tool=callgrind --toggle-collect='*RunLap*') as well as timed.
+// gateway_bench measures the cost of a pod event in the gateway alone, without gRPC. The gateway decodes and caches
+// lines of a watch and makes batches of them for one replica, all in one thread under simulated time that stands still.
+// Every run does the same work, so that the work can be counted (valgrind --tool=callgrind
+// --toggle-collect='*RunLap*') as well as timed.
 //   gateway_bench [--jobs=1000] [--pods=100] [--laps=5]
 #include <fmt/format.h>
 
@@ -33,7 +34,7 @@ ABSL_FLAG(int, laps, 5, "laps over all pods; the median is told");
 namespace basalt::bench {
 namespace {
 
-// Takes a batch as soon as the loop comes to it, and acknowledges it.
+// Takes each batch as soon as the loop runs the sink's task, and acknowledges the batch.
 class Sink final : public rpc::AttachSink {
  public:
   Sink(Loop& loop, gateway::Gateway& gateway) : loop_(loop), session_(gateway.OnAttach(*this)) {
@@ -77,7 +78,7 @@ double CpuMicros() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
-// By name in valgrind's command line.
+// Not inlined, since valgrind's command line names this function.
 [[gnu::noinline]] void RunLap(PodSource& source, SimTime& time, bool up) {
   source.RunLap(up, up);
   time.RunDueTasks();
@@ -111,7 +112,7 @@ int Measure() {
     const double begin = CpuMicros();
     RunLap(source, time, lap % 2 == 1);
     const double micros = (CpuMicros() - begin) / shape.pods();
-    time.Advance(absl::Seconds(1));  // Outside of it: the timers.
+    time.Advance(absl::Seconds(1));  // Timers run outside of the measured time.
     fmt::print("{}: {:.3f} us of CPU per event with its source, {:.0f} events in a batch, {:.0f} B each\n",
                lap == 0 ? "warm up" : fmt::format("lap {}", lap), micros,
                static_cast<double>(shape.pods()) / static_cast<double>(std::max<int64_t>(1, sink.batches() - batches)),

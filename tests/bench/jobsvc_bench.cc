@@ -1,10 +1,11 @@
-// jobsvc_bench: what an event of a pod costs jobsvc alone. Batches as they come off the wire are parsed, go through the
+// jobsvc_bench measures the cost of a pod event in jobsvc alone. Batches in their wire form are parsed, go through the
 // runtime and the controller and are recorded in RocksDB (WAL unsynced), all in one thread under simulated time that
-// stands still: the same work in every run, so that it can be counted (valgrind --tool=callgrind
+// stands still. Every run does the same work, so that the work can be counted (valgrind --tool=callgrind
 // --toggle-collect='*RunLap*') as well as timed.
 //   jobsvc_bench [--jobs=1000] [--pods=10] [--tasks=1] [--waiting=0] [--laps=3] [--phases] [--timeout_policy]
 // With --batch=1 --at_once=1 each event is a pass, a batch to record and an acknowledgement of its own. With
-// --timeout_policy pods fail, which sets a deadline for each, and others run in their place, which cancels it.
+// --timeout_policy pods fail, which sets a deadline for each of them, and other pods then run in their place, which
+// cancels the deadlines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +51,7 @@ class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
     return std::make_unique<Stream>(*this);
   }
   void Write(gateway::v1::WriteRequest request, absl::Duration, rpc::Done<gateway::v1::WriteResponse>) override {
-    if (request.resource().plural() == "events") return;  // Of a deadline: one for each job.
+    if (request.resource().plural() == "events") return;  // A deadline makes one Event for each job.
     if (writes_++ == 0) fmt::print(stderr, "unexpected write: {}\n", request.ShortDebugString());
   }
   void Get(gateway::v1::GetRequest, absl::Duration, rpc::Done<gateway::v1::GetResponse>) override { ++writes_; }
@@ -66,7 +67,7 @@ class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
     return *batch_.add_items();
   }
   int items() const { return batch_.items_size(); }
-  // What is gathered, as it goes on the wire.
+  // Returns the gathered items in their wire form and clears them.
   std::string Take() {
     std::string bytes = batch_.SerializeAsString();
     batch_.Clear();
@@ -74,7 +75,7 @@ class Peer final : public rpc::GatewayPeer, public rpc::PeerDirectory {
   }
   void Deliver(const std::string& bytes) {
     AttachBatch batch;
-    static_cast<void>(batch.ParseFromString(bytes));  // Take has written it.
+    static_cast<void>(batch.ParseFromString(bytes));  // Cannot fail: Take has written the bytes.
     observer_->OnBatch(std::move(batch));
   }
   int64_t sent() const { return sequence_; }
@@ -148,7 +149,7 @@ class Bench {
     time_.RunDueTasks();
   }
 
-  // The batches of one lap: one event for each pod, neighbours in time no neighbours in a job.
+  // Returns the batches of one lap: one event for each pod. Events that follow each other belong to different jobs.
   std::vector<std::string> MakeLap(bool up, int batch) {
     const int total = jobs_ * pods_;
     if (deadlines_ && up) ++incarnation_;
@@ -172,7 +173,7 @@ class Bench {
     time_.RunDueTasks();
   }
 
-  // Everything is recorded, and nothing was asked of the API server.
+  // Whether every event is recorded and counted, and nothing was requested of the API server.
   bool Agrees(bool up) const {
     if (peer_.acknowledged() != peer_.sent() || peer_.writes() != 0) return false;
     return std::all_of(controller_->entries().begin(), controller_->entries().end(), [&](const auto& entry) {
@@ -184,10 +185,10 @@ class Bench {
   }
 
  private:
-  // The first pod of a job always runs, which is as many as it needs: its phase stays.
+  // The first pod of a job always runs. The job needs only one, so its phase stays.
   bool IsRunning(int index, bool up) const { return up || !phases_ || index == 0; }
   static std::string JobName(int job) { return fmt::format("train-{:05}", job); }
-  // Sorted by name as by number.
+  // Returns a name that sorts as its number does.
   static std::string TaskName(int task) { return fmt::format("worker-{:04}", task); }
   // The pods of a task are neighbours.
   int FirstOf(int task) const { return static_cast<int>(int64_t{task} * pods_ / tasks_); }
@@ -317,7 +318,7 @@ class Bench {
   const int waiting_;
   const bool phases_;
   const bool deadlines_;
-  int incarnation_ = 0;  // Of the pods.
+  int incarnation_ = 0;  // The pods get new UIDs with each incarnation.
   const testing::TempDir dir_;
   SimTime time_;
   SimLoop loop_;
@@ -327,12 +328,12 @@ class Bench {
   NoKeys keys_;
   const std::unique_ptr<obs::Metrics> prometheus_ = obs::MakeMetrics();
   jobsvc::JobMetrics metrics_{*prometheus_, /*series_per_job=*/false};
-  jobsvc::JobController* controller_ = nullptr;  // The replica's.
+  jobsvc::JobController* controller_ = nullptr;  // Owned by `replica_`.
   std::unique_ptr<runtime::Replica> replica_;
   int64_t version_ = 1000;
 };
 
-// Of this thread: what RocksDB does in the background is told apart.
+// Returns the CPU time of this thread. RocksDB's background threads do not count.
 double ThreadMicros() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of a bench, of which a command line may name some.
+// Runs the parts of a bench. A command line may select some of them.
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace basalt::bench {
 
-// Says on standard error how far the bench is.
+// Reports on standard error what the bench is doing.
 using Progress = std::function<void(const std::string&)>;
 
 struct Part {
@@ -20,14 +20,14 @@ struct Part {
 };
 
 struct PartsOptions {
-  std::string_view program;       // "jobs_bench": names the bench in messages.
-  std::vector<std::string> only;  // Names of parts; empty: all.
-  bool json = false;              // Instead of a table.
+  std::string_view program;       // The bench's name in messages, as "jobs_bench".
+  std::vector<std::string> only;  // Names of the parts to run. Empty if all parts run.
+  bool json = false;              // Prints JSON instead of a table.
   bool real = false;              // The API server is a real one.
 };
 
-// Measures the parts and prints their figures. The exit code: 0 when everything could be measured, whether or not the
-// goals are met; 1 when something could not; 2 when `only` names no part.
+// Measures the parts, prints their figures and returns the exit code: 0 if everything could be measured, whether or not
+// the goals are met; 1 if something could not be measured; 2 if `only` names an unknown part.
 int RunParts(const PartsOptions& options, const std::vector<Part>& parts);
 
 }  // namespace basalt::bench

@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kChunk = 16 << 10;
 
-// Coprime to `pods` and far from its divisors, so that neighbours in time are no neighbours in a job.
+// Returns a stride that is coprime to `pods` and far from its divisors, so that events that follow each other belong to
+// different jobs.
 int StrideFor(int pods) {
   int stride = std::max(1, static_cast<int>(pods * 0.618));
   while (std::gcd(stride, pods) != 1) ++stride;
@@ -35,7 +36,7 @@ class PodSource::Stream final : public http::Call {
   void Head() {
     if (!std::exchange(has_head_, true)) observer_.OnHead({200, {{"Content-Type", "application/json"}}});
   }
-  // Of the initial list.
+  // Whether the initial list is not complete yet.
   bool listing() const { return to_list_ >= 0; }
   void AppendListed(std::string& out) {
     if (to_list_ == 0) {
@@ -135,7 +136,7 @@ void PodSource::Step() {
   if (buffer_.empty()) return;
   taken_ = std::min(kChunk, buffer_.size());
   stream.observer().OnChunk(std::string_view(buffer_).substr(0, taken_));
-  if (stream_ != &stream) return;  // The observer has ended it.
+  if (stream_ != &stream) return;  // The observer has ended the stream.
   if (left_ == 0 && !stream.listing() && taken_ == buffer_.size()) busy_ = false;
   if (taken_ < buffer_.size() || stream.listing() || left_ > 0) Schedule();
 }

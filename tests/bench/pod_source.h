@@ -1,7 +1,7 @@
 #pragma once
 
-// The gateway's http::Client in a run: pods with the job label come from memory, in chunks of the size that curl hands
-// out, one chunk per task of the loop; every other request goes to the scripted API server.
+// The gateway's http::Client in a run. Pods with the job label come from memory, in chunks of the size that curl hands
+// out, one chunk per task of the loop. Every other request goes to the scripted API server.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -15,22 +15,23 @@ namespace basalt::bench {
 
 class PodSource final : public http::Client {
  public:
-  // Confined to `loop`, atomics apart. `others` and `version`, the cluster's resourceVersion, outlive it.
-  // `stamps`: resourceVersions are microseconds since 1970, so that whoever reads an event knows its age.
+  // The source is confined to `loop`, except for the atomics. `others` and `version`, the cluster's resourceVersion,
+  // must outlive the source. With `stamps`, resourceVersions are microseconds since 1970, so that a reader of an event
+  // knows the event's age.
   PodSource(Loop& loop, http::Client& others, std::atomic<int64_t>& version, ClusterShape shape, bool stamps = false);
   ~PodSource() override;
 
   std::unique_ptr<http::Call> Start(http::Request request, http::ResponseObserver& observer) override;
 
   // ---- any thread ----
-  // Until then the list of pods does not come.
+  // Lets the list of pods begin. Before this call no pod is sent.
   void Release();
-  // One MODIFIED event for each pod, in an order that visits all jobs evenly; or only the next `events` of that order.
-  // Requires: the lap before is over.
+  // Sends one MODIFIED event for each pod, in an order that visits all jobs evenly, or only the next `events` of that
+  // order if `events` is not 0. Requires: the previous lap is over.
   void RunLap(bool running, bool ready, int events = 0);
-  // Every event of the laps so far has been handed over.
+  // Whether every event of the laps so far has been handed over.
   bool idle() const { return !busy_.load(); }
-  // Events that have been handed over.
+  // The number of events that have been handed over.
   int64_t events() const { return events_.load(); }
 
  private:
@@ -47,12 +48,12 @@ class PodSource final : public http::Client {
   const bool stamps_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   PodWriter writer_;
-  Stream* stream_ = nullptr;  // The one that is open.
+  Stream* stream_ = nullptr;  // Null if no stream is open.
   bool released_ = false;
   bool scheduled_ = false;
   bool running_ = true;
   bool ready_ = true;
-  int left_ = 0;  // Of the lap.
+  int left_ = 0;  // Events of the lap that are still to be made.
   int64_t position_ = 0;
   std::string buffer_;
   size_t taken_ = 0;

@@ -13,7 +13,7 @@
 #include "common/base/status_macros.h"
 #include "tests/bench/real/process_usage.h"
 
-// Of jemalloc; absent where a sanitizer brings the allocator.
+// A function of jemalloc. Null in a build whose allocator comes from a sanitizer.
 extern "C" int mallctl(const char* name, void* old, size_t* old_size, void* fresh, size_t fresh_size)
     __attribute__((weak));
 
@@ -22,7 +22,7 @@ namespace {
 
 int64_t AllocatedBytes() {
   if (mallctl == nullptr) return 0;
-  // The figures are as old as the last change of the epoch.
+  // jemalloc refreshes its figures only when the epoch changes.
   uint64_t epoch = 1;
   size_t size = sizeof epoch;
   mallctl("epoch", &epoch, &size, &epoch, size);
@@ -51,7 +51,7 @@ ProcessStats ReadProcessStats() {
   std::error_code ignored;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
     const std::string name = FirstLine(thread.path() / "comm");
-    // Nanoseconds on a CPU, nanoseconds waiting for one, time slices.
+    // The file holds nanoseconds on a CPU, nanoseconds waiting for one, and time slices.
     const std::string schedule = FirstLine(thread.path() / "schedstat");
     if (!name.empty()) stats.threads[name] += absl::Nanoseconds(std::strtoll(schedule.c_str(), nullptr, 10));
   }
@@ -74,7 +74,7 @@ ProcessStats Difference(const ProcessStats& later, const ProcessStats& earlier) 
 }
 
 void Pause(Loop& loop, absl::Duration time) {
-  // Shared: it may still be telling when the waiter is awake.
+  // Shared, since set_value() may still run when the waiter is already awake.
   const auto over = std::make_shared<std::promise<void>>();
   loop.RunAfter(time, [over] { over->set_value(); });
   over->get_future().wait();

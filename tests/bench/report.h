@@ -1,6 +1,6 @@
 #pragma once
 
-// Figures as a table for people and as JSON for scripts. Pure.
+// Formats figures as a table for people and as JSON for scripts. Pure.
 #include <map>
 #include <string>
 #include <vector>
@@ -13,15 +13,15 @@ struct Figure {
   std::string name;
   double value = 0;
   std::string unit;
-  std::string goal;  // In words; empty: it is told for comparison only.
+  std::string goal;  // For people. Empty if the figure is reported for comparison only.
   bool met = true;
-  std::vector<double> runs;  // `value` is their median; empty: counted, not measured.
+  std::vector<double> runs;  // `value` is the median of `runs`. Empty if the figure is counted and not measured.
   std::vector<std::string> notes;
 };
 
 double Median(std::vector<double> values);
 
-// 12345678 -> "12 345 678"; fractions below 100.
+// Formats a number: 12345678 -> "12 345 678". A fraction is kept, with two digits, only below 100.
 std::string Number(double value);
 
 std::string Table(const std::vector<Figure>& figures);

@@ -50,7 +50,7 @@ absl::Status ScriptedKube::Fill(const ClusterShape& shape) {
 
 void ScriptedKube::Handle(const http::Request& request, std::shared_ptr<http::ResponseWriter> writer) {
   const http::Target target = http::ParseTarget(request.target);
-  // /api/VERSION/… or /apis/GROUP/VERSION/…, then [namespaces/NAMESPACE/]PLURAL[/NAME[/SUBRESOURCE]].
+  // A path is /api/VERSION/… or /apis/GROUP/VERSION/…, then [namespaces/NAMESPACE/]PLURAL[/NAME[/SUBRESOURCE]].
   const std::vector<std::string>& path = target.segments;
   size_t at = !path.empty() && path[0] == "api" ? 2 : 3;
   std::string ns;

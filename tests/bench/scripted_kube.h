@@ -1,8 +1,8 @@
 #pragma once
 
-// The API server of a run, pods apart: jobs and pod groups from memory, everything else empty. It takes merge patches
-// of what it has and creations of Events, and tells its watches of them; whatever else is written is refused with 404
-// and counted, for in a run nothing else is to be written.
+// The API server of a run, except for pods. It serves jobs and pod groups from memory and every other collection empty.
+// It accepts merge patches of its objects and creations of Events, and sends the changes to its watches. It refuses
+// every other write with 404 and counts the refusal, because a run must not write anything else.
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -21,19 +21,22 @@ namespace basalt::bench {
 
 class ScriptedKube final : public http::Handler {
  public:
-  // Handles on one loop. `version`: the cluster's resourceVersion, outlives it.
+  // Handles requests on one loop. `version` is the cluster's resourceVersion and must outlive the handler.
   explicit ScriptedKube(std::atomic<int64_t>& version) : version_(version) {}
-  absl::Status Fill(const ClusterShape& shape);  // Before it is served.
+  // Requires: no request has been handled yet.
+  absl::Status Fill(const ClusterShape& shape);
 
   void Handle(const http::Request& request, std::shared_ptr<http::ResponseWriter> writer) override;
 
-  // On the handler's loop: jobs whose status counts all their pods as `running`, or all as pending.
+  // Returns the number of jobs whose status counts all their pods as running, or all as pending if `running` is false.
+  // Call on the handler's loop.
   int JobsThatCount(bool running, int pods) const;
 
-  // Any thread.
+  // The counters may be read on any thread.
   int64_t status_writes() const { return status_writes_.load(); }
   int64_t unexpected() const { return unexpected_.load(); }
-  std::string first_unexpected() const;  // On the handler's loop.
+  // Call on the handler's loop.
+  std::string first_unexpected() const;
 
  private:
   struct Collection {

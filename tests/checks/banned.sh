@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Keeps the seams honest: words of tests/checks/banned.txt stand only where they may, and no file tells of how and where
-# it was written.
+# Checks that the words of tests/checks/banned.txt occur only in the files where they are allowed, and that no file names
+# unfinished work or folders of the machine on which it was written.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
@@ -20,7 +20,7 @@ if git grep -nIE 'TODO|FIXME|\bXXX\b|GTEST_SKIP\(\);' "${files[@]}"; then
   echo '    work that was not done stays out'
   bad=1
 fi
-# Of the folders at the top those that every system has are fit to be named.
+# A file may name only those folders of / that every system has.
 for folder in /*/; do
   case $folder in
     /bin/ | /boot/ | /dev/ | /etc/ | /home/ | /lib*/ | /media/ | /mnt/ | /opt/ | /proc/ | /root/ | /run/ | /sbin/) ;;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# clang-tidy over sources, as many at once as there are cores, but not over those that passed before: with the same
-# text, headers, compile command, checks and packages. What passed is remembered in ~/.cache/basalt-tidy, a file each.
+# Runs clang-tidy over sources, as many at once as there are cores. Skips a source that passed before with the same
+# text, headers, compile command, checks and packages. ~/.cache/basalt-tidy has a file for each source that passed.
 #   tests/checks/cached_tidy.sh CLANG_TIDY_ARGUMENT… -- FILE…
-# Takes compile commands of build/dev, and what each source has read from the last builds in build/dev and build/asan-ubsan:
-# of several the first that has built the source. BASALT_TIDY_BUILD and BASALT_TIDY_DEPS name other folders.
+# The compile commands come from build/dev. The headers of each source come from the last build in the first of
+# build/dev and build/asan-ubsan that has built the source. BASALT_TIDY_BUILD and BASALT_TIDY_DEPS name other folders.
 set -euo pipefail
 cd -P "$(dirname "$0")/../.."
 build=${BASALT_TIDY_BUILD:-build/dev}
@@ -22,12 +22,12 @@ find "$cache" -type f -mtime +30 -delete
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# clang cannot read GCC's precompiled headers: it reads the headers themselves, each source only those that it includes.
+# clang cannot read GCC's precompiled headers. Without them each source reads only the headers that it includes.
 sed -E 's/ -Winvalid-pch -include [^ ]*cmake_pch\.hxx| --param=ggc-[^ ]*//g' "$build/compile_commands.json" \
   >"$work/compile_commands.json"
 printf '%s\n' "$@" | sort >"$work/files"
-# headers_in FOLDER: "folder <tab> source <tab> header" of all that is ours, generated headers included; system headers come
-# with the packages. Of sources that were compiled as one, each has read what all of them have.
+# headers_in FOLDER: prints "folder <tab> source <tab> header" for all our headers, generated ones included. System
+# headers come with the packages. Sources that were compiled as one all get the headers of each of them.
 headers_in() {
   ninja -C "$1" -t deps | awk -v build="$1" -v root="$PWD" '
     function flush_object(   i, j, joined) {
@@ -50,7 +50,7 @@ headers_in() {
 for folder in "${built[@]}"; do
   [[ ! -f $folder/build.ninja ]] || headers_in "$folder"
 done | awk -F'\t' '!($2 in first) { first[$2] = $1 } first[$2] == $1 { print $2 "\t" $3 }' | sort -u >"$work/deps"
-# Who read a header that is gone is looked at again.
+# A source whose header is gone is checked again.
 cut -f2 "$work/deps" | sort -u | { xargs -r sha256sum 2>/dev/null || true; } | awk '{ print $2 "\t" $1 }' >"$work/hashes"
 sed "s|$PWD/||g" "$work/compile_commands.json" |
   awk -F'"' '/"command":/ { command = $0 } /"file":/ { print $4 "\t" command }' >"$work/commands"
@@ -77,6 +77,6 @@ one() {
   [[ $key == - ]] || : >"$cache/$key"
 }
 export -f one
-# xargs appends the two of a source: they are put first again.
+# xargs appends the key and the file of a source. The command moves both to the front.
 xargs -r -0 -n 2 -P "${BASALT_JOBS:-$(nproc)}" \
   bash -c 'one "${@: -2}" "${@:1:$#-2}"' _ "${arguments[@]}" <"$work/todo"

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# What sources and pages cite is there. Of the specifications: sections of docs/spec and docs/correctness.md, and rows by
-# their id (W19, Q8), which are those of the specification of the folder's own service, or of docs/conformance.md. Of the
-# repository, in pages alone: paths, headings that links lead to, and, where a page says `file`: `Name`, `Name`, these
-# names in that file, outside of its comments.
+# Checks that everything that sources and pages cite exists. From the specifications: sections of docs/spec and
+# docs/correctness.md, and rows by their id (W19, Q8), which belong to the specification of the folder's own service or
+# to docs/conformance.md. From the repository, in pages only: paths, headings that links lead to, and, where a page has
+# `file`: `Name`, `Name`, these names in that file, outside of its comments.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export LC_ALL=C
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# "<page> <section>" and "<page> <row>" of all that can be cited.
+# Writes "<page> <section>" and "<page> <row>" for everything that can be cited.
 for page in job-controller podgroup-controller pod-grouper queue-controller correctness; do
   file=docs/spec/$page.md
   [[ -f $file ]] || file=docs/$page.md
   sed -nE "s/^#+ ([0-9]+(\.[0-9]+)*)\.? .*/$page \1/p; s/^\| *([A-Z][0-9]+)[a-z]? .*/$page \1/p" "$file"
 done >"$work/there"
-# The rows of the job specification have numbers of their own in the page of conformance.
+# docs/conformance.md numbers the rows of the job specification, too.
 sed -nE 's/^\| ([0-9.]+ )?([A-Z][0-9]+)[a-z]? .*/job-controller \2/p' docs/conformance.md >>"$work/there"
 sort -u -o "$work/there" "$work/there"
 
@@ -25,7 +25,7 @@ sources=('*.cc' '*.h' '*.proto' '*.md' ':!docs/spec' ':!docs/conformance.md' ':!
   git grep -noiE '\b((job|podgroup|queue) spec|pod-grouper|correctness( rules?)?|design rule) \(?[0-9]+(\.[0-9]+)*' -- "${sources[@]}" |
     sed -E 's/: *(job|queue|podgroup) spec /:\1-controller /I; s/:(correctness( rules?)?|design rule) \(?/:correctness /I; s/:pod-grouper /:pod-grouper /I' |
     awk -F: '{ print tolower($3) "\t" $1 ":" $2 }'
-  # Rows, in comments.
+  # Rows that comments cite.
   git grep -nE '//.*\b[WSCDPUVXQG][0-9]{1,2}\b' -- 'services/*.cc' 'services/*.h' 'common/*.h' 'proto/*.proto' ':!*_test.cc' |
     awk -F: '{
       page = $1 ~ /pgsvc|podgroup/ ? "podgroup-controller" : $1 ~ /queue/ ? "queue-controller" : "job-controller"
@@ -40,15 +40,15 @@ sources=('*.cc' '*.h' '*.proto' '*.md' ':!docs/spec' ':!docs/conformance.md' ':!
 missing=$(join -t $'\t' -v 1 "$work/cited" "$work/there")
 [[ -s $work/cited ]] || { echo "nothing is cited: the patterns of this check are broken"; exit 1; }
 
-# Files as they are in the tree: a file that was deleted and not yet committed is not there.
+# Prints the files of the tree, without those that were deleted and whose deletion is not committed yet.
 files() { comm -23 <(git ls-files --cached --others --exclude-standard "$@" | sort -u) <(git ls-files --deleted | sort -u); }
 files >"$work/files"
-# Pages about other times (docs/decisions, CHANGELOG.md) or about other programs (docs/spec) may name a path that is not
-# there; the index of the decisions may not.
+# Pages about other times (docs/decisions, CHANGELOG.md) or about other programs (docs/spec) may name a path that does
+# not exist. The index of the decisions may not.
 mapfile -t pages < <(files -- '*.md' ':!docs/spec' ':!docs/decisions/[0-9]*' ':!CHANGELOG.md')
 misled=$(awk '
   function complain(what) { print what "\t" FILENAME ":" FNR }
-  # From the folder of the page, with the steps upwards taken.
+  # Resolves a path from the folder of the page, with its steps upwards.
   function from_page(path) {
     path = folder path
     while (sub(/[^\/]+\/\.\.\//, "", path)) {}
@@ -60,7 +60,8 @@ misled=$(awk '
     for (path in there) if (path ~ "(^|/)" glob "$") return 1
     return 0
   }
-  # A path from the top or from the page; one whose first folder is none of the top may be the end of a path.
+  # A path may begin at the top or at the page. If its first folder is not one of the top, it may also be the end of a
+  # path.
   function is_there(path,   first) {
     if (path in there || from_page(path) in there) return 1
     first = path; sub(/\/.*/, "", first)

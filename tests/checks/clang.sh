@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What a second compiler says: clang's front end over our own sources, its -Wthread-safety included; warnings are errors.
+# Reads our own sources with a second compiler, clang's front end, -Wthread-safety included. Warnings are errors.
 #   tests/checks/clang.sh           the product's sources with locks or atomics, and those that include headers with them
 #   tests/checks/clang.sh --all     every source
-#   tests/checks/clang.sh FILE…     these
-# Takes compile commands and generated headers of build/dev; BASALT_TIDY_BUILD names another folder. The preset
+#   tests/checks/clang.sh FILE…     these sources
+# The compile commands and generated headers come from build/dev; BASALT_TIDY_BUILD names another folder. The preset
 # thread-safety builds with clang instead.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# docs/conformance.md against the rows of the specifications of jobs, pod groups, the pod grouper and queues, the cases of users, the tests that it names and the
-# weaknesses planted for them. Its rules are at the top of that page. What a planted weakness does is tests/planted/run.sh's to
-# show.
+# Compares docs/conformance.md with the rows of the specifications of jobs, pod groups, the pod grouper and queues, with
+# the cases of users, with the tests that the page names, and with the weaknesses planted for these tests. The rules are
+# at the top of the page. tests/planted/run.sh checks that a test finds its planted weakness.
 source "$(dirname "$0")/../../scripts/lib/common.sh"
 source "$ROOT/tests/planted/list.sh"
 source "$ROOT/tests/checks/test_names.sh"
@@ -11,7 +11,7 @@ page=docs/conformance.md
 bad=0
 complain() { printf '%s\n' "$*"; bad=1; }
 
-# ---- the rows that there have to be ----
+# ---- the rows that the page must have ----
 declare -A wanted=()
 want() { for row in "$@"; do wanted[$row]=1; done; }
 for phase in New Pending Running Restarting Completing Terminating Aborting Aborted Completed Terminated Failed; do
@@ -39,16 +39,16 @@ want "2.3 C"{1..15} "2.3 C16"{a..d} "2.3 C17" "2.4 P"{1..8} "2.5 V"{1..5} "2.6 U
 want "B FNV-1" "B minResources" "B quota usage" "B partition label" "B restart budget" "B final phase" \
   "B Running to Pending" "B Restarting to Pending" "B svc keys" "B conditions" "B PodGroupPending"
 want S{1..44} W{1..34} C{1..18}
-# Of the pod group controller and the pod grouper. A letter counts the parts of a row that are proven apart.
+# Rows of the pod group controller and the pod grouper. Letters count the parts of a row that have tests of their own.
 want "PC 13."{1..4} "PC 13."{5{a,b},{6..12}} "PC W"{1,2{a,b},{3..8},9{a,b},10,11{a,b},{12..18},19{a..c},20{a,b},21{a..d}} "PC S"{1..24}
 want "PG 14."{1,2{a,b},3,4,5{a,b},{6..8},9{a,b},{10..12},13{a,b},14,15{a,b},16,17,18{a,b},19,20{a..d},21{a..c},22,23} \
   "PG 14."{24{a,b},{25..29},30{a,b},31,32{a,b},{33..41},42{a,b},43,44{a,b},45{a,b},{46..51},52{a,b},53{a,b},{54..73},74{a,b},{75..77}}
 want "PG G"{{1..13},14{a..c},15,16{a,b},17,18,19{a,b},{20..25},26{a..c},{27..29},30{a,b},31{a,b},{32..36},37{a..k},38,39{a..c},{40..42}} \
   "PG G"{43{a..f},{44..46},47{a,b},{48..55},56{a..c},57{a..d},58,59{a..c},60}
 want "PG 12."{1{a..c},2,3,4{a,b},5{a..f},{6..8},9{a,b},10,11{a,b},12{a..c},13,14{a,b},15{a,b},16,17{a,b},18{a,b}}
-# Of the queue controller.
+# Rows of the queue controller.
 want "QC 13."{{1..15},16{a..n},17,18} "QC Q"{1..15} "QC S"{{1..9},10{a,b}}
-# Of users of upstream, by the ids of docs/spec/user-cases.md: those with odd numbers.
+# Cases of users of upstream, by the ids of docs/spec/user-cases.md. Only those with odd numbers are required.
 want "UC U"{{1..49..2},9b,{51..73..2}}
 
 # ---- the page ----
@@ -86,7 +86,7 @@ done
 # ---- planted weaknesses ----
 for id in "${planted_ids[@]}"; do
   target=${planted_target[$id]}
-  # No row names these.
+  # No row names the entries attack-*.
   if [[ $id == attack-* ]]; then
     for name in ${planted_test[$id]//:/ }; do
       git grep -qE "^TEST(_F)?\(${name/./, }\)" -- '*_test.cc' || complain "tests/planted: $id: there is no test $name"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every C++ file is as clang-format leaves it. --fix rewrites instead of complaining.
+# Checks that every C++ file is formatted as clang-format would format it. --fix rewrites the files instead.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mode=(--dry-run -Werror)

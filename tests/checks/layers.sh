@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Compares includes with the layers of CONTRIBUTING.md: a folder includes only what stands in its line.
+# Compares includes with the layers of CONTRIBUTING.md: a folder includes only the folders of its row.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 bad=0
-# rule FOLDER FORBIDDEN [PATHSPEC…]: no file below FOLDER (tests and their rig apart, and what the pathspecs leave out)
-# includes a path that matches FORBIDDEN.
+# rule FOLDER FORBIDDEN [PATHSPEC…]: complains if a file below FOLDER includes a path that matches FORBIDDEN. Tests, their
+# rig and files that the pathspecs exclude do not count.
 rule() {
   local folder=$1 forbidden=$2 hits
   shift 2
@@ -38,7 +38,7 @@ rule gateway/health 'grpcpp|rocksdb/|common/kv/|gateway/(session|server|main)/'
 rule gateway 'services/|kubesim/|cli/|dev/'
 rule kubesim 'services/|gateway/|cli/|dev/'
 rule cli 'services/|gateway/|kubesim/|dev/' ':!cli/render_command.cc'
-# What a manifest becomes is worked out by the same code as in the cluster, of which that file takes what is pure.
+# cli/render_command.cc renders a manifest with the code that runs in the cluster, but may use only its pure parts.
 rule cli 'services/(pgsvc|queuesvc)/|services/jobsvc/(control|store|main|testing|api/([a-ln-z]|manifest_))|gateway/|kubesim/|dev/'
 rule suite 'kubesim/|dev/|tests/'
 rule cli/view 'grpc|.*\.grpc\.pb\.h|cli/(connect|follow|preflight|completion|[a-z_]*\.h)'
@@ -52,7 +52,7 @@ rule common/runtime/objects 'common/(time|exec|http|kv|obs|rpc|reconcile)/|commo
 rule common/runtime/slots 'common/http/|common/runtime/(objects/|[a-z_]+\.h)'
 rule common/runtime/events 'common/(time|http|kv|obs|rpc|reconcile)/|common/runtime/(objects/|slots/|[a-z_]*(replica|worker))'
 rule common/runtime/watch 'common/(time|exec|http|obs|reconcile)/|common/runtime/(objects/|slots/|events/)'
-# watch_part.h is a target of its own, which stands over the workers.
+# watch_part.h is a target of its own, above the workers.
 rule common/runtime/watch 'common/runtime/[a-z_]*(replica|worker)|common/rpc/' ':!common/runtime/watch/watch_part.h'
 rule common/rpc/grpc/streams 'common/rpc/grpc/(gateway|peers|forward)/'
 rule common/rpc/grpc/gateway 'common/rpc/grpc/(peers|forward)/'
@@ -62,7 +62,7 @@ rule gateway/kube 'gateway/(session|health|server|main)/'
 rule gateway/kube/reflect 'gateway/kube/write/'
 rule gateway/kube/write 'gateway/kube/reflect/'
 rule gateway/lead 'gateway/(session|health|server|main)/'
-# The rules above leave it out, for it stands over kubesim and what the gateway writes with; it knows no service.
+# The rules above exclude the rig of controllers, since it is above kubesim and the gateway's writer. It knows no service.
 hits=$(git grep -nE '#include "(services/|cli/|dev/|gateway/(server|session|main|lead|health)/)' -- common/testing/controller_rig || true)
 if [[ -n $hits ]]; then
   printf 'the rig of controllers may not know a service or a program:\n%s\n' "$hits"
@@ -73,7 +73,7 @@ if [[ -n $hits ]]; then
   printf 'only common/rpc/grpc, the services and the command line may include gRPC:\n%s\n' "$hits"
   bad=1
 fi
-# Beast is for the embedded Kubernetes; the programs of the suite serve pages.
+# Beast is for the embedded Kubernetes. The programs of the suite serve only pages.
 for program in services gateway cli common/rpc common/shell; do
   rule "$program" 'common/http/server/|boost/(asio|beast)'
 done
@@ -82,7 +82,7 @@ if [[ -n $hits ]]; then
   printf 'only common/http/pages may include libmicrohttpd:\n%s\n' "$hits"
   bad=1
 fi
-# Only tests and basalt-dev link the simulator; the rig of controllers stands over it, and only tests link that.
+# Only tests and basalt-dev link kubesim. The rig of controllers is above kubesim, and only tests link the rig.
 hits=$(grep -rnE '\b(kubesim|controller_rig)' --include=CMakeLists.txt services gateway cli common 2>/dev/null |
   grep -vE '^(common/testing|services/[a-z]+/testing)/' || true)
 if [[ -n $hits ]]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/mission.md: rows are numbered in one series and say something, and the tests that they name are in the sources.
-# Whether these pass is scripts/mission's to show.
+# Checks docs/mission.md: the rows are numbered in one series, each has a sentence, and the tests that they name are in
+# the sources. scripts/mission runs these tests.
 source "$(dirname "$0")/../../scripts/lib/common.sh"
 source "$ROOT/scripts/lib/mission.sh"
 source "$ROOT/tests/checks/test_names.sh"
@@ -10,12 +10,12 @@ page=docs/mission.md
 bad=0
 complain() { printf '%s\n' "$*"; bad=1; }
 
-# ---- the tests of ctest: in `sources` the files of each ----
+# ---- the tests of ctest, and in `sources` the files of each ----
 declare -A sources=()
 while read -r name files; do sources[$name]=$files; done < <(
   git ls-files --cached --others --exclude-standard -- '*CMakeLists.txt' | xargs awk '
     function flush() { if (text != "") scan(text); text = "" }
-    # What stands between foreach and endforeach once for each item.
+    # Reads the lines between foreach and endforeach once for each item.
     function scan(all,   head, items, count, i, body, variable, rest) {
       while (match(all, /foreach\([A-Za-z_]+ IN ITEMS [^)]*\)/)) {
         head = substr(all, RSTART + 8, RLENGTH - 9)
@@ -28,7 +28,7 @@ while read -r name files; do sources[$name]=$files; done < <(
       }
       tests(all)
     }
-    # file(GLOB NAME … PATTERN): the files of that pattern.
+    # Resolves file(GLOB NAME … PATTERN) to the files of that pattern.
     function globs(all,   words, count, path, files, command) {
       while (match(all, /file\(GLOB [^)]*\)/)) {
         count = split(substr(all, RSTART + 10, RLENGTH - 11), words, / +/)
@@ -60,7 +60,7 @@ while read -r name files; do sources[$name]=$files; done < <(
     { sub(/#.*/, ""); gsub(/[ \t]+/, " "); text = text $0 " " }
     END { flush() }')
 
-# stands TEST PATTERN: one of its files has the test.
+# stands TEST PATTERN: whether one of the files of ctest's TEST has the test PATTERN.
 stands() {
   local file
   for file in ${sources[$1]}; do

@@ -1,10 +1,11 @@
-# Sourced: whether a test that a page names stands in the sources.
+# Sourced: finds out whether a test that a page names is in the sources.
 declare -A texts=()
 load() {
   [[ -n ${texts[$1]:-} ]] || texts[$1]=$(tr -s '[:space:]' ' ' <"$1")
 }
 
-# test_exists FILE NAME: of a parameter with a * in it, only its test is looked for.
+# test_exists FILE NAME: whether the file has the test. If the parameter contains a *, only the test without it is
+# searched.
 test_exists() {
   local suite=${2%%.*} case=${2#*.} prefix="" param=""
   [[ $suite == */* ]] && prefix=${suite%/*} suite=${suite##*/}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# clang-tidy with the checks of .clang-tidy, with the compile commands and generated headers of a preset that was built.
-#   tests/checks/tidy.sh           the core logic: what decides, stores, routes and translates
+# Runs clang-tidy with the checks of .clang-tidy, and with the compile commands and generated headers of build/dev.
+#   tests/checks/tidy.sh           the core logic: sources that decide, store, route and translate
 #   tests/checks/tidy.sh --all     every source
-#   tests/checks/tidy.sh FILE…     these
-# BASALT_TIDY_BUILD names another build folder than build/dev.
+#   tests/checks/tidy.sh FILE…     these sources
+# BASALT_TIDY_BUILD names another build folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 core=('services/*/core/*.cc' 'services/*/control/*.cc' 'services/*/store/*.cc' 'common/runtime/*.cc'
@@ -13,5 +13,5 @@ case ${1:-} in
   --all) mapfile -t files < <(git ls-files '*.cc') ;;
   *) files=("$@") ;;
 esac
-# What the compiler of the preset knows and clang does not is no finding.
+# A warning option that only the preset's compiler knows is not a finding.
 tests/checks/cached_tidy.sh --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety -- "${files[@]}"

@@ -155,7 +155,7 @@ class Watch::Observer : public http::ResponseObserver {
   }
 
  private:
-  // Until the condition holds, or the limit has passed.
+  // Waits until the condition holds or the limit has passed.
   template <typename Condition>
   void Await(absl::Duration limit, const Condition& holds) BASALT_REQUIRES(mutex_) {
     const auto until = absl::ToChronoTime(absl::Now() + limit);

@@ -1,8 +1,8 @@
 #pragma once
 
-// HTTP to the server under test as a case wants it: one line per request, every wait bounded.
+// An HTTP client for the cases: one line per request to the server under test, and every wait is bounded.
 //
-// Made, used and destroyed by one thread; a thread of the client's own moves the bytes.
+// Made, used and destroyed by one thread. A thread of the client's own moves the bytes.
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -21,23 +21,23 @@
 
 namespace basalt::conformance {
 
-constexpr absl::Duration kPatience = absl::Seconds(20);  // For what should come at once.
+constexpr absl::Duration kPatience = absl::Seconds(20);  // The limit for events that should come at once.
 
-// Until the condition holds; false when it still does not at the end.
+// Waits until the condition holds. Returns false if the condition does not hold within the limit.
 bool Eventually(const std::function<bool()>& condition, absl::Duration limit = kPatience);
 
-// What lies at the path as text: a string as it is, anything else as JSON, "" where there is nothing.
+// Returns the value at the path as text: a string as it is, any other value as JSON, "" if there is no value.
 std::string At(const json::value& value, std::initializer_list<std::string_view> path);
 std::string NameOf(const json::value& object);
 std::string VersionOf(const json::value& object);
-// resourceVersion as a number; 0 where there is none.
+// Returns a resourceVersion as a number, or 0 for an empty one.
 int64_t NumberOf(std::string_view version);
 
 struct Answer {
-  int status = 0;  // 0: none came, `body` says why.
+  int status = 0;  // 0 if no answer came; `body` is then the reason.
   http::Headers headers;
   std::string body;
-  json::value json;  // Null where the body is not JSON.
+  json::value json;  // Null if the body is not JSON.
 
   bool ok() const { return status >= 200 && status < 300; }
   std::string Header(std::string_view name) const { return std::string(http::FindHeader(headers, name)); }
@@ -47,14 +47,15 @@ struct Answer {
   std::string message() const { return At({"message"}); }
   std::string version() const { return At({"metadata", "resourceVersion"}); }
   std::string uid() const { return At({"metadata", "uid"}); }
-  // Of a list.
+  // The items of a list.
   std::vector<json::value> Items() const;
-  std::string Names() const;  // "a b c"
+  // The names of a list's items, as "a b c".
+  std::string Names() const;
   std::string continue_token() const { return At({"metadata", "continue"}); }
-  // The causes of a Status: "reason field: message" each.
+  // The causes of a Status, each as "reason field: message".
   std::vector<std::string> Causes() const;
 };
-// The status and the body's beginning: what a failed expectation shows.
+// Prints the status and the beginning of the body, for failed expectations.
 std::ostream& operator<<(std::ostream& out, const Answer& answer);
 
 class Connection {
@@ -78,7 +79,7 @@ struct Event {
   std::string At(std::initializer_list<std::string_view> path) const { return conformance::At(object, path); }
 };
 
-// An open watch. Destroying it hangs up; before its connection goes.
+// An open watch. The destructor hangs up. The connection must outlive the watch.
 class Watch {
  public:
   Watch(Connection& connection, std::string target, http::Headers headers = {});
@@ -86,20 +87,21 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // The HTTP status; 0 when no head comes within the limit.
+  // Returns the HTTP status, or 0 if no head comes within the limit.
   int Status(absl::Duration limit = kPatience);
   std::string Header(std::string_view name);
-  // The next event; null when none comes within the limit, or none can come any more.
+  // Returns the next event, or nullopt if none comes within the limit or the watch has ended.
   std::optional<Event> Next(absl::Duration limit = kPatience);
-  // The next event that satisfies it; those before are passed over.
+  // Returns the next event that satisfies `wanted`, and skips the events before that one.
   std::optional<Event> Until(const std::function<bool(const Event&)>& wanted, absl::Duration limit = kPatience);
-  // The next of that name, bookmarks and others passed over; a made-up event of type "none" when none comes.
+  // Returns the next event of that name and skips bookmarks and other events. Returns an event of type "none" if none
+  // comes.
   Event Of(std::string_view name, absl::Duration limit = kPatience);
-  // "ADDED a MODIFIED a", of the next so many events that are no bookmarks.
+  // Returns the next `events` events that are no bookmarks, as "ADDED a MODIFIED a".
   std::string Take(int events);
-  // The server has ended the answer as HTTP says it should.
+  // Whether the server has ended the answer as HTTP requires.
   bool Ended(absl::Duration limit = kPatience);
-  // The body as far as no event was made of it: the Status of a refusal.
+  // Returns the part of the body that is not an event. This is the Status of a refusal.
   Answer Refusal();
 
  private:

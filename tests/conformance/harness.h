@@ -1,12 +1,12 @@
 #pragma once
 
-// What the conformance cases share. A binary of cases runs against one server, which --server=kubesim|real names:
-// kubesim in this process behind a real loopback port, or a Kubernetes of scripts/realkube; our definitions are in
-// both, workloads get pods, nobody runs pods, garbage and namespaces are collected. Each case has a namespace of its
-// own.
+// The harness of the conformance cases. A binary of cases runs against one server, which --server=kubesim|real selects:
+// kubesim in this process behind a real loopback port, or a Kubernetes of scripts/realkube. Both servers have our
+// definitions, controllers of workloads and collectors of garbage and namespaces, but no kubelet. Each case has a
+// namespace of its own.
 //
-// A case says what the contract is in its name. Where a difference between the two is meant, the case states both with
-// ByServer, and README.md has a line of why.
+// A case's name states the contract. If the two servers differ on purpose, the case states both values with ByServer,
+// and README.md explains the difference.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,20 +24,21 @@ constexpr char kStrategic[] = "application/strategic-merge-patch+json";
 constexpr char kApply[] = "application/apply-patch+yaml";
 
 bool IsReal();
-// What is expected of kubesim, and of the real server.
+// Returns the value that is expected of the server under test.
 template <typename T>
 T ByServer(T kubesim, T real) {
   return IsReal() ? std::move(real) : std::move(kubesim);
 }
-// The connection of an administrator that all cases use.
+// Returns the connection of an administrator that all cases share.
 Connection& Server();
-// How to make another one to the same server: another user agent, HTTP/1.1, …
+// Returns the options for a further connection to the same server, with another user agent, HTTP/1.1, …
 http::CurlOptions ConnectionOptions();
 
-// Whatever has happened so far can be asked for no more: etcd is compacted. A watch cache may still have it.
+// Compacts etcd, so that earlier versions can no longer be read. A watch cache may still have them.
 void ForgetHistory();
 
-// Requests as an administrator. A body goes as application/json unless the headers say otherwise.
+// Sends a request as an administrator, as do the functions below. A body is sent as application/json unless the headers
+// contain another Content-Type.
 Answer Send(std::string method, std::string target, std::string body = "", http::Headers headers = {},
             absl::Duration timeout = absl::Seconds(60));
 Answer Get(std::string target, http::Headers headers = {});
@@ -46,7 +47,7 @@ Answer Put(std::string target, std::string body, http::Headers headers = {});
 Answer Patch(std::string target, std::string_view type, std::string body, http::Headers headers = {});
 Answer Delete(std::string target, std::string body = "", http::Headers headers = {});
 
-// "key=value" pairs as they stand in a query, the values escaped.
+// Returns the query "?key=value&…", with the values escaped.
 std::string Query(std::initializer_list<std::pair<std::string_view, std::string_view>> parameters);
 
 class Conformance : public ::testing::Test {
@@ -55,19 +56,19 @@ class Conformance : public ::testing::Test {
   void TearDown() override;
 
   const std::string& ns() const { return ns_; }
-  // Another namespace, deleted with the case.
+  // Makes another namespace, which is deleted at the end of the case.
   std::string MakeNamespace();
 
-  // Paths in the case's namespace.
+  // The functions below return paths in the case's namespace.
   std::string Core(std::string_view plural, std::string_view name = "") const;
   std::string Group(std::string_view group_version, std::string_view plural, std::string_view name = "") const;
   std::string Configs(std::string_view name = "") const { return Core("configmaps", name); }
-  // The kind for lists: a real cluster puts a ConfigMap of its own into every namespace, and no Secret.
+  // Cases of lists use Secrets, since a real cluster puts a ConfigMap of its own into every namespace, but no Secret.
   std::string Secrets(std::string_view name = "") const { return Core("secrets", name); }
   std::string Pods(std::string_view name = "") const { return Core("pods", name); }
   std::string Jobs(std::string_view name = "") const { return Group("batch.volcano.sh/v1alpha1", "jobs", name); }
 
-  // Makes one and expects that it was made. `labels` and `data` are JSON objects.
+  // Makes an object and expects success, as do the functions below. `labels` and `data` are JSON objects.
   Answer MakeConfig(std::string_view name, std::string_view labels = "{}", std::string_view data = "{}");
   Answer MakeSecret(std::string_view name, std::string_view labels = "{}");
   Answer MakePod(std::string_view name, std::string_view labels = "{}", std::string_view more_spec = "");
@@ -81,7 +82,7 @@ class Conformance : public ::testing::Test {
 
 std::string ConfigBody(std::string_view name, std::string_view labels = "{}", std::string_view data = "{}");
 std::string SecretBody(std::string_view name, std::string_view labels = "{}");
-// `more_spec` begins with a comma: ,"nodeName":"a"
+// `more_spec` begins with a comma, as in ,"nodeName":"a"
 std::string PodBody(std::string_view name, std::string_view labels = "{}", std::string_view more_spec = "");
 std::string JobBody(std::string_view name, std::string_view labels = "{}");
 

@@ -1,4 +1,4 @@
-// The server of this binary, and its main.
+// The server under test, and the main function.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ class Kubesim final : public TestedServer {
  private:
   SystemRandom random_;
   const std::unique_ptr<Loop> loop_ = MakeThreadLoop("kubesim");
-  // These live on the loop.
+  // The members below live on the loop.
   std::unique_ptr<kubesim::ApiServer> server_;
   std::unique_ptr<http::DirectClient> client_;
   std::unique_ptr<actors::Cluster> controllers_;
@@ -138,7 +138,7 @@ absl::StatusOr<std::unique_ptr<TestedServer>> Started() {
 std::unique_ptr<TestedServer> tested_server;
 std::unique_ptr<Connection> connection;
 
-// Once for all cases, and not where they are only listed.
+// Starts the server once for all cases. gtest does not call SetUp when it only lists the cases.
 class ServerEnvironment : public ::testing::Environment {
  public:
   void SetUp() override {
@@ -168,7 +168,7 @@ http::CurlOptions ConnectionOptions() {
 }  // namespace basalt::conformance
 
 int main(int argc, char** argv) {
-  // Debian builds Abseil without NDEBUG; its deadlock detector would trip over other libraries' locks.
+  // Debian builds Abseil without NDEBUG. Its deadlock detector would report the locks of other libraries.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   ::testing::InitGoogleTest(&argc, argv);
   absl::ParseCommandLine(argc, argv);

@@ -40,7 +40,7 @@ json::value* Child(json::value& value, std::string_view step) {
   return nullptr;
 }
 
-// Where the pointer's last step is a member or an item; null where the way does not exist.
+// Returns the object or array that holds the pointer's last step, or null if the path to it does not exist.
 json::value* Holder(json::value& value, const std::vector<std::string>& steps) {
   json::value* at = &value;
   for (size_t i = 0; i + 1 < steps.size() && at != nullptr; ++i) at = Child(*at, steps[i]);

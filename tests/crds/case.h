@@ -1,6 +1,7 @@
 #pragma once
 
-// The table of manifests in cases/: what our definitions must accept and refuse. Pure reading of files, any thread.
+// Reads the table of manifests in cases/, which states what our definitions must accept and refuse. Thread-safe: the
+// functions only read files.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -13,57 +14,62 @@
 
 namespace basalt::crds {
 
-// Pointers into a manifest (/spec/tasks/0/name) with the values that belong there; null as a value stays null.
+// Pointers into a manifest (/spec/tasks/0/name), each with the value to set there. A null is set as null.
 using Changes = std::vector<std::pair<std::string, json::value>>;
 
 struct Case {
   std::string name;  // "file/name"
-  json::value base;  // What is created; for an update, what is there before.
+  json::value base;  // The object before the case's changes. For an update, this object is created first.
   bool update = false;
   Changes set;
   std::vector<std::string> remove;
 
+  // "Memory" below is jobsvc's own check of a stored job.
   bool by_rule = false;  // A rule of x-kubernetes-validations decides, not the types and bounds ("by_schema").
-  std::string refused;   // The field that the refusal names; empty: accepted.
-  std::string says;      // Within the refusal's words for that field, and within memory's.
-  std::string memory;    // The rule of jobsvc's table that says the same; "decoder": it cannot be read; empty: no rule.
-  std::string warned;    // The field that memory warns of, in the words of `says`; `memory` is then the status' reason.
-  std::string words;     // What the API and memory say of it where that is not what the server says.
-  std::string submitted;  // The same of the API alone.
-  std::string first;      // What a stored job's status begins with, where memory finds something else before it.
-  // Doors that let it in, with the reason: the definition (then the others refuse it), or the API and memory.
+  std::string refused;   // The field that the refusal names. Empty if the object is accepted.
+  std::string says;      // A part of the server's message for that field, and of memory's.
+  // The rule of jobsvc's table that makes the same check. "decoder" if the object cannot be read. Empty if there is no
+  // such rule.
+  std::string memory;
+  // The field that memory warns of, with the message `says`. `memory` is then the reason in the status.
+  std::string warned;
+  std::string words;      // The message of the API and of memory if it differs from the server's.
+  std::string submitted;  // The message of the API if it differs from memory's.
+  std::string first;      // The beginning of a stored job's status if memory reports another problem first.
+  // Why the definition accepts an object that the API and memory refuse. Empty if the definition refuses it.
   std::string beyond;
+  // Why the API and memory accept an object that the definition refuses. Empty if they refuse it.
   std::string open;
-  std::string ours;  // Why live definitions refuse what ours accepts.
-  Changes stored;    // What an accepted object has after defaulting; null: nothing there.
-  // What it has where the policies of deploy/admission are in force, with which it is accepted in any case.
+  std::string ours;  // Why live definitions refuse an object that ours accept.
+  Changes stored;    // Values of an accepted object after defaulting. A null requires that there is no value.
+  // Values under the policies of deploy/admission, which accept the object in any case.
   Changes given;
 
-  // The object as the case sends it, made of the base or of what was stored.
+  // Returns the object as the case sends it. `from` is the base or the stored object.
   json::value Changed(json::value from) const;
   bool IsRefusedByServer() const { return !refused.empty() && beyond.empty(); }
   const std::string& Words() const { return words.empty() ? says : words; }
 };
 std::ostream& operator<<(std::ostream& out, const Case& one);
-// Of a parameterised test.
+// Returns the name of a parameterised test.
 std::string NameOf(const ::testing::TestParamInfo<Case>& info);
 
-// Every case of cases/*.yaml, in the order of the files. A file that cannot be read is a failed test.
+// Returns every case of cases/*.yaml, in the order of the files. Adds a test failure if a file cannot be read.
 std::vector<Case> LoadCases();
-// The manifests of our kinds in a folder, as cases that are accepted; none where there is no such folder.
+// Returns the manifests of our kinds in a folder, as cases that are accepted. Empty if there is no such folder.
 std::vector<Case> LoadExamples(const std::string& folder);
-// Both, our examples and those of users.
+// Returns all cases, our examples and the examples of users.
 std::vector<Case> LoadCasesAndExamples();
-std::string ExamplesFolder();      // Ours.
-std::string LiveExamplesFolder();  // Those that users run, beside the checkout.
-std::string LiveDefinitions();     // Definitions of live clusters, beside the checkout.
+std::string ExamplesFolder();      // The folder of our examples.
+std::string LiveExamplesFolder();  // The folder of users' examples, beside the checkout.
+std::string LiveDefinitions();     // The folder of live clusters' definitions, beside the checkout.
 
-// Whether one of the two fields is, or lies in, the other: spec.tasks[0] and spec.tasks[0].name; a[b] is a.b.
+// Whether the two fields are equal or one lies in the other, as spec.tasks[0].name in spec.tasks[0]. a[b] is a.b.
 bool AreRelated(std::string_view a, std::string_view b);
 
-// Null where there is nothing.
+// Returns the value at the pointer, or null if there is none.
 const json::value* At(const json::value& value, std::string_view pointer);
-// Where a manifest of one of the four kinds is created.
+// Returns the path at which a manifest of one of the four kinds is created.
 std::string CollectionOf(const json::value& manifest, std::string_view ns);
 
 }  // namespace basalt::crds

@@ -1,5 +1,6 @@
-// The jobs of cases/ at the two doors that no definition guards: submitted, and in a cluster whose definitions let
-// everything through. manifests_test.cc has the third.
+// Sends the jobs of cases/ past the two checks that do not depend on a definition: the API's check of a submission, and
+// jobsvc's check of a stored job in a cluster whose definitions accept everything. manifests_test.cc has the third
+// check, the definition's.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ namespace {
 
 using jobsvc::testing::JobRig;
 
-// As the gateway reads it.
+// Decodes the manifest as the gateway does.
 kube::v1::Job JobOf(const json::value& manifest) {
   json::value stored = manifest;
   json::object& metadata = stored.at("metadata").get_object();
@@ -30,7 +31,7 @@ kube::v1::Job JobOf(const json::value& manifest) {
   return decoded.ok() ? decoded->object.job() : kube::v1::Job();
 }
 
-// Whether one of the lines is about the field of the case and says its words.
+// Whether one of the lines is about the field of the case and contains `words`.
 bool Says(const Case& one, std::string_view words, std::string_view text) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -88,7 +89,7 @@ TEST_P(JobDoors, ASubmissionNamesFieldAndRuleAndNothingIsSent) {
   EXPECT_TRUE(rig_.kube().log().empty());
 }
 
-// And runs as soon as it is put right.
+// The job also runs as soon as it is corrected.
 TEST_P(JobDoors, AStoredJobSaysItItselfAndHarmsNobody) {
   const Case& one = GetParam();
   const kube::v1::Job job = JobOf(one.Changed(one.base));
@@ -116,7 +117,7 @@ TEST_P(JobDoors, AStoredJobSaysItItselfAndHarmsNobody) {
   EXPECT_EQ(EventsOf("InvalidJob"), StatusOf(key).message() + "\n");
   EXPECT_EQ(PodsOf(job.meta().name()), 0u);
   EXPECT_LE(rig_.kube().Count("patch", "jobs/status", job.meta().name()), 2);
-  if (std::string_view(one.refused) == "metadata.name") return;  // Which nobody can edit.
+  if (std::string_view(one.refused) == "metadata.name") return;  // A name cannot be edited.
 
   json::value good = one.base;
   good.at("metadata").as_object()["name"] = job.meta().name();
@@ -140,7 +141,7 @@ std::vector<Case> JobCases() {
 
 INSTANTIATE_TEST_SUITE_P(Table, JobDoors, ::testing::ValuesIn(JobCases()), NameOf);
 
-// The job of a case before it is changed, while it runs.
+// Runs the base of a case and edits the job while it runs.
 class RunningJobs : public JobDoors {
  protected:
   void Edit(const json::value& to) {
@@ -175,7 +176,7 @@ TEST_P(RunningJobs, AreNotHarmedByAnEditAndGoOnWhenItIsPutRight) {
       rig_.Run(absl::Minutes(1));
     }
     EXPECT_EQ(StatusOf("default/j").phase(), jobsvc::testing::kRunning);
-    // What another controller has begun is not stopped by rules of ours alone.
+    // The X rules are ours alone. They do not stop a job that another controller may have started.
     const bool goes_on = one.memory.starts_with('X');
     EXPECT_EQ(StatusOf("default/j").reason(), goes_on ? "" : "InvalidJob");
     if (!goes_on) {
@@ -197,8 +198,8 @@ TEST_P(RunningJobs, AreNotHarmedByAnEditAndGoOnWhenItIsPutRight) {
   }
 }
 
-// Those that an edit can make: it changes no name. X1, X5 and X7 are waived for a job that has run, and other pods are
-// made.
+// Returns the cases that an edit can make: an edit changes no name. X1, X5 and X7 are waived for a job that has run, so
+// that such an edit makes other pods.
 std::vector<Case> EditCases() {
   std::vector<Case> edits;
   for (Case& one : JobCases()) {
@@ -212,11 +213,11 @@ std::vector<Case> EditCases() {
 
 INSTANTIATE_TEST_SUITE_P(Table, RunningJobs, ::testing::ValuesIn(EditCases()), NameOf);
 
-// Updates of a stored job, past the definitions: what breaks U1 to U3 is refused as other specs are, what breaks U4 or
-// U5 is followed with a warning.
+// Updates a stored job past the definitions. jobsvc refuses a spec that breaks U1 to U3, as it refuses other specs. It
+// follows a spec that breaks U4 or U5, with a warning.
 class UpdatedJobs : public RunningJobs {
  protected:
-  // Those that the job expects to be there.
+  // Makes the claims that the job expects to exist.
   void MakeClaims(const kube::v1::Job& job) {
     for (const kube::v1::VolumeSpec& volume : job.spec().volumes()) {
       if (volume.volume_claim_name().empty() || !volume.volume_claim_json().empty()) continue;
@@ -253,9 +254,9 @@ TEST_P(UpdatedJobs, SayWhatTheyShouldNotHaveBeenChangedTo) {
     EXPECT_TRUE(one.refused.empty() || Says(one, one.Words(), StatusOf("default/j").message()))
         << "wanted " << one.refused << " … " << one.Words() << "\ngot " << StatusOf("default/j").message();
   }
-  const std::string told = EventsOf("SpecWarning");
+  const std::string warnings = EventsOf("SpecWarning");
   Edit(one.base);
-  EXPECT_EQ(EventsOf("SpecWarning"), told) << "it was changed back";
+  EXPECT_EQ(EventsOf("SpecWarning"), warnings) << "it was changed back";
 }
 
 std::vector<Case> UpdateCases() {
@@ -268,7 +269,7 @@ std::vector<Case> UpdateCases() {
 
 INSTANTIATE_TEST_SUITE_P(Table, UpdatedJobs, ::testing::ValuesIn(UpdateCases()), NameOf);
 
-// Rules of section 2 that no case of the table is about, with the reason.
+// Returns the rules of section 2 without a case in the table, each with the reason.
 const std::map<std::string, std::string>& WithoutCase() {
   static const auto& reasons = *new std::map<std::string, std::string>{
       {"C16a", "of another object: only a submission asks for the queue, and a stored job waits for it"},
@@ -293,7 +294,7 @@ std::set<std::string> RulesOfSection2() {
   return rules;
 }
 
-// C6, C13 and C15 are lists of rules of their own.
+// Returns the rules that the case is about. A P or V rule also counts for C6, C13 or C15, which are lists of rules.
 std::set<std::string> RulesOf(const Case& one) {
   std::set<std::string> rules = {one.memory};
   if (one.memory.starts_with('P')) rules.insert(one.refused.starts_with("spec.policies") ? "C13" : "C6");
@@ -302,7 +303,7 @@ std::set<std::string> RulesOf(const Case& one) {
   return rules;
 }
 
-// Accepted by one door, a rule is refused by the others: nothing of section 2 is let in by all.
+// Whatever breaks a rule of section 2 is refused by at least one of the checks.
 TEST(JobDoorsTable, EveryRuleHasACaseAtEachDoorOrAReason) {
   std::set<std::string> at_server, at_ours;
   for (const Case& one : LoadCases()) {

@@ -1,4 +1,4 @@
-// Every field that live clusters' definitions have is in ours, or below a place where ours keep whatever comes.
+// Checks that every field of live clusters' definitions is in ours, or below a field where ours keep unknown fields.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFiles[] = {"batch.volcano.sh_jobs.yaml", "bus.volcano.sh_commands.yaml",
                                        "scheduling.volcano.sh_podgroups.yaml", "scheduling.volcano.sh_queues.yaml"};
-// What kubectl apply remembers of an object, as an annotation, is at most this long with all other annotations.
+// The limit for all annotations of an object, which include the one in which kubectl apply stores the object.
 constexpr size_t kAnnotations = 256 * 1024;
 
 std::string OursFolder() { return BASALT_SOURCE_DIR "/deploy/crds"; }
@@ -38,7 +38,7 @@ bool Keeps(const json::value& node) {
   return preserve != nullptr && *preserve == json::value(true);
 }
 
-// Walks both schemas; `missing` gets the paths of theirs that ours would lose or take for another type.
+// Walks both schemas and adds to `missing` the paths of theirs that ours drop or give another type.
 void Compare(const json::value& theirs, const json::value* ours, const std::string& path, size_t& leaves,
              std::set<std::string>& missing) {
   if (ours == nullptr) {
@@ -94,7 +94,7 @@ TEST_P(DefinitionFields, TheRestIsTheSame) {
   }
   const json::array& versions = At(ours_, "/spec/versions")->as_array();
   ASSERT_EQ(At(theirs_, "/spec/versions")->as_array().size(), versions.size());
-  // Columns of ours stand behind theirs.
+  // Our columns follow theirs.
   const json::value* const columns = Find(versions.front(), "additionalPrinterColumns");
   const json::value* const their_columns = At(theirs_, "/spec/versions/0/additionalPrinterColumns");
   for (size_t i = 0; their_columns != nullptr && i < their_columns->as_array().size(); ++i) {

@@ -1,5 +1,5 @@
-// A job behaves the same whichever definitions the cluster has: what live clusters' let through and what ours let
-// through is read as the same messages, and has the same effective spec.
+// Checks that a job behaves the same whichever definitions the cluster has: an object that both live clusters' and our
+// definitions accept is read as the same message and has the same effective spec.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kPlurals[] = {"jobs.batch.volcano.sh", "commands.bus.volcano.sh",
                                          "podgroups.scheduling.volcano.sh", "queues.scheduling.volcano.sh"};
 
-// The manifests that both accept, each with a name of its own: what a case is about becomes its name.
+// Returns the manifests that both definitions accept. Each gets a name of its own, which is also its key.
 std::map<std::string, json::value> Manifests() {
   std::map<std::string, json::value> manifests;
   for (const Case& one : LoadCasesAndExamples()) {
@@ -39,7 +39,7 @@ std::map<std::string, json::value> Manifests() {
 
 std::string_view GroupOf(std::string_view plural) { return plural.substr(plural.find('.') + 1); }
 
-// Every object as it was stored, without what differs from server to server.
+// Returns every object as it was stored, without the fields that differ from server to server.
 std::map<std::string, kube::v1::Object> StoredUnder(const std::string& definitions) {
   std::map<std::string, kube::v1::Object> stored;
   auto cluster = realkube::Cluster::Start({.nodes = 0, .crds = definitions, .kwok = false});
@@ -47,7 +47,7 @@ std::map<std::string, kube::v1::Object> StoredUnder(const std::string& definitio
   if (!cluster.ok()) return stored;
   const testing::TempDir folder;
   for (const auto& [name, manifest] : Manifests()) std::ofstream(folder / (name + ".json")) << ToText(manifest);
-  // A refusal shows as an object that is not there.
+  // A refused object is missing from the lists below.
   (void)(*cluster)->Kubectl({"create", "--validate=false", "-f", folder / ""});
   for (const std::string_view plural : kPlurals) {
     const auto text =
@@ -79,8 +79,7 @@ std::map<std::string, kube::v1::Object> StoredUnder(const std::string& definitio
   return stored;
 }
 
-// The template in ours may have fields that live definitions do not know and drop, and lack defaults that say what is
-// the case anyway.
+// Removes the template's fields that live definitions drop as unknown, and defaults that only live definitions write.
 void DropFields(json::value& value) {
   if (value.is_array()) {
     for (json::value& item : value.get_array()) DropFields(item);
@@ -123,7 +122,7 @@ void ExpectSameJob(const kube::v1::Job& ours, const kube::v1::Job& theirs) {
   EXPECT_EQ(left.DebugString(), right.DebugString());
 }
 
-// Jobs that ours refuse and live definitions, without their webhooks, do not.
+// Returns the jobs that our definitions refuse and that live definitions, without their webhooks, accept.
 std::map<std::string, json::value> RefusedJobs() {
   std::map<std::string, json::value> manifests;
   for (const Case& one : LoadCases()) {
@@ -136,7 +135,8 @@ std::map<std::string, json::value> RefusedJobs() {
   return manifests;
 }
 
-// Nothing of it but its status, labels and finalizers has to be written; a refusal there would leave it without words.
+// The suite writes only the status, labels and finalizers of such a job. If these writes were refused, the job could
+// not report its problem.
 TEST(LiveDefinitions, WhatTheyLetThroughCanStillBeWrittenUnderOurs) {
   if (!std::filesystem::exists(LiveDefinitions())) {
     GTEST_SKIP() << "skipped: the live definitions are absent: " << LiveDefinitions();
@@ -192,7 +192,8 @@ TEST(LiveDefinitions, GiveTheSameObjectsAsOurs) {
     SCOPED_TRACE(ToText(manifests.at(name)));
     const auto found = theirs.find(name);
     if (found == theirs.end()) {
-      // Their webhooks fill an empty queue and empty names before the schema sees them; ours are read so in memory.
+      // Upstream's webhooks fill an empty queue and empty names before the schema is checked. Our suite reads them as
+      // the defaults.
       EXPECT_NE(ToText(manifests.at(name)).find("\"queue\":\"\""), std::string::npos);
       continue;
     }

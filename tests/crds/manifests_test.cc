@@ -1,6 +1,6 @@
-// Our definitions on a server: each case is accepted with its defaults, or refused with field and sentence; and what
-// jobsvc's memory says of the same job is the same sentence. What a rule refuses is refused by the real server alone;
-// kubesim takes it.
+// Tests our definitions on a server: each case is accepted with its defaults, or refused with field and message.
+// jobsvc's own check of the same job gives the same message. Only the real server evaluates rules; kubesim accepts an
+// object that only a rule refuses.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ std::vector<jobsvc::Violation> MemoryOf(const json::value& before, const json::v
 
 class CrdCases : public testing::TestWithParam<Case> {
  protected:
-  // What is sent, and the answer to a dry run of it.
+  // Sets `sent_`, the object that the case sends, and `answer_`, the answer to its dry run.
   void Run() {
     const Case& one = GetParam();
     before_ = one.base;
@@ -85,7 +85,7 @@ class CrdCases : public testing::TestWithParam<Case> {
 TEST_P(CrdCases, TheServerAnswers) {
   const Case& one = GetParam();
   ASSERT_NO_FATAL_FAILURE(Run());
-  // kubesim does not evaluate rules: there the suite itself is who refuses a job (doors_test.cc).
+  // kubesim does not evaluate rules. With kubesim the suite itself refuses such a job (doors_test.cc).
   const bool evaluated = !one.by_rule || conformance::IsReal();
   if (one.IsRefusedByServer() && evaluated) {
     ExpectRefused();
@@ -97,7 +97,7 @@ TEST_P(CrdCases, TheServerAnswers) {
 TEST_P(CrdCases, MemorySaysTheSame) {
   const Case& one = GetParam();
   if (FindString(one.base, "kind") != "Job") return;
-  // What cannot be read has no rule: doors_test.cc.
+  // jobsvc's table has no rule for an object that cannot be read; doors_test.cc tests such objects.
   if (one.memory == "decoder") return;
   const json::value sent = one.Changed(one.base);
   const std::vector<jobsvc::Violation> violations = MemoryOf(one.base, sent, one.update);
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Examples, CrdCases, testing::ValuesIn(LoadExamples(Exam
 INSTANTIATE_TEST_SUITE_P(LiveExamples, CrdCases, testing::ValuesIn(LoadExamples(LiveExamplesFolder())), NameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CrdCases);
 
-// What a rule costs depends on the object, and the server has a limit: as many tasks as there may be, of long names.
+// The server limits the cost of rules, which depends on the object: here as many tasks as allowed, with long names.
 TEST(CrdBounds, AJobOfAsManyTasksAsThereMayBeIsTakenAndChanged) {
   const json::value pod = *ParseJson(R"({"spec":{"containers":[{"name":"c","image":"i"}]}})");
   json::array tasks;
@@ -139,7 +139,7 @@ TEST(CrdBounds, AJobOfAsManyTasksAsThereMayBeIsTakenAndChanged) {
   conformance::Delete(ObjectPath(job));
 }
 
-// A template is kept as it is (U49 of the users' cases): created, applied by the server, and changed.
+// A template is kept as it is (U49 of the users' cases) by a create, a server-side apply and an update.
 TEST(CrdTemplates, LabelsAndAnnotationsOfATemplateSurvive) {
   json::value job = *ParseJson(
       R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"kept","namespace":"default"},)"

@@ -1,4 +1,4 @@
-// Every file of examples/ keeps the promise of its leading comment, on the whole suite under simulated time.
+// Tests that every file of examples/ keeps the promise of its leading comment, on the whole suite under simulated time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <re2/re2.h>
@@ -17,7 +17,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Those of jobs. What is in groups/ has pods of plain workloads, and docs/pod-groups.md.
+// Returns the examples of jobs. The files in groups/ have pods of plain workloads and belong to docs/pod-groups.md.
 std::vector<std::string> JobExamples() {
   std::vector<std::string> files = FilesBelow(BASALT_SOURCE_DIR "/examples");
   std::erase_if(files, [](const std::string& file) { return file.starts_with("groups/"); });
@@ -35,7 +35,7 @@ TEST_P(ExampleTest, DoesWhatItPromises) {
 
 INSTANTIATE_TEST_SUITE_P(Examples, ExampleTest, ::testing::ValuesIn(JobExamples()), NameOfFile);
 
-// What docs/jobs.md names as `folder/file.yaml` is there, and what is there is named.
+// docs/jobs.md names every example as `folder/file.yaml`, and every name there is an example.
 TEST(ReferenceTest, NamesEveryExampleAndNoOther) {
   const std::string text = ReadFile(BASALT_SOURCE_DIR "/docs/jobs.md");
   std::set<std::string> named;
@@ -52,7 +52,7 @@ TEST(ReferenceTest, NamesEveryExampleOfPodGroups) {
   }
 }
 
-// Of a table whose last column is the example, every row has one.
+// In a table whose last column is the example, every row has one.
 TEST(ReferenceTest, EveryFieldPolicyPluginAndCommandHasAnExample) {
   std::istringstream text(ReadFile(BASALT_SOURCE_DIR "/docs/jobs.md"));
   bool wants = false;
@@ -84,7 +84,7 @@ spec:
           containers: [{name: main, image: busybox, command: [sleep, "1"]}]
 )";
 
-// A judge that finds nothing would find nothing in the examples either.
+// If the check found no broken promise here, it would find none in the examples either.
 TEST(StageTest, ABrokenPromiseIsNamed) {
   Promise promise{.ends = "Completed"};
   EXPECT_THAT(Stage().Run(kGood, promise), IsEmpty());

@@ -10,10 +10,10 @@ namespace basalt::examples {
 
 std::string ReadFile(const std::string& path);
 
-// Sorted, as paths from `folder`; none where there is no such folder.
+// Returns the files below `folder` as sorted paths relative to it. Empty if there is no such folder.
 std::vector<std::string> FilesBelow(const std::string& folder);
 
-// For INSTANTIATE_TEST_SUITE_P.
+// Returns a test's name, for INSTANTIATE_TEST_SUITE_P.
 std::string NameOfFile(const ::testing::TestParamInfo<std::string>& file);
 
 }  // namespace basalt::examples

@@ -17,7 +17,7 @@ using ::basalt::testing::IsOk;
 constexpr std::string_view kNetworkPolicies = "networkpolicies.networking.k8s.io";
 constexpr absl::Duration kForEver = Scene::kForEver;
 
-// What PodEvicted -> RestartJob with maxRetry 5 says: four restarts of all pods, the fifth eviction ends it.
+// Checks PodEvicted -> RestartJob with maxRetry 5: four evictions restart all pods, and the fifth ends the job.
 void ExpectFourRestarts(Scene& scene, std::string_view task, int replicas) {
   for (int run = 1; run <= 4; ++run) {
     std::set<std::string> uids;
@@ -36,7 +36,7 @@ void ExpectFourRestarts(Scene& scene, std::string_view task, int replicas) {
   EXPECT_TRUE(scene.Becomes("Failed")) << scene.Phase();
 }
 
-// The master ends well, and so the job, while workers that never end are running: they are stopped.
+// Checks that the job completes when the master succeeds, and that the workers, which never end, are stopped.
 void ExpectMasterCompletes(Scene& scene, int workers) {
   scene.RunPod(scene.PodName("mpimaster", 0), absl::Seconds(40));
   ASSERT_TRUE(scene.Until([&] { return scene.ReadyPods("mpimaster", 1) == 1; }));
@@ -56,7 +56,7 @@ void ExpectMasterCompletes(Scene& scene, int workers) {
 
 }  // namespace
 
-// job.yaml: three of six are the gang; evictions restart it; env, ssh and svc with their defaults.
+// job.yaml: three of six pods are the gang, evictions restart the job, and env, ssh and svc have their defaults.
 void PlayJob() {
   const std::string text = KnownManifest("job.yaml");
   const std::string task = "default-nginx";
@@ -86,7 +86,7 @@ void PlayJob() {
     EXPECT_EQ(scene.Count("succeeded"), 6);
     EXPECT_EQ(scene.Count("retryCount"), 0);
   }
-  // On one node of 64 CPUs, three or two of the six find room.
+  // One node of 64 CPUs has capacity for three or two of the six pods.
   for (const auto& [cpu, fit] : {std::pair("21", 3), std::pair("22", 0)}) {
     Scene scene(/*nodes=*/1);
     scene.Run(task, kForEver);
@@ -97,7 +97,7 @@ void PlayJob() {
   }
 }
 
-// job-plugin.yaml: what its comments say of each plugin and its parameters.
+// job-plugin.yaml: each plugin and its parameters do what the file's comments state.
 void PlayJobPlugin() {
   const std::string text = KnownManifest("job-plugin.yaml");
   const std::string job = "test-job-plugin";
@@ -149,7 +149,7 @@ void PlayMpi() {
   ExpectMasterCompletes(scene, 2);
 }
 
-// task-dependency-mpi.yaml: the master is made once all ten workers are ready; it asks for them at once.
+// task-dependency-mpi.yaml: the master, which calls the workers at once, is made when all ten are ready.
 void PlayTaskDependencyMpi() {
   Scene scene;
   scene.Run("mpimaster", kForEver);
@@ -163,7 +163,7 @@ void PlayTaskDependencyMpi() {
   ExpectMasterCompletes(scene, 10);
 }
 
-// task-dependency.yaml: nginx1, then nginx2 when it is ready, then nginx3 when all five of nginx2 are.
+// task-dependency.yaml: nginx2 is made when nginx1 is ready, and nginx3 when all five pods of nginx2 are ready.
 void PlayTaskDependency() {
   Scene scene;
   for (const char* task : {"job-nginx1", "job-nginx2", "job-nginx3"}) {
@@ -185,7 +185,7 @@ void PlayTaskDependency() {
   EXPECT_EQ(scene.Count("succeeded"), 11);
 }
 
-// tensorflow.yaml: complete with both workers, while ps serves on; an eviction of anyone restarts all.
+// tensorflow.yaml: the job completes with both workers while ps still runs, and the eviction of any pod restarts all.
 void PlayTensorflow() {
   Scene scene;
   scene.Run("ps", kForEver);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a job has become what its file promises, as far as its own status tells. Pure.
+// Compares a job's status with the promise of its file. Pure.
 #include <string>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace basalt::examples {
 
-// Everything in which it has not, one sentence each. `job` as Kubernetes holds it, or held it last.
+// Returns one sentence for each broken promise. `job` is the job as Kubernetes holds it, or held it last.
 std::vector<std::string> JudgeStatus(const Promise& promise, const json::value& job);
 
 }  // namespace basalt::examples

@@ -1,5 +1,5 @@
-// Manifests that users bring along, from upstream's examples: each does what its fields and comments promise. A file
-// that nobody has accounted for fails.
+// Tests manifests of users, from upstream's examples: each does what its fields and comments promise. A file without a
+// test here is a failure.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 using ::basalt::testing::IsOk;
 using ::testing::HasSubstr;
 
-// job.yaml's block of volumes, as its comment says: without the signs.
+// Returns job.yaml with its block of volumes, with the comment signs removed, as the file suggests to users.
 std::string JobWithItsVolumes() {
   std::string text = KnownManifest("job.yaml");
   const size_t block = text.find("  #volumes:\n");
@@ -35,7 +35,7 @@ std::string JobWithItsVolumes() {
   return text;
 }
 
-// The same with the block that docs/jobs.md tells to write.
+// Returns job.yaml with the block of volumes from docs/jobs.md.
 std::string JobWithVolumesOfTheDocument() {
   const std::string document = ReadFile(BASALT_SOURCE_DIR "/docs/jobs.md");
   const std::string fence = "```yaml\n";
@@ -48,7 +48,7 @@ std::string JobWithVolumesOfTheDocument() {
   return Edited(KnownManifest("job.yaml"), "  tasks:\n", volumes + "  tasks:\n");
 }
 
-// The first volume names no claim and the second two.
+// In the file's block the first volume names no claim and the second names two.
 TEST(KnownVolumesTest, TheBlockOfVolumesIsRefusedAsItStandsAndRunsAsTheDocumentSays) {
   if (FilesBelow(BASALT_EXAMPLES).empty()) GTEST_SKIP() << "no example manifests at " << BASALT_EXAMPLES;
   std::string text = JobWithItsVolumes();
@@ -75,7 +75,7 @@ TEST(KnownVolumesTest, TheBlockOfVolumesIsRefusedAsItStandsAndRunsAsTheDocumentS
               IsOk());
   ASSERT_TRUE(scene.Becomes("Running"));
   const std::string pod = scene.PodName(task, 0);
-  std::map<std::string, std::string> claims;  // By where they are mounted.
+  std::map<std::string, std::string> claims;  // By the path at which they are mounted.
   const json::value volumes = scene.InPod(pod, "/spec/volumes");
   for (const json::value& volume : volumes.as_array()) {
     const json::value* claim = FindPath(volume, {"persistentVolumeClaim"});

@@ -9,7 +9,8 @@ namespace basalt::examples {
 
 inline constexpr std::string_view kNamespace = "default";
 
-// As basaltctl submits it: read, defaulted and checked. INVALID_ARGUMENT: it is refused, or is not one job.
+// Reads, defaults and checks a job as basaltctl does when it submits the job. Returns INVALID_ARGUMENT if the job is
+// refused, or if the text is not exactly one job.
 absl::StatusOr<jobsvc::Manifest> ReadOneJob(std::string_view yaml);
 
 }  // namespace basalt::examples

@@ -1,13 +1,13 @@
 #pragma once
 
-// What each manifest of upstream's examples promises, played: by its fields and comments. Each adds failures to the
-// test that calls it.
+// Runs upstream's example manifests and checks that each does what its fields and comments promise. Each function adds
+// failures to the test that calls it.
 #include <string>
 #include <string_view>
 
 namespace basalt::examples {
 
-// The text of such a manifest.
+// Returns the text of such a manifest.
 std::string KnownManifest(std::string_view file);
 
 void PlayDeployment();

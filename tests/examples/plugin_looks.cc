@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The member of a list of objects with that name; null: there is none.
+// Returns the member of a list of objects with that name, or null if there is none.
 json::value Named(const json::value& list, std::string_view name) {
   if (!list.is_array()) return nullptr;
   for (const json::value& item : list.get_array()) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What plugins of a job are to have made of its pods and beside them, as those who run in the pods find it. Each adds
-// failures to the test that calls it.
+// Checks what the plugins of a job have added to its pods and made beside them, as programs in the pods find it. Each
+// function adds failures to the test that calls it.
 #include <string>
 #include <string_view>
 
@@ -10,15 +10,18 @@
 
 namespace basalt::examples {
 
-// Of the pod's first container: an environment variable, or null; where a volume is mounted, or nothing.
+// Returns an environment variable of the pod's first container, or null.
 json::value EnvOf(const Scene& scene, const std::string& pod, std::string_view name);
+// Returns the path at which the pod's first container mounts the volume, or "".
 std::string MountOf(const Scene& scene, const std::string& pod, std::string_view volume);
 
-// env: each container knows its index by both names.
+// Checks the plugin env: each container has its index under both names.
 void ExpectIndices(const Scene& scene, std::string_view task, int replicas);
-// ssh: a pair of keys in a Secret, the same for all, where ssh looks for them, and hosts that it connects to unasked.
+// Checks the plugin ssh: all pods have the same pair of keys from a Secret at the path where ssh looks for them, and
+// ssh connects to the job's hosts without a question.
 void ExpectKeys(const Scene& scene, const std::string& job, const std::string& pod, std::string_view path);
-// svc: hosts that are found by name, also below /etc/volcano, a line each and none after the last.
+// Checks the plugin svc: hosts are found by name, and files below /etc/volcano list them, one a line without a line
+// break after the last.
 void ExpectHosts(const Scene& scene, const std::string& job, std::string_view task, int replicas);
 
 }  // namespace basalt::examples

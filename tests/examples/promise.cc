@@ -38,7 +38,7 @@ std::optional<int64_t> Number(std::string_view text) {
 
 bool IsPhase(std::string_view text) { return !text.empty() && kube::ParseJobPhase(text).has_value(); }
 
-// As a shell would, without anything but single quotes.
+// Splits a command into words as a shell does, but knows only single quotes.
 std::vector<std::string> Words(std::string_view text) {
   std::vector<std::string> words;
   bool quoted = false;

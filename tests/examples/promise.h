@@ -1,21 +1,21 @@
 #pragma once
 
-// What a file of examples/ promises in its leading comment, for people and for the tests that hold it to it. Pure.
+// Reads the promise of a file of examples/ from its leading comment, which people read and which tests check. Pure.
 //
-//   # ends: Completed              the phase it ends in, Deleted, or Refused; or `stays: Pending`, where it stays
-//   # at Running: basaltctl …      what somebody types once the job is in that phase, or Deleted; in this order
-//   # phases: Pending, Running     every phase it has had, in order
-//   # pods: 2 succeeded, 1 failed  what its status counts in the end; what is not named is 0
-//   # retries: 1                   status.retryCount in the end; 0 where nothing is said
-//   # version: 1                   status.version in the end
-//   # made: 6                      pods that were made in all
-//   # makes: services/NAME         objects that were made for it; a kind alone, where the name is the suite's to choose
-//   # order: pods/A, pods/B        that were made in this order
-//   # lasts: 10s-20s               from its creation to its end
-//   # events: ExecuteAction        reasons of Events that tell of it
-//   # says: words                  that stand in its status, or in the refusal
+//   # ends: Completed              the job's last phase, Deleted, or Refused; or `stays: Pending`, if the job stays so
+//   # at Running: basaltctl …      a command for the moment when the job is in that phase, or Deleted; in this order
+//   # phases: Pending, Running     every phase of the job, in order
+//   # pods: 2 succeeded, 1 failed  the counts of the last status; a count that is not named is 0
+//   # retries: 1                   status.retryCount at the end; 0 if the line is missing
+//   # version: 1                   status.version at the end
+//   # made: 6                      the number of pods that were made in all
+//   # makes: services/NAME         objects that were made for the job; only a kind if the suite chooses the name
+//   # order: pods/A, pods/B        objects that were made in this order
+//   # lasts: 10s-20s               the time from the job's creation to its end
+//   # events: ExecuteAction        reasons of Events about the job
+//   # says: text                   a text in the job's status, or in the refusal
 //
-// The first comment line that is empty, or the first other line, ends it; what follows is for people alone.
+// The promise ends at the first empty comment line or the first other line. Comments below are for people alone.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -32,18 +32,18 @@ namespace basalt::examples {
 inline constexpr std::string_view kDeleted = "Deleted";
 inline constexpr std::string_view kRefused = "Refused";
 
-// Something that is typed: its words, quotes resolved.
+// A command that is typed: its words, with quotes resolved.
 struct Step {
   std::string phase;
   std::vector<std::string> words;
 };
 
 struct Promise {
-  std::string ends;  // A phase, kDeleted or kRefused; where it stays if `stays`.
+  std::string ends;  // A phase, kDeleted or kRefused. With `stays`, the phase in which the job stays.
   bool stays = false;
   std::vector<Step> steps;
   std::vector<std::string> phases;
-  std::optional<std::map<std::string, int64_t>> pods;  // By the name of the count in the status.
+  std::optional<std::map<std::string, int64_t>> pods;  // Counts by their names in the status.
   int64_t retries = 0;
   std::optional<int64_t> version;
   std::optional<int64_t> made;
@@ -54,7 +54,7 @@ struct Promise {
   std::vector<std::string> says;
 };
 
-// INVALID_ARGUMENT: nothing is promised, or a line that is none of the above; names the line.
+// Returns INVALID_ARGUMENT if nothing is promised or a line is none of the above. The message names the line.
 absl::StatusOr<Promise> ParsePromise(std::string_view text);
 
 }  // namespace basalt::examples

@@ -21,7 +21,7 @@ std::vector<json::value> Documents(std::string_view file) {
   return documents.ok() ? *std::move(documents) : std::vector<json::value>();
 }
 
-// Makes the queues of a file, which open and stay what they were written to be.
+// Makes the queues of a file and checks that they open and keep their spec.
 void MakeQueues(Scene& scene, std::string_view file) {
   for (const json::value& queue : Documents(file)) {
     const std::string name(FindString(queue.at("metadata"), "name"));
@@ -36,7 +36,7 @@ void MakeQueues(Scene& scene, std::string_view file) {
   }
 }
 
-// The object that a controller of Kubernetes makes of `owner` and its template.
+// Returns the object that a controller of Kubernetes makes from `owner` and its template.
 json::value MadeOf(const json::value& owner, std::string_view api_version, std::string_view kind, json::value metadata,
                    const json::value& spec) {
   metadata.as_object()["name"] = fmt::format("{}-5d", FindString(owner.at("metadata"), "name"));
@@ -50,7 +50,7 @@ json::value MadeOf(const json::value& owner, std::string_view api_version, std::
 
 }  // namespace
 
-// hierarchical-queues.yaml: four queues, each of which takes jobs.
+// hierarchical-queues.yaml: four queues, each of which accepts jobs.
 void PlayHierarchicalQueues() {
   for (const char* queue : {"root-eng-prod", "root-eng-dev", "root-sci-prod", "root-sci-dev"}) {
     Scene scene;
@@ -68,7 +68,8 @@ void PlayQueue() {
   MakeQueues(scene, "queue.yaml");
 }
 
-// deployment.yaml: after queue.yaml, a pod of it is of that queue and is scheduled. Kubernetes makes the pod.
+// deployment.yaml, after queue.yaml: a pod of the Deployment, which Kubernetes makes, belongs to that queue and is
+// scheduled.
 void PlayDeployment() {
   Scene scene;
   MakeQueues(scene, "queue.yaml");

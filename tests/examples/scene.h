@@ -1,7 +1,7 @@
 #pragma once
 
-// A manifest that somebody brings along, on the whole suite under simulated time, played as its author meant it: how
-// long the containers of each task run is told beside it, as images do not say. For one thread.
+// Runs a manifest of a user on the whole suite under simulated time, as its author meant it. The test states how long
+// the containers of each task run, since an image does not. For one thread.
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@
 
 namespace basalt::examples {
 
-// `from`, which stands in it once.
+// Replaces `from`, which the text must contain once, with `to`.
 std::string Edited(std::string text, std::string_view from, std::string_view to);
 
 class Scene {
@@ -22,20 +22,21 @@ class Scene {
   static constexpr absl::Duration kForEver = absl::Hours(100);
   static constexpr absl::Duration kLimit = absl::Minutes(5);
 
-  // With `workloads` Deployments and others get pods.
+  // With `workloads`, Deployments and other workloads get pods.
   explicit Scene(int nodes = 4, bool workloads = false);
 
-  // Containers of that task, from the next Submit.
+  // Sets how long the containers of that task run, and when they are ready, from the next Submit on.
   void Run(std::string task, absl::Duration runs, absl::Duration ready_after = absl::ZeroDuration());
-  // The job in that manifest; the scene is about it from then on.
-  absl::Status Submit(std::string_view yaml);  // Errors: as ReadOneJob.
-  // Any other object; as it is stored.
+  // Submits the job in that manifest. The functions below are about this job from then on. Returns the errors of
+  // ReadOneJob.
+  absl::Status Submit(std::string_view yaml);
+  // Creates any other object and returns it as it is stored.
   absl::StatusOr<json::value> Create(const json::value& object);
-  // Of a pod that does not run yet.
+  // Sets how long a pod runs that does not run yet.
   void RunPod(const std::string& pod, absl::Duration runs);
   void Evict(const std::string& pod);
 
-  // Looks after whatever happens.
+  // Advances time until the condition holds, and checks it after each event. Returns false after `limit`.
   template <typename Condition>
   bool Until(Condition condition, absl::Duration limit = kLimit) {
     return suite_.time().AdvanceUntil(condition, limit);
@@ -43,20 +44,20 @@ class Scene {
   bool Becomes(std::string_view phase, absl::Duration limit = kLimit);
   void Advance(absl::Duration time) { suite_.time().Advance(time); }
 
-  // Of the job.
+  // Returns the phase of the job.
   std::string Phase() const;
   int64_t Count(std::string_view status_field) const;
-  // Of its pods of the task, indices 0 to `replicas` - 1.
+  // Returns how many of the task's pods with the indices 0 to `replicas` - 1 exist.
   int Pods(std::string_view task, int replicas) const;
   int ReadyPods(std::string_view task, int replicas) const;
   std::string PodName(std::string_view task, int index) const;
-  // Of an object, what is at a JSON pointer; null: there is none. `resource` as in ApiServer::Get.
+  // Returns an object's value at a JSON pointer, or null if there is none. `resource` is as in ApiServer::Get.
   json::value At(std::string_view resource, std::string_view name, std::string_view pointer) const;
   std::string TextAt(std::string_view resource, std::string_view name, std::string_view pointer) const;
   json::value InPod(const std::string& pod, std::string_view pointer) const { return At("pods", pod, pointer); }
   json::value InGroup(std::string_view pointer) const;
   bool Exists(std::string_view resource, std::string_view name) const;
-  // Names of objects that controllers have made and that are there; in the order in which they were made.
+  // Returns the names of existing objects that were created by requests, in the order of their creation.
   std::vector<std::string> Made(std::string_view resource) const;
 
  private:

@@ -1,5 +1,5 @@
-// Manifests as the documents of users print them: each does what the text around it promises. A block that nobody has
-// accounted for fails. What a document leaves out (a template, an image, a selector) is added.
+// Tests manifests from documents of users: each does what the text around it promises. A block without a test here is a
+// failure. The test adds the parts that a document leaves out (a template, an image, a selector).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ constexpr std::string_view kJobs = "jobs.batch.volcano.sh";
 constexpr std::string_view kTemplate =
     "      template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n";
 
-// By "<document>#<n>", of the n-th block of YAML.
+// Blocks of YAML by "<document>#<n>", for the n-th block of a document.
 using Blocks = std::map<std::string, std::string>;
 
 Blocks BlocksOf(const std::string& folder) {
@@ -54,7 +54,7 @@ std::string Job(std::string_view name, std::string_view block) {
   return fmt::format("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n{}", name, block);
 }
 
-// The objects of a block, with the namespace and what a workload cannot be made without.
+// Returns the objects of a block, with the namespace and the fields that a workload requires.
 std::vector<json::value> ObjectsOf(std::string_view block) {
   const absl::StatusOr<std::vector<json::value>> documents = ParseYamlDocuments(block);
   EXPECT_THAT(documents, IsOk());
@@ -89,7 +89,7 @@ void MakeQueue(Scene& scene, std::string_view name) {
               IsOk());
 }
 
-// That the one group that was made is of all pods that were made.
+// Waits until `pods` pods and one group exist, with all the pods in that group, and returns the group's name.
 std::string OneGroupOf(Scene& scene, size_t pods) {
   const auto is_of_all = [&] {
     const std::vector<std::string> groups = scene.Made("podgroups");
@@ -125,7 +125,7 @@ void PlayDependency(const std::string& block) {
   ASSERT_TRUE(all.Until([&] { return all.Pods("worker", 4) == 4; }));
   EXPECT_EQ(all.ReadyPods("data-loader", 1), 1);
   EXPECT_TRUE(all.Becomes("Completed")) << all.Phase();
-  // "或 IterationAny", of two of which one is never ready.
+  // The document's "或 IterationAny" ("or IterationAny"), with two tasks of which one is never ready.
   text = Edited(std::move(text), "iteration: IterationAll", "iteration: IterationAny");
   text = Edited(std::move(text), "[\"data-loader\"]", "[\"data-loader\", \"late\"]");
   text += fmt::format("    - name: late\n      replicas: 1\n{}", kTemplate);
@@ -148,7 +148,7 @@ void PlayPartitions(const std::string& block) {
   EXPECT_EQ(scene.InPod(scene.PodName("worker", 4), "/metadata/labels/volcano.sh~1partition-id"), "1");
   EXPECT_EQ(scene.InGroup("/spec/minMember"), 4) << "minPartitions of partitionSize";
   EXPECT_EQ(scene.At(kJobs, "parts", "/spec/tasks/0/partitionPolicy/totalPartitions"), 2);
-  // Past the submission, by our definition, with the other words of the document.
+  // The job is created past the API, as our definition accepts it, with the document's other fields.
   const auto documents = ParseYamlDocuments(Job("raw", text));
   ASSERT_THAT(documents, IsOk());
   json::value job = documents->front();
@@ -160,7 +160,7 @@ void PlayPartitions(const std::string& block) {
   EXPECT_EQ(scene.InPod("raw-worker-7", "/metadata/labels/volcano.sh~1partition-id"), "1");
 }
 
-// "MinMember=4、MinResources=4*GPU、Queue=gpu-queue", and each pod names the group.
+// The document promises "MinMember=4、MinResources=4*GPU、Queue=gpu-queue", and each pod names the group.
 void PlayTrainingDeployment(const std::string& block) {
   Scene scene(4, /*workloads=*/true);
   Make(scene, ObjectsOf(block));
@@ -180,7 +180,7 @@ void PlayStatefulSet(const std::string& block) {
   EXPECT_TRUE(scene.Until([&] { return scene.InPod("gpu-workers-7", "/status/phase") == "Running"; }));
 }
 
-// A group that a person makes stays what was written.
+// A group that a person makes keeps its spec.
 void PlayGroup(const std::string& block) {
   Scene scene;
   std::vector<json::value> objects = ObjectsOf(
@@ -205,7 +205,7 @@ void PlayMyJob(const std::string& block) {
   EXPECT_EQ(scene.InGroup("/spec/queue"), "default");
 }
 
-// Pods that name a group get no other one.
+// Pods that name a group get no other group.
 void PlayDeploymentOfAGroup(const std::string& block) {
   Scene scene(4, /*workloads=*/true);
   Make(scene, ObjectsOf(block));
@@ -229,7 +229,7 @@ void PlayDeploymentWithAMinimum(const std::string& block) {
   EXPECT_EQ(scene.At(kGroups, group, "/spec/queue"), "ml-queue");
 }
 
-// One driver of a gang of three waits; with two executors it runs, and pgsvc makes no group.
+// The driver, one of a gang of three, waits. With two executors the driver runs, and pgsvc makes no group.
 void PlaySpark(const std::string& block) {
   Scene scene;
   MakeQueue(scene, "data-processing");

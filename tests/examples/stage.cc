@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kJobs = "jobs.batch.volcano.sh";
 constexpr std::string_view kQueues = "queues.scheduling.volcano.sh";
 constexpr absl::Duration kLongest = absl::Minutes(10);
-constexpr absl::Duration kAfterwards = absl::Seconds(30);  // Nothing else happens then.
+constexpr absl::Duration kAfterwards = absl::Seconds(30);  // For so long nothing may change after the end.
 constexpr absl::Duration kStays = absl::Minutes(2);
 
 std::string JobPath(std::string_view name) {
@@ -35,7 +35,7 @@ absl::Status Unknown(const std::vector<std::string>& words) {
   return Invalid(fmt::format("nobody knows how to type '{}'", fmt::join(words, " ")));
 }
 
-// The word after the flag.
+// Returns the word after the flag.
 std::string Flag(const std::vector<std::string>& words, std::string_view flag) {
   for (size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == flag) return words[i + 1];
@@ -69,7 +69,7 @@ std::vector<std::string> Stage::Run(std::string_view yaml, const Promise& promis
       Complain(fmt::format("it is never {}, but {}", step.phase, Phase()));
       return complaints_;
     }
-    // What the phase brings with it is there.
+    // By then the effects of the phase have happened.
     suite_.time().Advance(absl::Milliseconds(500));
     if (const absl::Status typed = Type(step); !typed.ok()) {
       Complain(fmt::format("{}: {}", fmt::join(step.words, " "), ToStd(typed.message())));
@@ -88,7 +88,7 @@ std::vector<std::string> Stage::Run(std::string_view yaml, const Promise& promis
   suite_.time().Advance(kAfterwards);
   if (Phase() != promise.ends) Complain(fmt::format("it is {} in the end", Phase()));
   if (const auto job = suite_.api().Get(kJobs, kNamespace, name_); job != nullptr) last_ = *job;
-  Judge(promise, lasted);
+  Check(promise, lasted);
   return complaints_;
 }
 
@@ -136,7 +136,7 @@ absl::Status Stage::TypeToBasaltctl(const std::vector<std::string>& words) {
                                                                         {"terminate", "TerminateJob"},
                                                                         {"complete", "CompleteJob"}};
   static const auto& kQuestions = *new std::set<std::string_view>{"explain", "get", "history", "wait"};
-  if (kQuestions.contains(words[2])) return absl::OkStatus();  // They change nothing.
+  if (kQuestions.contains(words[2])) return absl::OkStatus();  // These commands change nothing.
   if (words[2] == "delete") return Send("DELETE", JobPath(words[3]), "", "");
   if (words[2] == "scale") return Scale(words);
   const auto found = kActions.find(words[2]);
@@ -158,7 +158,7 @@ absl::Status Stage::TypeToBasaltctl(const std::vector<std::string>& words) {
               "application/json");
 }
 
-// The patch that the service makes of it.
+// Sends the patch that the service makes of the command.
 absl::Status Stage::Scale(const std::vector<std::string>& words) {
   json::array operations;
   const auto add = [&](std::string path, const std::string& number) {
@@ -204,15 +204,15 @@ std::string Stage::Phase() const {
   return phase == "-" ? std::string() : phase;
 }
 
-void Stage::Judge(const Promise& promise, absl::Duration lasted) {
+void Stage::Check(const Promise& promise, absl::Duration lasted) {
   for (std::string& complaint : JudgeStatus(promise, last_)) Complain(std::move(complaint));
-  JudgeLog(promise);
+  CheckLog(promise);
   if (promise.lasts && (lasted < promise.lasts->first || lasted > promise.lasts->second)) {
     Complain(fmt::format("it lasts {}", absl::FormatDuration(lasted)));
   }
 }
 
-void Stage::JudgeLog(const Promise& promise) {
+void Stage::CheckLog(const Promise& promise) {
   int64_t made = 0;
   std::vector<std::string> phases;
   std::set<std::string> objects, events;

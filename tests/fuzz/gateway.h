@@ -1,7 +1,7 @@
 #pragma once
 
-// A gateway without its reflectors as an input makes it live: replicas that attach, say anything, ask and write; what
-// watches show; answers of the API server; leads that come and go.
+// Runs a gateway without its reflectors by an input: replicas attach, send any message, read and write; watches report
+// objects; the API server answers; the gateway gains and loses the lead.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -28,14 +28,14 @@ class GatewayRun {
  public:
   enum class About { kMessages, kRecords };
 
-  // Messages are counted (CountRun) where they are what the target is about.
+  // Messages are counted (CountRun) only with kMessages, when they are the target's subject.
   GatewayRun(Input& input, About about) : input_(input), about_(about) { obs::SetLogLevel(obs::Level::kNothing); }
   ~GatewayRun() {
     replicas_.clear();
     time_.RunDueTasks();
   }
 
-  // Leads from what that record says, until the input is used up.
+  // Leads with the saved record until the input is used up.
   void Run(const storage::v1::AssignmentRecord& saved) {
     for (gateway::WatchIndex watch = 0; watch < kWatches.size(); ++watch) hub_.cache().Replace(watch, {}, version_);
     hub_.Lead(saved);
@@ -127,7 +127,7 @@ class GatewayRun {
     }
   }
 
-  // An owner of one of the keys that there are, in most cases as the replica would say it.
+  // Returns an owner of one of a few keys. In most cases its fields are those that the replica would send.
   gateway::v1::Owner AnyOwner() {
     constexpr std::string_view kKeys[] = {"default/j", "default/pg", "default/podgroup-w-uid",
                                           "q",         "default/",   "default"};
@@ -181,7 +181,7 @@ class GatewayRun {
   static std::string NameOf(const gateway::v1::Member& member) {
     return fmt::format("{} {} {}", static_cast<int>(member.service()), member.replica(), member.incarnation());
   }
-  // What the API server is asked for is asked by somebody who may.
+  // Checks that each write to the API server comes from a replica that may write.
   void CheckWrites() {
     for (const auto& replica : replicas_) {
       if (!replica->token.empty()) attached_.insert(NameOf(replica->OwnerFor(0).member()));

@@ -1,4 +1,4 @@
-// What replicas tell and ask the gateway.
+// Target: messages and requests of replicas to the gateway.
 #include "tests/fuzz/gateway.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

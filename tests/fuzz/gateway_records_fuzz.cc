@@ -1,4 +1,4 @@
-// What leads have saved before: a gateway goes on from any record that it can read.
+// Target: saved assignments of earlier leaders. A gateway continues from any record that it can read.
 #include "tests/fuzz/gateway.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

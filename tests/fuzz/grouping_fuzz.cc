@@ -1,5 +1,5 @@
-// Pods, their owners and Kartas, as manifests, grouped for either scheduler. Each pod has one group at most, which is
-// the same in whichever order the objects come.
+// Target: manifests of pods, their owners and Kartas, grouped for either scheduler. Each pod has at most one group,
+// which does not depend on the order of the objects.
 #include <map>
 #include <set>
 #include <string>
@@ -64,7 +64,8 @@ void Check(const TryGroupingResponse& response, TryGroupingRequest::Form form) {
   Require(wanted == made, "the groups are those of the pods");
 }
 
-// TryGrouping gives an object without a UID the one of the first reference to the object, for which the order counts.
+// Gives an object without a UID one. TryGrouping would take the UID of the first reference to the object, which depends
+// on the order.
 json::value WithUid(json::value object) {
   if (!object.is_object()) return object;
   json::object& metadata = ObjectIn(object.as_object(), "metadata");
@@ -72,7 +73,7 @@ json::value WithUid(json::value object) {
   return object;
 }
 
-// By their names, which say nothing of an order.
+// Returns the groups by their names, so that they can be compared whatever their order is.
 std::map<std::string, std::string> GroupsOf(const TryGroupingResponse& response) {
   std::map<std::string, std::string> groups;
   for (const TriedGroup& group : response.groups()) {

@@ -1,5 +1,5 @@
-// Bytes that a client sends to our HTTP server, behind which the embedded API server answers: one connection that lies
-// in memory, and reads in pieces that end anywhere.
+// Target: bytes that a client sends to our HTTP server, with kubesim behind it. The one connection lies in memory, and
+// reads return pieces that end anywhere.
 #include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/buffer.hpp>
@@ -27,14 +27,14 @@ using fuzz::Require;
 using internal::ErrorCode;
 using internal::tcp;
 
-// Both directions of a connection.
+// The two directions of a connection.
 struct Wire {
   std::string_view in;
   size_t chunk = 1;
   std::string out;
 };
 
-// To a session a stream with TLS, whose handshake always succeeds. The socket below it is never open.
+// The session takes this for a stream with TLS. Its handshake always succeeds, and the socket below is never open.
 class Pipe {
  public:
   using executor_type = asio::any_io_executor;

@@ -20,7 +20,7 @@ using google::protobuf::Reflection;
 
 namespace {
 
-constexpr int kMostChanges = 5;  // Of one message, those of the messages in it apart.
+constexpr int kMostChanges = 5;  // Changes of one message, without those of the messages in it.
 constexpr int kDeepest = 6;
 constexpr int64_t kEndOfTimeMs = 253'402'300'800'000;  // The year 10000.
 
@@ -39,7 +39,8 @@ void CountRun() {
 }
 
 int64_t Input::Number() {
-  // Nothing that is counted one by one comes to the last number of 64 bits; one of 32 bits anybody may write.
+  // No counter that counts one by one reaches the limits of 64 bits, so they are left out. Any client may write the
+  // limits of 32 bits.
   constexpr int64_t kFar = int64_t{1} << 62;
   constexpr int64_t kLimits[] = {-1, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), -kFar,
                                  kFar};
@@ -58,7 +59,7 @@ int64_t Input::Number() {
 std::string Input::Text() {
   const int word = Below(static_cast<int>(words_.size()) + 1);
   if (word > 0) return std::string(words_[static_cast<size_t>(word) - 1]);
-  // What is no UTF-8 comes in no message.
+  // A message never contains invalid UTF-8.
   std::string text = bytes_.ConsumeRandomLengthString(64);
   for (char& c : text) c = static_cast<char>(c & 0x7f);
   return text;
@@ -81,7 +82,7 @@ void Input::ChangeField(Message& message, const FieldDescriptor& field, int dept
   }
   const bool adds = field.is_repeated() && (size == 0 || OneIn(3));
   const int at = adds || size == 0 ? 0 : Below(size);
-  // The value for the field, for its entry `at`, or for one that is added to it.
+  // Sets the field or its entry `at`, or adds an entry.
   const auto put = [&](auto set, auto set_repeated, auto add, auto value) {
     if (!field.is_repeated()) {
       (has.*set)(&message, &field, std::move(value));
@@ -96,7 +97,7 @@ void Input::ChangeField(Message& message, const FieldDescriptor& field, int dept
       return put(&Reflection::SetInt32, &Reflection::SetRepeatedInt32, &Reflection::AddInt32,
                  static_cast<int32_t>(Number()));
     case FieldDescriptor::CPPTYPE_INT64:
-      // No text of Kubernetes tells a time that is later.
+      // No timestamp of Kubernetes can be later.
       return put(&Reflection::SetInt64, &Reflection::SetRepeatedInt64, &Reflection::AddInt64,
                  field.name().ends_with("_ms") ? Number() % kEndOfTimeMs : Number());
     case FieldDescriptor::CPPTYPE_UINT32:
@@ -118,7 +119,7 @@ void Input::ChangeField(Message& message, const FieldDescriptor& field, int dept
       return put(&Reflection::SetEnumValue, &Reflection::SetRepeatedEnumValue, &Reflection::AddEnumValue,
                  Below(field.enum_type()->value_count() + 1));
     case FieldDescriptor::CPPTYPE_STRING:
-      // Of bytes one text in two has a bit for each slot.
+      // Half of the values of bytes fields have a bit for each slot.
       return put(
           &Reflection::SetString, &Reflection::SetRepeatedString, &Reflection::AddString,
           field.type() == FieldDescriptor::TYPE_BYTES && OneIn(2) ? std::string(kSlotCount / 8, '\xff') : Text());

@@ -1,5 +1,5 @@
-// The life of one job over the decisions of jobsvc/core alone: pods start, end, are removed and hold each other's
-// names; people edit the job and give commands; statuses are lost on their way, and so is what only a disk remembers.
+// Target: the life of one job by the decisions of jobsvc/core alone. Pods start, end, are removed and hold each other's
+// names; people edit the job and send commands; status writes are lost, and so is the state that only a disk holds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,11 +107,11 @@ class Life {
       Pass();
       Act();
     }
-    Settle();
+    ComeToRest();
   }
 
  private:
-  // ---- what happens ----
+  // ---- changes from outside ----
 
   void Happen() {
     switch (input_.Below(16)) {
@@ -180,7 +180,7 @@ class Life {
   void Edit() {
     job_.mutable_meta()->set_generation(job_.meta().generation() + 1);
     input_.Change(*job_.mutable_spec());
-    // What all pods cost together is not what is looked for.
+    // Large numbers of pods only cost time. Numbers above the job's limit stay, since they are refused.
     for (kube::v1::TaskSpec& task : *job_.mutable_spec()->mutable_tasks()) {
       if (task.replicas() > kMostReplicas && task.replicas() <= kMaxPodsPerJob) task.set_replicas(kMostReplicas);
     }
@@ -210,7 +210,7 @@ class Life {
     CheckPods();
   }
 
-  // Another process goes on from what Kubernetes tells.
+  // Continues as another process would, with only the state that Kubernetes holds.
   void LoseDisk() {
     persisted_ = ReadControlledState(job_.status());
     sequence_ = persisted_.sequence;
@@ -235,7 +235,7 @@ class Life {
     if (command.pod().empty() && !world_.empty()) command.set_pod(AnyPod().name());
   }
 
-  // ---- what is made of it ----
+  // ---- events and pending actions ----
 
   void Observe(Pod pod) {
     pod.set_namespace_("default");
@@ -321,7 +321,7 @@ class Life {
 
   void Pass() {
     Decision decision = Decided();
-    // A write that is lost is decided again.
+    // A lost write is decided again.
     if (decision.write != Decision::Write::kNone && !input_.OneIn(8)) Commit(decision);
   }
 
@@ -440,7 +440,7 @@ class Life {
     return pod;
   }
 
-  // What one call deletes is what would go one by one.
+  // Checks that a bulk deletion deletes only pods that would also be deleted one by one.
   void CheckCollection(const EffectInput& view) const {
     const std::optional<PodCollection> collection = NextPodCollection(view);
     if (!collection) return;
@@ -459,7 +459,7 @@ class Life {
     });
   }
 
-  // ---- what holds at any time ----
+  // ---- invariants ----
 
   void CheckPods() const {
     const auto [counts, tasks] = pods_.Recount();
@@ -472,8 +472,8 @@ class Life {
     Require(all <= pods_.total(), "no more pods are counted than there are places");
   }
 
-  // Nothing happens any more: the job is decided on until nothing is to be written.
-  void Settle() {
+  // Without further changes, decides on the job until there is nothing to write.
+  void ComeToRest() {
     Fire();
     for (int most = 8 + 2 * pending_.size(); true; --most) {
       Require(most > 0, "decisions of a job come to rest");

@@ -1,6 +1,6 @@
 #pragma once
 
-// jobsvc for ServiceRun: its controller, what clients ask of it, and its records.
+// jobsvc for ServiceRun: its controller, the calls of its clients, and its records.
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ class JobsvcRun final : public ServiceRun {
   explicit JobsvcRun(Input& input) : ServiceRun(input, gateway::v1::SERVICE_KIND_JOB), keys_(loop()) {}
 
  private:
-  // Keys in the right form that are none.
+  // Makes texts in the form of keys that are no keys.
   class Keys final : public jobsvc::KeyMaker {
    public:
     explicit Keys(Loop& loop) : loop_(loop), source_(jobsvc::MakeFakeKeySource()) {}

@@ -1,4 +1,4 @@
-// What jobsvc is told by the gateway and asked by clients and other replicas, on an empty disk.
+// Target: messages of the gateway to jobsvc and calls of clients and other replicas, on an empty disk.
 #include "tests/fuzz/jobsvc.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-// Records of jobsvc as a process before this one may have left them, and what follows.
+// Target: records of jobsvc that an earlier process may have left, and a run that begins with them.
 #include "tests/fuzz/jobsvc.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

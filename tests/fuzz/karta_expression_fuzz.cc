@@ -1,4 +1,4 @@
-// An expression of a Karta in the first line, and behind it the object that is read.
+// Target: an expression of a Karta in the first line, and behind it the object that the expression reads.
 #include <string_view>
 
 #include "common/base/json.h"

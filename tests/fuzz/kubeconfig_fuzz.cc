@@ -1,4 +1,4 @@
-// A kubeconfig: whatever stands in it, no field of a request's head can have a line break.
+// Target: a kubeconfig. Whatever it contains, no header field of a request has a line break.
 #include <string_view>
 
 #include "common/http/kubeconfig/kubeconfig.h"

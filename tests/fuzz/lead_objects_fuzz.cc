@@ -1,4 +1,4 @@
-// The Lease and the ConfigMap of the lead as the API server gives them, whoever has edited them.
+// Target: the Lease and the ConfigMap of the lead as the API server returns them, with anybody's edits.
 #include <algorithm>
 #include <optional>
 #include <string>

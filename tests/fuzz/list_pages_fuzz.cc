@@ -1,5 +1,5 @@
-// The pages of a list: the first line of the input names the watch, and behind each line "HTTP <status>" stands what
-// the API server answers the next request.
+// Target: the pages of a list. The first line of the input names the watch. Each further line "HTTP <status>" begins
+// the API server's answer to the next request, whose body follows the line.
 #include <algorithm>
 #include <charconv>
 #include <string>

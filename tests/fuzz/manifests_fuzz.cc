@@ -1,5 +1,5 @@
-// A file that a person has written: YAML or JSON with jobs, queues or rules of grouping. What is accepted of it is
-// accepted again as it is stored, and a job that is accepted can be rendered.
+// Target: a file written by a person, in YAML or JSON, with jobs, queues or rules of grouping. An accepted object is
+// accepted again in its stored form, and an accepted job can be rendered.
 #include <string>
 #include <vector>
 
@@ -17,7 +17,7 @@ namespace {
 
 using fuzz::Require;
 
-// Rendering a job costs what all its pods do.
+// The cost of rendering a job grows with its pods.
 constexpr int64_t kMostPods = 200;
 
 void ReadYaml(std::string_view text) {

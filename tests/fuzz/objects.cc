@@ -102,7 +102,7 @@ constexpr std::string_view kWords[] = {
     "t0,t1",
 };
 
-// A pod of the job j in half of the cases, else of nobody or of a ReplicaSet.
+// Makes `pod` a pod of the job j in half of the cases, and else a pod without an owner or of a ReplicaSet.
 void MakeUsualPod(Input& input, kube::v1::Pod& pod) {
   pod.set_phase(kube::v1::POD_PHASE_PENDING);
   pod.set_scheduler_name(input.OneIn(2) ? "volcano" : "kai-scheduler");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Objects of a cluster as the gateway tells of them: usual ones that an input changes, with few names, so that they
-// have to do with each other.
+// Makes objects of a cluster as the gateway sends them: usual objects that an input changes. They have few names, so
+// that they refer to each other.
 #include <string>
 #include <string_view>
 
@@ -10,17 +10,17 @@
 
 namespace basalt::fuzz {
 
-// Names, words and texts that mean something to services.
+// Returns names, words and texts that have a meaning for services.
 Input::Words ServiceWords();
 
 void SetIdentity(kube::v1::Object& object, const std::string& ns, const std::string& name, const std::string& uid);
-// Thousands of pods take no other paths than a few, and their time.
+// Limits the object's number of pods. Thousands of pods take the same paths through the code as a few, but more time.
 void BoundPods(kube::v1::Object& object);
 
 class ObjectMaker {
  public:
   explicit ObjectMaker(Input& input) : input_(input) {}
-  // Of any kind, with an identity and without a version.
+  // Returns an object of any kind, with an identity and without a version.
   kube::v1::Object New();
   std::string NewUid();
 

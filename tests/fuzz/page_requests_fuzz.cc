@@ -1,5 +1,5 @@
-// Bytes that a client sends to the port of pages that every process has, over loopback: whatever they are, the next
-// client is answered.
+// Target: bytes that a client sends over loopback to the port of pages that every process has. Whatever the bytes are,
+// the next client is answered.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,10 +28,11 @@ struct Process {
   std::unique_ptr<http::PageServer> pages;
 };
 
-// What the port answers until it closes the connection; the client of a request without an end gives up.
+// Returns the port's answer until the port closes the connection. A client whose request has no end gives up.
 std::string AnswerTo(std::string_view bytes, uint16_t port, timeval patience) {
   http::testing::RawConnection client(port, patience);
-  // So many clients would use up the ports of the host, were each kept for a minute after its end.
+  // The reset frees the client's port at once. So many clients would else use up the host's ports, each of which is
+  // kept for a minute after an ordinary end.
   client.EndWithReset();
   client.Send(bytes);
   return client.ReadToEnd();

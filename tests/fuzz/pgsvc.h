@@ -1,6 +1,6 @@
 #pragma once
 
-// pgsvc for ServiceRun: its controller, what clients and jobsvc ask of it, and its records.
+// pgsvc for ServiceRun: its controller, the calls of its clients and of jobsvc, and its records.
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,7 +36,7 @@ class PgsvcRun final : public ServiceRun {
   }
 
   void Call() override {
-    using namespace podgroup::v1;  // NOLINT: messages alone.
+    using namespace podgroup::v1;  // NOLINT: only messages.
     switch (input().Below(9)) {
       case 0:
         return api_->Get(Asked<GetPodGroupRequest>(), Ignored<PodGroup>());

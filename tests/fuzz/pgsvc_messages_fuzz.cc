@@ -1,4 +1,4 @@
-// What pgsvc is told by the gateway and asked by clients and other replicas, on an empty disk.
+// Target: messages of the gateway to pgsvc and calls of clients and other replicas, on an empty disk.
 #include "tests/fuzz/pgsvc.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

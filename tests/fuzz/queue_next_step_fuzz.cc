@@ -1,5 +1,5 @@
-// Queues in a hierarchy, which people edit, open and close while pod groups come and go: the steps of NextStep change
-// something each, and come to an end.
+// Target: queues in a hierarchy, which people edit, open and close while pod groups come and go. Each step of NextStep
+// changes something, and the steps come to an end.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -35,7 +35,7 @@ class World {
       Happen();
       ComeToRest();
     }
-    // A command gives up what it waits for in the end, and so does the one behind it, which is looked at only then.
+    // A command that waits expires in the end. Only then does the next command of the queue begin to wait.
     for (size_t commands = Commands(); commands > 0; --commands) {
       now_ms_ += kCommandWaitsMs;
       ComeToRest();
@@ -53,15 +53,15 @@ class World {
  private:
   struct Entry {
     std::optional<kube::v1::Queue> queue;
-    std::vector<kube::v1::Command> commands;  // The oldest first.
-    int64_t tried_ms = 0;                     // The first of them.
-    bool is_recorded = false;                 // The same.
+    std::vector<kube::v1::Command> commands;  // The oldest is first.
+    int64_t tried_ms = 0;                     // When the first command was first tried.
+    bool is_recorded = false;                 // Whether the first command is recorded.
     int64_t pod_groups = 0;
     queue::v1::PodGroupCounts counts;
     bool is_refused = false;
   };
 
-  // Something that others do.
+  // Makes one change that comes from others.
   void Happen() {
     Entry& entry = entries_[std::string(kNames[input_.Below(std::size(kNames))])];
     switch (input_.Below(8)) {
@@ -101,8 +101,8 @@ class World {
     entry.queue->mutable_meta()->set_uid(input_.Text());
   }
 
-  // Until no queue has anything to do. Each queue is opened or closed once by its parent and once by each command, with
-  // a mark before, and gets its parent and its counts.
+  // Takes steps until no queue has anything to do. Each queue is opened or closed once by its parent and once by each
+  // command, with a mark before, and gets its parent and its counts.
   void ComeToRest() {
     const size_t most = 8 * (entries_.size() + 1) * (Commands() + 1);
     size_t steps = 0;
@@ -123,7 +123,7 @@ class World {
     return commands;
   }
 
-  // As the controller does. Null: there is none, or it is below the queue itself.
+  // Finds the parent as the controller does. Null if there is no parent, or if the parent is below the queue itself.
   const kube::v1::Queue* ParentOf(const Entry& entry) const {
     if (!entry.queue) return nullptr;
     const kube::v1::Queue* const parent = Above(*entry.queue);
@@ -140,7 +140,7 @@ class World {
     return parent == entries_.end() || !parent->second.queue ? nullptr : &*parent->second.queue;
   }
 
-  // False: nothing is to be done.
+  // Takes the queue's next step. Returns false if there is none.
   bool Step(const std::string& name, Entry& entry) {
     if (!entry.commands.empty() && entry.tried_ms == 0) entry.tried_ms = now_ms_;
     const QueueFacts facts{.name = name,

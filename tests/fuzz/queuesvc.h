@@ -1,6 +1,6 @@
 #pragma once
 
-// queuesvc for ServiceRun: its controller, what clients ask of it, and its records.
+// queuesvc for ServiceRun: its controller, the calls of its clients, and its records.
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,7 +31,7 @@ class QueuesvcRun final : public ServiceRun {
   void DropApi() override { api_.reset(); }
 
   void Call() override {
-    using namespace queue::v1;  // NOLINT: messages alone.
+    using namespace queue::v1;  // NOLINT: only messages.
     switch (input().Below(8)) {
       case 0:
         return api_->Get(Asked<GetQueueRequest>(), Ignored<Queue>());

@@ -1,4 +1,4 @@
-// What queuesvc is told by the gateway and asked by clients and other replicas, on an empty disk.
+// Target: messages of the gateway to queuesvc and calls of clients and other replicas, on an empty disk.
 #include "tests/fuzz/queuesvc.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

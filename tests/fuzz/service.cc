@@ -26,7 +26,7 @@ using kube::v1::Object;
 
 namespace {
 
-// The watch that shows the object; of what is asked for by interest the kind's.
+// Returns the watch of the object. An object that replicas request by interest has the watch of its kind.
 std::string WatchOf(const Object& object) {
   if (object.has_generic()) return fmt::format("{}apps/v1/ReplicaSet", kube::kWatchObjectsPrefix);
   if (object.has_workload()) return fmt::format("{}replicasets", kube::kWatchWorkloadsPrefix);
@@ -41,7 +41,7 @@ std::string KeyOf(const Object& object) {
 
 }  // namespace
 
-// Other services and replicas answer anything.
+// Other services and replicas, which answer anything.
 class ServiceRun::Peers final : public rpc::PeerDirectory {
  public:
   explicit Peers(ServiceRun& run) : run_(run) {}
@@ -149,7 +149,7 @@ void ServiceRun::PutRecords() {
   Require(store_->Write(batch).ok(), "the store of a run has room");
 }
 
-// ---- what the gateway says ----
+// ---- messages of the gateway ----
 
 void ServiceRun::Send(Item item) {
   if (!gateway_.attached()) return;
@@ -212,7 +212,7 @@ void ServiceRun::SendTo(const Object& object, const std::string& watch, bool gon
     }
     Send(std::move(item));
   };
-  // Objects that are asked for by interest go to whoever has asked.
+  // An object that replicas request by interest goes to every replica that requests it.
   if (gateway::IsBroadcast(object) || object.has_generic()) send(kBroadcastSlot, "");
   for (const gateway::Route& route : gateway::Routes(object, {.kai_scheduler_names = {"kai-scheduler"}})) {
     if (route.service != service_) continue;
@@ -282,7 +282,7 @@ void ServiceRun::Step() {
   }
 }
 
-// ---- what the API server says ----
+// ---- answers of the API server ----
 
 void ServiceRun::Answer() {
   const auto refused = [this](gateway::v1::KubeError& error) {
@@ -329,7 +329,7 @@ void ServiceRun::Answer() {
   write.done(std::move(response));
 }
 
-// What is stored of the object once the request is carried out: nearly as an API server would.
+// Returns the object as it is stored after the request, nearly as an API server would store it.
 Object ServiceRun::Written(const WriteRequest& request) {
   const gateway::v1::Resource& resource = request.resource();
   Object object;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A replica of a service as an input makes it live: records that a process before it has left, batches of the gateway,
-// answers to writes and reads, calls of clients, and time. Whatever comes, the replica goes on. One thread.
+// Runs a replica of a service by an input: records of an earlier process, batches of the gateway, answers to writes and
+// reads, calls of clients, and time. No input may stop the replica. For one thread.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -33,38 +33,39 @@ class ServiceRun {
   enum class Begins { kEmpty, kWithRecords };
 
   virtual ~ServiceRun();
-  // Until the input is used up.
+  // Runs until the input is used up.
   void Run(Begins begins);
 
  protected:
   ServiceRun(Input& input, gateway::v1::ServiceKind service);
 
-  // ---- of the service ----
+  // ---- implemented by the service ----
   virtual std::unique_ptr<runtime::Controller> MakeController(runtime::Context& context) = 0;
-  // Once the replica is there, which the handlers call.
+  // Called once the replica exists. The API's handlers call the replica.
   virtual void MakeApi(runtime::Replica& replica) = 0;
   virtual void Call() = 0;
-  // A record of the slot, of one of the kinds that the service has. `key`: of an object in that slot.
+  // Adds a record of the slot, of any kind that the service has. `key` is the key of an object in the slot.
   virtual void PutRecord(uint32_t slot, const std::string& key, kv::WriteBatch& batch) = 0;
-  // Ends before the replica does.
+  // Destroys the API, before the replica is destroyed.
   virtual void DropApi() = 0;
 
   Input& input() { return input_; }
   SimLoop& loop() { return loop_; }
-  // A request within the bounds that whatever carries requests keeps; where it is not, an empty one.
+  // Returns a request within the limits that every transport enforces. Returns an empty one if the input's request
+  // exceeds them.
   template <typename Request>
   Request Asked() {
     auto request = input_.Make<Request>();
     return rpc::CheckRequest(request).ok() ? request : Request();
   }
-  // The token of the user who calls; empty in half of the calls, which a tool makes then.
+  // Returns the token of the calling user. Empty in half of the calls, which then come from a tool.
   std::string AnyUserToken() { return input_.OneIn(2) ? input_.Text() : std::string(); }
-  // Whatever the answer is.
+  // Returns a callback that ignores the answer.
   template <typename Response>
   static rpc::Done<Response> Ignored() {
     return [](const absl::StatusOr<Response>&) {};
   }
-  // A client reads some of the feed, and goes.
+  // Reads some of the feed as a client does, and then drops the feed.
   template <typename Response>
   void Drain(std::unique_ptr<rpc::Feed<Response>> feed) {
     for (int i = 0; i < 8 && !feed->End(); ++i) {
@@ -81,7 +82,7 @@ class ServiceRun {
 
   void PutRecords();
   void Step();
-  // Where the records are what the target is about, messages are not counted.
+  // Messages are not counted if the records are the target's subject.
   void CountMessage() {
     if (begins_ == Begins::kEmpty) CountRun();
   }
@@ -107,8 +108,8 @@ class ServiceRun {
   std::unique_ptr<runtime::Replica> replica_;
 
   ObjectMaker makes_{input_};
-  std::map<std::string, kube::v1::Object> objects_;  // In Kubernetes, by watch and key.
-  std::set<uint32_t> open_;                          // Slots.
+  std::map<std::string, kube::v1::Object> objects_;  // The objects in Kubernetes, by watch and key.
+  std::set<uint32_t> open_;                          // The open slots.
   std::map<std::string, int64_t> marks_;             // By watch.
   int64_t version_ = 100;
   int streams_ = 0;

@@ -1,5 +1,5 @@
-// What an API server streams: the first line of the input names the watch, the others are lines of a streaming list and
-// then of the watch, which come in chunks that end anywhere.
+// Target: the stream of an API server. The first line of the input names the watch. The other lines are those of a
+// streaming list and then of the watch, and come in chunks that end anywhere.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace {
 
 using fuzz::Require;
 
-// Whatever the decoder was used for before.
+// Checks that a decoder reads a line the same whatever it has read before.
 void CheckDecoder(std::string_view text) {
   gateway::Decoder used(gateway::ObjectKind::kPod);
   gateway::WatchEvent event;

@@ -1,7 +1,7 @@
 #pragma once
 
-// One watch of the gateway as an API server makes it live: requests go to a client whose answers the target gives, and
-// what comes of them is in a cache, whose content has to agree with itself.
+// Runs one watch of the gateway. The watch's requests go to a client whose answers the target gives. The watch fills a
+// cache, whose content must be consistent.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -27,14 +27,14 @@ namespace basalt::fuzz {
 
 class Watched final : private gateway::CacheListener {
  public:
-  // `id`: of a watch; one that there is not stands for that of pods.
+  // `id` names a watch. An unknown id stands for the watch of pods.
   Watched(std::string_view id, bool streaming_lists) : options_(OptionsOf(id, streaming_lists)) {
     obs::SetLogLevel(obs::Level::kNothing);
     watch_.Start();
     time_.RunDueTasks();
   }
 
-  // The newest request that is open; null: there is none.
+  // Returns the newest open request, or null if there is none.
   gateway::ScriptedClient::Exchange* Request() {
     for (size_t i = client_.started(); i > 0; --i) {
       if (client_.at(i - 1).open()) return &client_.at(i - 1);
@@ -43,10 +43,10 @@ class Watched final : private gateway::CacheListener {
   }
   void Run(absl::Duration time) {
     time_.Advance(time);
-    client_kube_.writes.clear();  // Events about what cannot be read.
+    client_kube_.writes.clear();  // These are Events about objects that cannot be read.
   }
 
-  // All goes in the end, whatever came before.
+  // Checks the cache, then empties it and checks that nothing is left.
   void CheckCache() {
     using namespace gateway;  // NOLINT: one function.
     const int64_t objects = cache_.watches()[0].objects;
@@ -61,11 +61,11 @@ class Watched final : private gateway::CacheListener {
         ++members;
       }
     };
-    for (const auto& [service, slot] : told_) count(service, slot);
+    for (const auto& [service, slot] : used_slots_) count(service, slot);
     cache_.Replace(0, {}, std::numeric_limits<int64_t>::max());
     Require(cache_.size() == 0, "an empty list leaves nothing");
     Require(members == 0 || objects > 0, "what is a member is there");
-    for (const auto& [service, slot] : told_) {
+    for (const auto& [service, slot] : used_slots_) {
       Require(cache_.Members(service, slot).empty(), "what is gone is no member");
     }
   }
@@ -83,7 +83,7 @@ class Watched final : private gateway::CacheListener {
   void Note(gateway::ObjectId id) {
     using namespace gateway;  // NOLINT: one function.
     for (const v1::ServiceKind service : {v1::SERVICE_KIND_JOB, v1::SERVICE_KIND_POD_GROUP, v1::SERVICE_KIND_QUEUE}) {
-      if (const uint32_t slot = cache_.SlotOfId(id, service); slot < kSlotCount) told_.emplace(service, slot);
+      if (const uint32_t slot = cache_.SlotOfId(id, service); slot < kSlotCount) used_slots_.emplace(service, slot);
     }
   }
   void OnState(gateway::ObjectId id) override {
@@ -115,7 +115,7 @@ class Watched final : private gateway::CacheListener {
   gateway::Unreadable unreadable_{client_kube_, *metrics_};
   gateway::Watch watch_{{loop_, client_, random_, clock_, *metrics_, readiness_, unreadable_, cache_}, 0, options_};
   int64_t version_ = 0;
-  std::set<std::pair<gateway::v1::ServiceKind, uint32_t>> told_;  // Slots in which an object has ever been.
+  std::set<std::pair<gateway::v1::ServiceKind, uint32_t>> used_slots_;  // Slots that have ever had an object.
 };
 
 }  // namespace basalt::fuzz

@@ -1,5 +1,5 @@
-// A cluster of 150 000 ReplicaSets, of which the suite's pods have a handful as owners: how much the gateway keeps of
-// them, as it lists and watches the kind, in simulated time. The figures are printed.
+// Measures how much the gateway keeps of 150 000 ReplicaSets, of which a handful own pods of the suite, when it lists
+// and watches the kind in simulated time. The figures are printed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,9 +22,9 @@ namespace {
 
 constexpr int kReplicaSets = 150'000;
 constexpr int kAsked = 20;
-constexpr int kListedAt = 200'000;  // Versions of objects lie below it, those of events above it.
+constexpr int kListedAt = 200'000;  // Objects of the list have lower versions, events higher ones.
 
-// As Kubernetes has them, with the label, annotations and the template of a usual Deployment.
+// Returns a ReplicaSet as Kubernetes has it, with the labels, annotations and template of a usual Deployment.
 std::string ReplicaSet(int index, int version) {
   return fmt::format(
       R"({{"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{{"name":"web-{0}","namespace":"team-{1}",)"

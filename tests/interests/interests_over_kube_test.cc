@@ -1,5 +1,5 @@
-// What replicas ask for by name, of kinds that the API server serves, or serves later: interests, discovery and the
-// watches of single objects over the embedded API server, in simulated time.
+// Tests interests, discovery and the watches of single objects over kubesim, in simulated time: replicas ask by name
+// for objects of kinds that the API server serves, or serves later.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class InterestsOverKubeTest : public ::testing::Test, public KubeAccess {
  protected:
   InterestsOverKubeTest() { bench.Attach(); }
 
-  // ---- KubeAccess, as the gateway has it ----
+  // ---- KubeAccess, implemented as in the gateway ----
   void Write(v1::WriteRequest, const std::string&, rpc::Done<v1::WriteResponse>) override {
     ADD_FAILURE() << "nothing is written";
   }
@@ -83,7 +83,7 @@ class InterestsOverKubeTest : public ::testing::Test, public KubeAccess {
     interests.Add(*bench.session, {watch, "default", name});
     time.Advance(absl::Seconds(1));
   }
-  std::string Told() { return std::exchange(told, ""); }
+  std::string TakeSent() { return std::exchange(sent, ""); }
 
   static constexpr absl::Duration kSlowRetry = absl::Seconds(30);
 
@@ -97,22 +97,22 @@ class InterestsOverKubeTest : public ::testing::Test, public KubeAccess {
   CountingClient client{direct};
   ApiClock clock{loop};
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  std::string told;
+  std::string sent;  // Objects sent to the session: "+a " if the object exists, "-a " if not.
   Interests interests{loop, *this, {}, [this](Session&, const InterestKey& key, const auto& object) {
-                        told += fmt::format("{}{} ", object ? "+" : "-", key.name);
+                        sent += fmt::format("{}{} ", object ? "+" : "-", key.name);
                       }};
 };
 
 TEST_F(InterestsOverKubeTest, AKindThatIsServedLaterIsFoundAndItsObjectsAreSeen) {
   for (const char* name : {"a", "b"}) Ask("widgets.example.com", name);
-  EXPECT_EQ(Told(), "-a -b ");
+  EXPECT_EQ(TakeSent(), "-a -b ");
   Create(kDefinition);
   CreateWidget("a");
   time.Advance(1.5 * kSlowRetry + absl::Seconds(1));
-  EXPECT_EQ(Told(), "+a ");
+  EXPECT_EQ(TakeSent(), "+a ");
   CreateWidget("b");
   time.Advance(absl::Seconds(1));
-  EXPECT_EQ(Told(), "+b ") << "by its watch";
+  EXPECT_EQ(TakeSent(), "+b ") << "by its watch";
 }
 
 TEST_F(InterestsOverKubeTest, ManyObjectsOfAKindThatNobodyServesCostOneLookNowAndThen) {
@@ -125,10 +125,10 @@ TEST_F(InterestsOverKubeTest, AKindThatIsServedIsAskedForAtOnce) {
   Create(R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"default"},)"
          R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})");
   Ask("persistentvolumeclaims", "data");
-  EXPECT_EQ(Told(), "+data ");
+  EXPECT_EQ(TakeSent(), "+data ");
   EXPECT_EQ(client.requests, 2) << "a list and a watch";
   Ask("replicasets.apps", "web");
-  EXPECT_EQ(Told(), "-web ");
+  EXPECT_EQ(TakeSent(), "-web ");
   EXPECT_EQ(client.requests, 6) << "the group and its version, too";
   Ask("replicasets.apps", "web-2");
   EXPECT_EQ(client.requests, 8);

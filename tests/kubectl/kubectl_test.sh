@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What people do with kubectl, done to kubesim. Each case prints one line; the exit code says whether all passed.
+# Runs against kubesim what people do with kubectl. Each case prints one line. The exit code is 0 if all cases pass.
 # Usage: [KUBECTL=program] kubectl_test.sh KUBESIM_BINARY CRD_FOLDER
-# KUBECTL: instead of the one in PATH. From 1.20 on (Debian 12 has that); what an old one does not know is left out.
+# KUBECTL replaces the kubectl in PATH. It must be 1.20 or later (Debian 12 has 1.20). Cases that an old kubectl does not
+# support are left out.
 set -u
 
 kubesim=$1
@@ -23,12 +24,12 @@ mkdir bin
 ln -s "$kubectl_program" bin/kubectl
 export PATH=$dir/bin:$PATH
 minor=$(kubectl version --client -o json | sed -n 's/.*"minor": "\([0-9]*\).*/\1/p')
-# since MINOR: the kubectl is at least 1.MINOR.
+# since MINOR: whether kubectl is at least 1.MINOR.
 since() { [ "$minor" -ge "$1" ]; }
 
 "$kubesim" --port_file=port --kubeconfig_out=kubeconfig --crds="$crds" --nodes=2 --no_workloads 2>kubesim.log &
 pid=$!
-# The file is written when requests are served.
+# kubesim writes the file when it serves requests.
 for _ in $(seq 300); do
   [ -s port ] && break
   kill -0 "$pid" 2>/dev/null || break
@@ -44,13 +45,13 @@ fail() {
   failed=$((failed + 1))
 }
 pass() { passed=$((passed + 1)); }
-# ok NAME COMMAND…: the command succeeds.
+# ok NAME COMMAND…: the case passes if the command succeeds.
 ok() {
   local name=$1
   shift
   if timeout 60 "$@" >out 2>&1; then pass; else fail "$name: $*"; fi
 }
-# refused NAME PATTERN COMMAND…: it fails and says why.
+# refused NAME PATTERN COMMAND…: the case passes if the command fails and its output matches.
 refused() {
   local name=$1 pattern=$2
   shift 2
@@ -62,7 +63,7 @@ refused() {
     fail "$name: no '$pattern' in the words of: $*"
   fi
 }
-# shows NAME PATTERN COMMAND…: it succeeds and its output matches.
+# shows NAME PATTERN COMMAND…: the case passes if the command succeeds and its output matches.
 shows() {
   local name=$1 pattern=$2
   shift 2
@@ -73,7 +74,7 @@ shows() {
   fi
 }
 
-# in_phase NAME RESOURCE PHASE: it comes into that phase.
+# in_phase NAME RESOURCE PHASE: the case passes if the object enters that phase.
 in_phase() {
   if since 23; then
     ok "$1" kubectl wait --for=jsonpath='{.status.phase}'="$3" "$2" --timeout=20s
@@ -123,7 +124,7 @@ YAML
 
 shows "kubesim says what it does not do" "does not evaluate the validation rules" cat kubesim.log
 
-# Looking round.
+# Version, kinds and nodes.
 shows "version" "v1\.32" kubectl version
 shows "api-resources" "podgroups.*pg" kubectl api-resources
 shows "nodes" "node-1 +Ready" kubectl get nodes
@@ -131,7 +132,7 @@ shows "explain" "minMember" kubectl explain podgroup.spec
 shows "namespaces" "kube-system +Active" kubectl get ns
 shows "queues" "root" kubectl get queues
 ok "create queue" kubectl create -f queue.yaml
-# As queuesvc says it; an old kubectl has no flag for the subresource.
+# Writes the status as queuesvc does. An old kubectl has no flag for the subresource.
 printf '{"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "team", "resourceVersion": "%s"}, "status": %s}' \
   "$(kubectl get queue team -o jsonpath='{.metadata.resourceVersion}')" \
   '{"state": "Closing", "pending": 1, "inqueue": 2, "running": 3, "unknown": 4, "completed": 5}' >queue.json
@@ -156,13 +157,15 @@ ok "create secret" kubectl create secret generic hidden --from-literal=key=value
 shows "secret is encoded" "^dmFsdWU=$" kubectl get secret hidden -o "jsonpath={.data.key}"
 ok "create namespace" kubectl create namespace made
 
-# What kubectl makes of its flags is the same object, sent as it likes or in JSON.
+# object RESOURCE: prints the object without the fields that differ between two creations. An object that kubectl makes
+# from its flags must be the same in the encoding that kubectl chooses and in JSON.
 object() {
   kubectl get "$1" -o json |
     grep -Ev '"(uid|manager|resourceVersion|creationTimestamp|clusterIP|kubectl.kubernetes.io/last-applied-configuration)"' |
     sed -E 's/"10\.96\.[0-9.]+"/"IP"/; s/ *"time": .*//'
 }
-# same NAME RESOURCE COMMAND…: made by the command, and by its JSON, RESOURCE is the same.
+# same NAME RESOURCE COMMAND…: the case passes if RESOURCE is the same after the command and after a creation from its
+# JSON.
 same() {
   local name=$1 resource=$2
   shift 2
@@ -192,7 +195,7 @@ ok "run with flags" kubectl run imp --image=a --env=A=b --labels=x=y --restart=N
 shows "run with flags gives" "^A=b y Never 80 sh$" kubectl get pod imp -o "jsonpath={.spec.containers[0].env[0].name}={.spec.containers[0].env[0].value} {.metadata.labels.x} {.spec.restartPolicy} {.spec.containers[0].ports[0].containerPort} {.spec.containers[0].command[0]}"
 ok "the pod goes" kubectl delete pod imp --grace-period=0 --force
 
-# Change.
+# Changing.
 shows "apply over create" "configured" kubectl apply -f map2.yaml
 shows "apply twice" "unchanged" kubectl apply -f map2.yaml
 shows "apply removes" "^10 *$" kubectl get cm map -o "jsonpath={.data.one} {.data.missing}"
@@ -282,7 +285,7 @@ for mode in background foreground orphan; do
   owner "o-$mode" >out 2>&1 || fail "owner $mode"
   ok "delete $mode" kubectl delete pg "o-$mode" --cascade="$mode" --timeout=30s
 done
-# Before 1.21 it is an error to wait for the end of what is gone.
+# Before 1.21, kubectl fails when it waits for the end of an object that is gone.
 if since 21; then
   ok "children go" kubectl wait --for=delete cm/child-of-o-background cm/child-of-o-foreground --timeout=20s
 else

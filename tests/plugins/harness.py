@@ -1,4 +1,4 @@
-"""Runs the tests of a program in namespaces of their own, and writes of them as GoogleTest does (README.md)."""
+"""Runs the tests of a program in namespaces of their own, and prints results as GoogleTest does (README.md)."""
 
 import os
 import pathlib
@@ -14,15 +14,15 @@ import pods
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "basalt-plugins"
 
 _UNSHARE = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# "yes": this program has namespaces of its own; else the reason why it has none.
+# "yes" if this program runs in namespaces of its own, else the reason why it has none.
 _INSIDE = "BASALT_PLUGINS_INSIDE"
 
 
 class TestCase(unittest.TestCase):
-    """Is skipped where something is missing that it needs."""
+    """A test that is skipped if a program or wheel that it needs is missing."""
 
     programs = ()
-    wheels = ""  # The folder of CACHE that has them.
+    wheels = ""  # The folder of CACHE with the wheels.
 
     def setUp(self):
         inside = os.environ[_INSIDE]
@@ -39,7 +39,7 @@ class TestCase(unittest.TestCase):
 
 
 class _Result(unittest.TestResult):
-    """scripts/test reads from these lines what was skipped, and from the line before it why."""
+    """Prints the lines from which scripts/test reads the skipped tests, each after a line with the reason."""
 
     @staticmethod
     def _name(test):
@@ -73,7 +73,7 @@ class _Result(unittest.TestResult):
 
 
 def _obstacle():
-    """Why this machine has no pods; empty: it can have them."""
+    """Returns why this machine cannot have pods, or "" if it can."""
     if os.geteuid() != 0:
         return "only root makes namespaces with a network"
     for program in ("unshare", "nsenter", "pivot_root", "ip"):
@@ -88,11 +88,11 @@ def _stop(*_):
 
 
 def main():
-    """Runs the tests of the program, or those that its words name."""
+    """Runs the tests of the program, or only those that its arguments name."""
     if "BASALTCTL" not in os.environ:
         sys.exit("BASALTCTL has to name the program basaltctl")
     os.environ["PATH"] = f"{os.environ.get('PATH', '')}:{pods.PATH}"
-    # Of files that a pod's user reads, too.
+    # Users of pods must be able to read the files.
     os.umask(0o022)
     if _INSIDE not in os.environ:
         obstacle = _obstacle()
@@ -100,7 +100,7 @@ def main():
         if not obstacle:
             os.execvp("unshare", _UNSHARE + [sys.executable, "-B", *sys.argv])
     elif os.environ[_INSIDE] == "yes":
-        # The first process of a namespace is ended by no signal that it does not handle.
+        # The first process of a namespace ignores every signal that it does not handle.
         signal.signal(signal.SIGTERM, _stop)
         pods.prepare()
     module = sys.modules["__main__"]

@@ -1,4 +1,4 @@
-"""Jobs, and what basaltctl makes of them."""
+"""Makes jobs, and renders them with basaltctl."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import tempfile
 
 
 def task(name, replicas, command=("sleep", "infinity"), env=None, container="main", **spec):
-    """A task with one container. `spec` has other fields of the pod."""
+    """Returns a task with one container. `spec` has other fields of the pod."""
     main = {"name": container, "image": "image", "command": list(command)}
     if env:
         main["env"] = [{"name": key, "value": value} for key, value in env.items()]
@@ -15,7 +15,7 @@ def task(name, replicas, command=("sleep", "infinity"), env=None, container="mai
 
 
 def render(name, plugins, tasks):
-    """All objects of that job, as `basaltctl job render` prints them."""
+    """Returns all objects of that job, as `basaltctl job render` prints them."""
     job = {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",

@@ -1,12 +1,12 @@
 #!/usr/bin/python3 -B
-"""Open MPI, started in a master's pod on the pods of its workers, as the plugin mpi tells where they are."""
+"""Tests Open MPI, started in a master's pod on the pods of its workers, which it finds by the plugin mpi."""
 
 import harness
 import manifests
 import pods
 from ssh_test import ROOT_SERVER
 
-# A program of MPI, by the library itself: every rank says where it is, and the sum of all ranks that it has received.
+# A program of MPI, by the library itself: every rank prints its host and the sum of all ranks that it has received.
 PROGRAM = """
 import ctypes, socket
 mpi = ctypes.CDLL("libmpi.so.40", ctypes.RTLD_GLOBAL)
@@ -44,7 +44,7 @@ class Mpi(harness.TestCase):
         self.hello({"mpi": []}, ROOT_SERVER, f"{RUN} --host $MPI_HOST {HELLO}")
 
     def test_the_ranks_run_on_the_hosts_of_the_file(self):
-        # Of a host in a file without a number of slots, Open MPI takes the cores for them.
+        # If a file gives a host no number of slots, Open MPI uses the number of the host's cores.
         self.hello({"mpi": []}, ROOT_SERVER, f"{RUN} --map-by node --hostfile /etc/volcano/worker.host {HELLO}")
 
     def test_ssh_has_another_port(self):

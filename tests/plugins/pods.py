@@ -1,4 +1,4 @@
-"""The pods of a rendered job as processes of this machine (README.md says how)."""
+"""Runs the pods of a rendered job as processes of this machine (README.md explains how)."""
 
 import base64
 import os
@@ -9,12 +9,12 @@ import subprocess
 import tempfile
 import time
 
-# Of the namespace in which manifests.py has its jobs.
+# The domain of the namespace in which manifests.py makes its jobs.
 DOMAIN = "default.svc.cluster.local"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# The pod's root: what the machine has, under a layer of its own. The folders that it finds empty are those in which a
-# machine has something of its own.
+# Makes the pod's root: the machine's files under a layer of the pod's own. Folders in which a machine keeps its own
+# state are empty in the pod.
 _ROOT = """
 set -eu
 root=/mnt/root
@@ -37,7 +37,7 @@ ip link set lo up
 UNSHARE = ["unshare", "--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
 BRIDGE = "basalt0"
 GATEWAY = "10.77.0.1"
-# What a pod needs of a machine.
+# Tries everything that a pod needs of the machine.
 PROBE = f"{_ROOT}{_ENTER}ip link add {BRIDGE} type bridge && ip link add probe0 type veth peer name probe1"
 
 
@@ -48,7 +48,7 @@ def _command(*words):
 
 
 def prepare():
-    """Makes what pods share, in this program's own namespaces: a place for files, and the bridge."""
+    """Makes the pods' shared parts in this program's own namespaces: a folder for files, and the bridge."""
     _command("mount", "-t", "tmpfs", "basalt", "/run")
     tempfile.tempdir = "/run"
     _command("ip", "link", "set", "lo", "up")
@@ -58,7 +58,7 @@ def prepare():
 
 
 def wait_until(what, condition, seconds, *processes):
-    """Fails after so many seconds, or as soon as one of the processes has ended."""
+    """Waits for the condition. Fails after so many seconds, or as soon as one of the processes has ended."""
     deadline = time.monotonic() + seconds
     while not condition():
         for process in processes:
@@ -70,7 +70,7 @@ def wait_until(what, condition, seconds, *processes):
 
 
 def expand(text, env):
-    """$(NAME) and $$ as the kubelet reads them in commands and variables."""
+    """Replaces $(NAME) and $$ as the kubelet does in commands and variables."""
 
     def replace(match):
         if match[0] == "$$":
@@ -88,7 +88,7 @@ def _selects(service, pod):
 
 
 class Process:
-    """A process in a pod; what it writes goes into a file."""
+    """A process in a pod. Its output goes to a file."""
 
     def __init__(self, name, popen, log):
         self.name, self._popen, self._log = name, popen, log
@@ -100,14 +100,14 @@ class Process:
         return self._log.read_text(errors="replace")
 
     def wait(self, seconds):
-        """Its exit code."""
+        """Waits for the process and returns its exit code."""
         try:
             return self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"{self.name} still runs after {seconds} s:\n{self.text()}") from None
 
     def finish(self, seconds):
-        """What it has written; it has to end with 0."""
+        """Waits for the process, which must end with 0, and returns its output."""
         code = self.wait(seconds)
         if code != 0:
             raise AssertionError(f"{self.name} ended with {code}:\n{self.text()}")
@@ -120,7 +120,7 @@ class Pod:
     _count = 0
 
     def __init__(self, job, rendered):
-        # No number comes twice, for the kernel takes its time to remove what a pod had.
+        # No number is used twice, since the kernel takes some time to remove a pod's devices.
         Pod._count += 1
         self._link = f"pod{Pod._count}"
         self.address = f"10.77.1.{Pod._count}"
@@ -134,18 +134,18 @@ class Pod:
         self._processes = []
         self._holder = None
 
-    # What the objects say.
+    # Contents of the rendered objects.
 
     def containers(self, kind="containers"):
         return {container["name"]: container for container in self._spec.get(kind, [])}
 
     def ports(self):
-        """The ports that its containers expose, by name."""
+        """Returns the ports that the pod's containers expose, by name."""
         return {port["name"]: port["containerPort"]
                 for container in self._spec["containers"] for port in container.get("ports", [])}
 
     def env(self, container=None):
-        """The variables of that container, or of the first one; of two with one name the later one counts."""
+        """Returns the variables of that container, or of the first one. The later of two with one name counts."""
         container = container or self._spec["containers"][0]
         values = {}
         for variable in container.get("env", []):
@@ -161,7 +161,7 @@ class Pod:
         return values
 
     def _lay_volume(self, volume):
-        """Lays a volume as the kubelet does: files in a folder behind a link, and links to what lies at its top."""
+        """Lays out a volume as the kubelet does: files in a folder behind a link, and links to the folder's entries."""
         if "configMap" in volume:
             source = volume["configMap"]
             data = {key: value.encode() for key, value in self._job.object("ConfigMap", source["name"])["data"].items()}
@@ -186,10 +186,10 @@ class Pod:
         root.chmod(0o777)
         return root
 
-    # Making it.
+    # Making the pod.
 
     def _hosts(self):
-        """/etc/hosts as the kubelet writes it, and behind it what the DNS answers to a pod of that namespace."""
+        """Returns /etc/hosts as the kubelet writes it, followed by the names that the DNS has for the namespace."""
         own = f"{self.hostname}.{self.subdomain}.{DOMAIN} " if self.subdomain else ""
         return f"127.0.0.1 localhost\n{self.address} {own}{self.hostname}\n{self._job.dns()}"
 
@@ -213,7 +213,7 @@ class Pod:
 
     @property
     def user(self):
-        """Who the containers run as."""
+        """Returns the name of the user as which the containers run."""
         uid = self._spec.get("securityContext", {}).get("runAsUser", 0)
         return next(name for name, number in self._users().items() if number == uid)
 
@@ -223,7 +223,7 @@ class Pod:
     def _mounts(self):
         volumes = {volume["name"]: volume for volume in self._spec.get("volumes", [])}
         laid = {}
-        # A test's pods have one container each.
+        # Each pod of a test has one container.
         (main,) = self._spec["containers"]
         for mount in main.get("volumeMounts", []):
             name = mount["name"]
@@ -234,7 +234,7 @@ class Pod:
             yield shared, shared
 
     def open(self):
-        """Makes its namespaces and its files."""
+        """Makes the pod's namespaces and files."""
         script = [_ROOT]
         for user, uid in self._job.users.items():
             script.append(f"mkdir $root{self.home(user)} && chown {uid}:{uid} $root{self.home(user)}")
@@ -259,10 +259,10 @@ class Pod:
         _command(*self._nsenter(), "sh", "-c", "\n".join(script))
 
     def close(self):
-        """Ends all that runs in it."""
+        """Ends everything that runs in the pod."""
         if self._holder is None:
             return
-        # The first process of the namespace ends with its parent, and all others with it.
+        # The first process of the namespace ends with its parent, and all others end with the first.
         self._holder.kill()
         self._holder.wait()
         self._holder.stdout.close()
@@ -274,10 +274,10 @@ class Pod:
         namespaces = [f"--{kind}=/proc/{self._holder.pid}/ns/{file}" for kind, file in kinds.items()]
         return [shutil.which("nsenter"), *namespaces, f"--setuid={uid}", f"--setgid={uid}"]
 
-    # Running in it.
+    # Running commands in the pod.
 
     def spawn(self, command, container=None, env=None):
-        """Starts a command as if it was one of the container's: with its variables, as its user."""
+        """Starts a command with the container's variables and as its user."""
         own = {"PATH": PATH, "HOSTNAME": self.hostname, "HOME": self.home(self.user)}
         log = self._folder / f"output-{len(self._processes)}"
         with log.open("wb") as output:
@@ -289,7 +289,7 @@ class Pod:
         return process
 
     def start(self, name=None, kind="containers", env=None):
-        """Starts the rendered command of that container; without a name, of the first one."""
+        """Starts the rendered command of that container, or of the first one if no name is given."""
         containers = self.containers(kind)
         container = containers[name] if name else next(iter(containers.values()))
         values = self.env(container)
@@ -297,7 +297,7 @@ class Pod:
         return self.spawn([expand(word, values) for word in words], container, env)
 
     def run(self, *command, seconds=30, env=None):
-        """What the command writes; it has to end with 0."""
+        """Runs a command, which must end with 0, and returns its output."""
         return self.spawn(command, env=env).finish(seconds)
 
     def listens(self, port):
@@ -317,10 +317,10 @@ class Pod:
 
 
 class Job:
-    """The pods of a rendered job, side by side on one bridge. Leaving it ends them."""
+    """The pods of a rendered job, side by side on one bridge. They end with the `with` statement."""
 
     def __init__(self, objects, files=None, users=None, shares=()):
-        """`files`, `users` (name to number) and `shares`, folders of the machine, are what the pods' image has."""
+        """The pods' image has `files`, `users` (name to number) and `shares`, which are folders of the machine."""
         self.files, self.users, self.shares = files or {}, users or {}, list(shares)
         self._objects = objects
         self._temporary = tempfile.TemporaryDirectory()
@@ -335,7 +335,7 @@ class Job:
         raise AssertionError(f"no {kind} {name} is rendered")
 
     def dns(self):
-        """The names that the rendered Services give: those of their pods, of a headless one; else their own."""
+        """Returns the names that the rendered Services give: those of the pods for a headless Service, else its own."""
         lines = []
         for service in (item for item in self._objects if item["kind"] == "Service"):
             name = service["metadata"]["name"]
@@ -352,7 +352,7 @@ class Job:
 
     @staticmethod
     def _check_ports(service, pod):
-        """The Service's address is the pod's here, so that each of its ports has to be the pod's, too."""
+        """Checks that each port of the Service is a port of the pod, since the Service has the pod's address here."""
         ports = pod.ports()
         for port in service["spec"]["ports"]:
             target = port.get("targetPort", port["port"])

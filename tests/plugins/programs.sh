@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the long tests of this folder start and scripts/packages.txt does not have: PyTorch from Debian, which is
-# built for the processor alone, Ray and TensorFlow as wheels, of the versions in wheels/, below
-# ${XDG_CACHE_HOME:-~/.cache}/basalt-plugins. What is there already is left as it is. What cannot be had is named, and the
-# tests that need it are skipped.
+# Installs the programs of this folder's long tests that scripts/packages.txt does not have: PyTorch from Debian, which is
+# built for the processor alone, and Ray and TensorFlow as wheels, in the versions of wheels/, below
+# ${XDG_CACHE_HOME:-~/.cache}/basalt-plugins. Installed programs are left as they are. The script names the programs that
+# it cannot install, and the tests that need these are skipped.
 set -uo pipefail
 cd "$(dirname "$0")"
 if ((EUID != 0)); then
@@ -10,7 +10,7 @@ if ((EUID != 0)); then
   exit 0
 fi
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/basalt-plugins
-# One at a time: another run may use what lies there.
+# One run at a time, since another run may use the folder.
 mkdir -p "$cache"
 exec 9>"$cache/lock"
 flock 9
@@ -22,7 +22,7 @@ if ! /usr/bin/python3 -c "import torch" 2>/dev/null; then
 fi
 for list in wheels/*.txt; do
   name=$(basename "$list" .txt)
-  # An environment is complete when the list that it was made from lies in it.
+  # An environment is complete when it contains the list from which it was made.
   cmp -s "$list" "$cache/$name/complete" && continue
   rm -rf "${cache:?}/$name"
   if /usr/bin/python3 -m venv "$cache/$name" &&

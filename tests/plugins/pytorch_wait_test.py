@@ -1,15 +1,15 @@
 #!/usr/bin/python3 -B
-"""How the plugin pytorch lets workers wait for their master: its script in the shells, and with the programs, that an
-image may have."""
+"""Tests how workers of the plugin pytorch wait for their master: the plugin's script runs in the shells and with the
+programs that an image may have."""
 
 import harness
 import manifests
 import pods
 
-# What an image has in its PATH: names, and what they are on this machine.
+# The programs in an image's PATH, by name, with the programs of this machine that stand for them.
 NC = {"sh": "dash", "date": "date", "sleep": "sleep", "nc": "nc"}
 BASH = {"sh": "dash", "date": "date", "sleep": "sleep", "timeout": "timeout", "bash": "bash"}
-# Debian's: its nc has no -z.
+# Debian's busybox, whose nc has no -z.
 BUSYBOX = {name: "busybox" for name in ("sh", "date", "sleep", "timeout", "nc", "true")}
 LISTEN = """
 import os, socket
@@ -25,7 +25,7 @@ class PytorchWait(harness.TestCase):
         return manifests.render("torch", plugins, [manifests.task("master", 1), manifests.task("worker", workers)])
 
     def wait_in(self, pod, image):
-        """Starts the rendered container, with nothing in its PATH but that."""
+        """Starts the rendered container with only these programs in its PATH."""
         links = " && ".join(f"ln -s $(command -v {program}) /image/{name}" for name, program in image.items())
         pod.run("sh", "-c", f"mkdir /image && {links}")
         return pod.start("wait-for-master", "initContainers", {"PATH": "/image"})
@@ -55,7 +55,7 @@ class PytorchWait(harness.TestCase):
             self.need(program)
         with pods.Job(self.render(4, 1)) as job:
             workers = [job.pods[f"torch-worker-{i}"] for i in range(4)]
-            # The first two are refused. The others' packets go to a card that nobody has.
+            # The master refuses the first two workers. The packets of the others go to an address that no card has.
             for worker in workers[2:]:
                 worker.run("ip", "neighbour", "add", job.pods["torch-master-0"].address, "lladdr", "02:00:00:00:00:01",
                            "dev", "eth0", "nud", "permanent")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Ray, by the commands that the plugin ray writes: a head, a worker that joins it, and clients that work on both."""
+"""Tests Ray with the commands of the plugin ray: a head, a worker that joins the head, and clients that use both."""
 
 import json
 
@@ -11,7 +11,7 @@ BIN = harness.CACHE / "ray" / "bin"
 ENV = {
     "PATH": f"{BIN}:{pods.PATH}",
     "RAY_USAGE_STATS_ENABLED": "0",
-    # The head forks a server for each client. With these handlers of gRPC's it now and then never starts.
+    # The head forks a server for each client. With gRPC's fork handlers the server sometimes never starts.
     "GRPC_ENABLE_FORK_SUPPORT": "0",
     "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "120",
 }
@@ -53,7 +53,7 @@ class Ray(harness.TestCase):
             for port in head.ports().values():
                 head.wait_for_port(port, 120, running)
             worker.start()
-            # As a client, by the name of the Service; in the head itself; and the dashboard.
+            # A client by the name of the Service, a client in the head itself, and the dashboard.
             for pod, address in ((worker, "ray://ray-head-svc:7003"), (head, "auto")):
                 said = pod.run("python", "-c", CLIENT, address, seconds=180)
                 self.assertEqual(json.loads(said.splitlines()[-1]), ["ray-head-0", "ray-worker-0"], address)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""OpenSSH with the keys, the configuration and the host names that the plugins ssh and svc give to pods."""
+"""Tests OpenSSH with the keys, the configuration and the host names that the plugins ssh and svc give to pods."""
 
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ import manifests
 import pods
 
 USER = 1000
-# Servers as people start them in a container. Their host keys are part of an image; no settings of the machine count.
+# Servers as people start them in a container. Their host keys are part of an image, and they ignore the machine's settings.
 ROOT_SERVER = ["sh", "-c", "mkdir -p /run/sshd && ssh-keygen -q -t ed25519 -N '' -f /etc/host_key && "
                "exec /usr/sbin/sshd -D -e -f /dev/null -h /etc/host_key"]
 USER_SERVER = ["sh", "-c", "ssh-keygen -q -t ed25519 -N '' -f /tmp/host_key && "
@@ -25,7 +25,7 @@ class Ssh(harness.TestCase):
             pod.wait_for_port(port, 20, process)
 
     def reach_each_other(self, job):
-        """From the first pod to all, itself included, and back to it."""
+        """Opens sessions from the first pod to all pods, itself included, and from all others to the first."""
         first, *others = job.pods.values()
         ways = [(first, other) for other in job.pods.values()] + [(other, first) for other in others]
         sessions = [pod.spawn(["ssh", other.hostname, "hostname; id -un"]) for pod, other in ways]
@@ -40,7 +40,7 @@ class Ssh(harness.TestCase):
         with pods.Job(objects) as job:
             self.serve(job, 22)
             self.reach_each_other(job)
-            # The configuration of the Secret has led there: nobody else knows that name, and nobody else has the key.
+            # The session needed the Secret's configuration: without it neither the name nor the key is known.
             master = job.pods["shell-master-0"]
             for options, words in ((["-F", "none"], "resolve hostname"),
                                    (["-o", "IdentityFile=/dev/null", "-o", "IdentitiesOnly=yes"], "Permission denied")):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""TensorFlow, which reads from TF_CONFIG, as the plugin tensorflow writes it, who takes part."""
+"""Tests TensorFlow, which reads the members of its cluster from TF_CONFIG, which the plugin tensorflow writes."""
 
 import json
 
@@ -9,7 +9,7 @@ import pods
 
 PYTHON = str(harness.CACHE / "tensorflow" / "bin" / "python")
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": ""}
-# Reads each of the texts in its first word as TF_CONFIG.
+# Reads each of the texts in its first argument as TF_CONFIG.
 RESOLVE = """
 import json, os, sys
 import tensorflow as tf
@@ -20,7 +20,7 @@ for pod, config in json.loads(sys.argv[1]).items():
     resolved[pod] = [resolver.cluster_spec().as_dict(), resolver.task_type, resolver.task_id]
 print(json.dumps(resolved))
 """
-# Synchronous training's own step, without a model: a sum over all replicas.
+# Runs the step of synchronous training without a model: a sum over all replicas.
 REDUCE = """
 import os
 import tensorflow as tf
@@ -48,7 +48,7 @@ class Tensorflow(harness.TestCase):
             configs = {name: pod.env()["TF_CONFIG"] for name, pod in job.pods.items()}
             said = job.pods["tf-chief-0"].run(PYTHON, "-c", RESOLVE, json.dumps(configs), seconds=120, env=QUIET)
         cluster = {name: [f"tf-{name}-{i}.tf:2222" for i in range(count)] for name, count in replicas.items()}
-        # That pod is told the cluster, and is no part of it.
+        # That pod gets the cluster in TF_CONFIG but is not part of it.
         del cluster["other"]
         self.assertEqual(json.loads(said.splitlines()[-1]), {
             f"tf-{name}-{i}": [cluster, name, i] for name, count in replicas.items() for i in range(count)})

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""torch.distributed, which reads what the plugin pytorch writes, in the pods of a master and of two workers."""
+"""Tests torch.distributed with the variables of the plugin pytorch, in the pods of a master and of two workers."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-// What a stranger sends to a gRPC port stands in our log as a value, never as a line of its own.
+// Tests that data from a stranger on a gRPC port appears in our log as a value, never as a line of its own.
 #include <grpcpp/version_info.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ std::string Frame(char type, char flags, char stream, std::string_view payload) 
   return frame.append(payload);
 }
 
-// A header of HPACK that is in no table.
+// Returns an HPACK header as a literal, without any table.
 std::string Header(std::string_view name, std::string_view value) {
   std::string header = {0, static_cast<char>(name.size())};
   header.append(name);
@@ -41,21 +41,21 @@ TEST(GrpcLogTest, AHeaderOfAStrangerIsNoLineOfTheLog) {
     http::testing::RawConnection stranger(static_cast<uint16_t>((*server)->port()));
     stranger.Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(4, 0, 0, "") +
                   CallWith("te", "x\n{\"level\":\"error\",\"message\":\"FORGED\"}\n\x1b[2J\xff"));
-    stranger.Send(Frame(9, 4, 9, ""));  // A continuation of nothing: the connection ends.
+    stranger.Send(Frame(9, 4, 9, ""));  // A CONTINUATION without HEADERS, at which the server closes the connection.
     stranger.ReadToEnd();
   }
   std::istringstream log(::testing::internal::GetCapturedStderr());
-  bool told = false;
+  bool is_logged = false;
   for (std::string line; std::getline(log, line);) {
     const absl::StatusOr<json::value> parsed = ParseJson(line);
     ASSERT_TRUE(parsed.ok()) << line;
     EXPECT_NE(FindString(*parsed, "message"), "FORGED") << line;
     for (const char c : line) EXPECT_TRUE(c >= ' ' && c <= '~') << line;
-    told |= line.find("FORGED") != std::string::npos;
+    is_logged |= line.find("FORGED") != std::string::npos;
   }
-  // Later releases log nothing of such a header.
+  // Later releases of gRPC do not log such a header.
   if (GRPC_CPP_VERSION_MINOR == 51) {
-    EXPECT_TRUE(told) << "gRPC logs the header nowhere, so that this shows nothing";
+    EXPECT_TRUE(is_logged) << "gRPC logs the header nowhere, so that this shows nothing";
   }
 }
 

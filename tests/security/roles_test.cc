@@ -1,4 +1,5 @@
-// The roles of deploy/rbac beside what the gateway lets services ask for, and beside the list that people read.
+// Compares the roles of deploy/rbac with the requests that the gateway permits to services, and with the list that
+// people read.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -43,8 +44,8 @@ std::vector<std::string> TextsOf(const json::value& rule, std::string_view field
   return texts;
 }
 
-// Of the roles in the file, each "where group resource verb"; the core group is "core", and a rule about one object has
-// its name behind the resource.
+// Returns the rights of the roles in the file, each as "where group resource verb". The core group is "core". A rule
+// about one object has the object's name behind the resource.
 std::set<std::string> RightsIn(const std::string& file, const std::string& where) {
   std::set<std::string> rights;
   for (const json::value& document : DocumentsOf(file)) {
@@ -82,7 +83,7 @@ std::set<std::string> AllRights() {
   return all;
 }
 
-// "group resource verb" of each, wherever it is bound.
+// Returns "group resource verb" of each right, without the place where it is bound.
 std::set<std::string> Anywhere(const std::set<std::string>& rights) {
   std::set<std::string> bare;
   for (const std::string& right : rights) bare.insert(right.substr(right.find(' ') + 1));
@@ -100,7 +101,7 @@ TEST(RolesTest, TheTableGrantsNoMoreThanTheRolesAndTheRolesNoMoreThanTheTable) {
   EXPECT_THAT(Without(granted, roles), IsEmpty()) << "the API server refuses it";
   std::set<std::string> unused;
   for (const std::string& right : Without(roles, granted)) {
-    // What the gateway itself does: it watches, and it leads.
+    // The gateway itself needs the rights to watch and to lead.
     const bool is_watch = right.ends_with(" list") || right.ends_with(" watch");
     const bool is_lead = right.starts_with("coordination.k8s.io ") || right.starts_with("core configmaps ");
     if (!is_watch && !is_lead) unused.insert(right);
@@ -119,7 +120,7 @@ TEST(RolesTest, ThePageOfRightsIsTheListOfTheManifests) {
     EXPECT_TRUE(cells[5].find('`') != std::string::npos) << "no test: " << line;
   }
   std::set<std::string> all = AllRights();
-  // What the gateway itself asks for users, and in whose names it asks.
+  // The gateway needs these rights to check users' rights and to act in their names.
   all.merge(RightsIn("deploy/rbac/users/gateway.yaml", "users"));
   all.merge(RightsIn("deploy/rbac/impersonation/gateway.yaml", "impersonation"));
   EXPECT_THAT(Without(all, listed), IsEmpty()) << "not on the page";
@@ -141,7 +142,7 @@ TEST(RolesTest, WhatPluginsMakeIsWithinReachOnlyWhereItIsBound) {
       EXPECT_TRUE(!right.ends_with(" list") && !right.ends_with(" watch")) << right;
     }
   }
-  // A Lease and a ConfigMap by their names; `create` has none.
+  // The rights cover one Lease and one ConfigMap by their names. The right to create cannot be limited to a name.
   for (const std::string& right : RightsIn("deploy/rbac/gateway.yaml", "everywhere")) {
     if (!right.starts_with("basalt-system ") || right.ends_with(" create")) continue;
     EXPECT_NE(right.find(" basalt-gateway"), std::string::npos) << right;

@@ -1,5 +1,5 @@
-// Nobody waits for another caller's large request. Delays of calls beside each attack, as others of the same process
-// see them; the attacks are those that took seconds each before requests had bounds.
+// Tests that no caller waits for another caller's large request. The tests measure the delays of other calls to the
+// same process during each attack. Each of the attacks took seconds before requests had limits.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -31,17 +31,17 @@ namespace {
 
 constexpr size_t kProbes = 200;
 constexpr absl::Duration kMost = absl::Milliseconds(50);
-constexpr size_t kBound = 4 << 20;  // Of a request.
+constexpr size_t kBound = 4 << 20;  // The limit of a request's size.
 
 using Call = std::function<grpc::Status()>;
 
-// Delays of calls that others make meanwhile: several at a time, so that whatever holds up all of them holds up more
-// than the two of two hundred that may be late.
+// Measures the delays of other callers' calls. Several calls run at a time, so that a stall of all of them delays more
+// than the two of two hundred calls that may be late.
 class Probes {
  public:
   explicit Probes(Call call) : call_(std::move(call)) {}
 
-  // The delay that two of two hundred calls exceed.
+  // Returns the delay that two of two hundred calls exceed.
   absl::Duration Measure() {
     std::vector<std::vector<absl::Duration>> delays(kCallers);
     std::vector<std::thread> callers;
@@ -70,14 +70,14 @@ class Probes {
 
 class SlowRequestsTest : public SuiteTest {
  protected:
-  // Again and again beside the probes; `codes`: how each of its calls may end. Of the rounds of probes that a whole
-  // call or more lay beside, the slowest counts.
+  // Repeats the attack while the probes run. Each call of the attack must end with one of `codes`. The probes go on
+  // until at least two calls of the attack have ended, and their slowest round counts.
   void Attack(const std::string& what, const Call& probe, const Call& attack, const std::set<grpc::StatusCode>& codes) {
     SCOPED_TRACE(what);
     Probes probes(probe);
     absl::Duration alone;
     absl::Duration beside;
-    // What else the machine does delays both; it is not always at it.
+    // Other load of the machine delays both measurements, but not in every round.
     for (int round = 0; round < 3; ++round) {
       alone = probes.Measure();
       std::atomic<bool> over = false;

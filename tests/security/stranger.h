@@ -1,6 +1,6 @@
 #pragma once
 
-// A gateway over an API server in memory, under simulated time, and strangers who attach to it as replicas.
+// A gateway over an API server in memory, under simulated time, and strangers that attach to the gateway as replicas.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ namespace basalt::security {
 
 class StrangerTest : public ::testing::Test {
  protected:
-  // `served`: --namespaces of the gateway.
+  // `served` is the value of the gateway's flag --namespaces.
   explicit StrangerTest(std::vector<std::string> served = {})
       : gateway(loop, client, random, *metrics, health, GatewayFlags(served)) {
     Create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"prod"}})");
@@ -45,7 +45,7 @@ class StrangerTest : public ::testing::Test {
     time.RunDueTasks();
   }
 
-  // ---- what is there ----
+  // ---- objects of the cluster ----
   void Create(std::string_view text) {
     const absl::StatusOr<json::value> object = ParseJson(text);
     ASSERT_TRUE(object.ok()) << object.status() << text;
@@ -53,7 +53,7 @@ class StrangerTest : public ::testing::Test {
     EXPECT_TRUE(created.ok()) << created.status();
     time.Advance(absl::Seconds(1));
   }
-  // Returns its UID.
+  // Creates a job and returns its UID.
   std::string CreateJob(const std::string& name) {
     Create(fmt::format(R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job",)"
                        R"("metadata":{{"name":"{}","namespace":"prod"}},"spec":{{"tasks":[{{"name":"t","replicas":1,)"
@@ -71,7 +71,7 @@ class StrangerTest : public ::testing::Test {
     return meta == nullptr ? "" : std::string(FindString(*meta, "uid"));
   }
 
-  // ---- what a stranger asks for ----
+  // ---- requests of a stranger ----
   gateway::v1::Owner OwnerOf(gateway::v1::ServiceKind service, const std::string& key) const {
     gateway::v1::Owner owner = strangers[service - 1]->OwnerFor(SlotOf(key));
     owner.set_key(key);
@@ -129,7 +129,7 @@ class StrangerTest : public ::testing::Test {
   std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
   obs::Health health;
   gateway::Gateway gateway;
-  std::vector<std::unique_ptr<gateway::testing::FakeReplica>> strangers;  // By service.
+  std::vector<std::unique_ptr<gateway::testing::FakeReplica>> strangers;  // At index service - 1.
 };
 
 }  // namespace basalt::security

@@ -1,4 +1,4 @@
-// What a stranger who has attached as a replica asks for, and does not get.
+// Tests requests of a stranger that has attached as a replica. The gateway refuses each.
 #include "tests/security/stranger.h"
 
 #include "common/testing/status_matchers.h"
@@ -17,7 +17,7 @@ constexpr auto kJson = gateway::v1::Patch::TYPE_JSON;
 
 constexpr char kKey[] = "c2VjcmV0LWtleQ==";
 
-// Of that job; without its UID: nobody's.
+// Returns a Secret that is owned by that job, or by nobody if `job_uid` is empty.
 std::string SecretOf(const std::string& job, const std::string& job_uid = "") {
   const std::string owner = fmt::format(
       R"(,"ownerReferences":[{{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"{}","uid":"{}",)"
@@ -28,7 +28,7 @@ std::string SecretOf(const std::string& job, const std::string& job_uid = "") {
                      job, job_uid.empty() ? "" : owner, kKey);
 }
 
-// By whatever patch the private key is copied to where answers or refusals would quote it.
+// Each patch tries to copy the private key to a field that answers or refusals would quote.
 TEST_F(StrangerTest, NoPatchOfASecretShowsItsKey) {
   Create(SecretOf("train", CreateJob("train")));
   const std::string reference =
@@ -52,7 +52,7 @@ TEST_F(StrangerTest, NoPatchOfASecretShowsItsKey) {
     EXPECT_FALSE(answer.ok()) << row.body;
     EXPECT_EQ(FindString(Stored("secrets", "train-ssh").at("data"), "id_rsa"), kKey) << row.body;
   }
-  // The one that jobsvc sends.
+  // jobsvc sends this patch.
   const auto answer =
       Patch(WriteOf(kJob, "prod/train", kube::kSecrets, "prod", "train-ssh"), kMerge, R"({"data":{"config":"YQ=="}})");
   ASSERT_THAT(answer, IsOk());
@@ -97,7 +97,7 @@ TEST_F(StrangerTest, NobodyChangesWhatAPodRuns) {
   }
 }
 
-// A fake pgsvc reads the workload whose pods it groups.
+// A fake pgsvc reads the workload whose pods it groups, but not the pods' environment.
 TEST_F(StrangerTest, AWorkloadIsReadWithoutWhatItsPodsRun) {
   Create(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","namespace":"prod","uid":"rs",)"
          R"("annotations":{"volcano.sh/preemptable":"true","example.com/copy":"env-value"}},"spec":{"replicas":0,)"
@@ -135,7 +135,7 @@ struct StrangerEverywhereTest : StrangerTest {
   StrangerEverywhereTest() : StrangerTest({"*", "kube-system"}) {}
 };
 
-// The slot of any key is won by choosing a member's name.
+// A stranger can win the slot of any key by the choice of its member name.
 TEST_F(StrangerEverywhereTest, AKeyThatIsNoJobOpensNothing) {
   Create(PodOf("kube-system", "etcd-node-0"));
   Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kube-dns","namespace":"kube-system"},)"
@@ -183,12 +183,12 @@ TEST_F(StrangerTest, AJobGetsNothingThatIsNotItsOwn) {
   auto deletion = pod;
   deletion.mutable_delete_()->set_uid(UidOf("pods", "deploy-app-0"));
   EXPECT_EQ(Write(deletion).status().code(), absl::StatusCode::kPermissionDenied);
-  // What has the name is told as far as it goes to say that the name is taken.
+  // The answer contains only what proves that the name is taken.
   const auto found = Get(kJob, "prod/deploy", kube::kPods, "prod", "deploy-app-0");
   ASSERT_THAT(found, IsOk());
   EXPECT_EQ(found->object().pod().uid(), UidOf("pods", "deploy-app-0"));
   EXPECT_EQ(found->object().pod().scheduler_name(), "");
-  // The job's own.
+  // The job may create and patch its own pod.
   creation.mutable_create()->set_body(PodOf("prod", "deploy-t-0", uid));
   ASSERT_THAT(Write(creation), IsOk());
   const auto own = WriteOf(kJob, "prod/deploy", kube::kPods, "prod", "deploy-t-0");

@@ -1,6 +1,6 @@
 #pragma once
 
-// The whole suite in this process, and strangers who reach its ports.
+// Runs the whole suite in this process, for tests of strangers that can reach its ports.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 
 namespace basalt::security {
 
-// A connection of its own.
+// Returns a channel with a connection of its own.
 inline std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -1,4 +1,4 @@
-// A client that opens watches without end leaves room for the others.
+// Tests that a client that opens ever more watches leaves capacity for other clients.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class WatchSharesTest : public SuiteTest {};
 TEST_F(WatchSharesTest, AConnectionHasItsShareOfTheWatchesAndOthersHaveTheirs) {
   const std::string address = AddressOf(gateway::v1::SERVICE_KIND_JOB);
   const auto greedy = job::v1::JobService::NewStub(Connect(address));
-  // A list is answered as soon as all slots are open.
+  // The list succeeds as soon as all slots are open.
   bool is_open = false;
   for (int attempt = 0; !is_open && attempt < 10'000; ++attempt) {
     grpc::ClientContext context;
@@ -50,7 +50,7 @@ TEST_F(WatchSharesTest, AConnectionHasItsShareOfTheWatchesAndOthersHaveTheirs) {
   watches.front().context.TryCancel();
   watches.front().reader->Finish();
   bool again = false;
-  // The server hears of the end a moment later.
+  // The server learns of the end a moment later.
   for (int attempt = 0; !again && attempt < 10'000; ++attempt) again = Watch(*greedy).Begins();
   EXPECT_TRUE(again) << "what ended is given back";
 }

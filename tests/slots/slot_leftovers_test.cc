@@ -1,4 +1,5 @@
-// What follows a slot that has moved: history from whoever has some, and how objects ended.
+// Tests the state that follows a moved slot to its new owner: history from every replica that has some, and the last
+// states of objects that are gone.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -88,7 +89,7 @@ TEST_F(SlotMovesTest, HowAnObjectEndedIsHeardByTheNextOwnerAlsoIfNobodyWasThere)
   Start("jobsvc-0");
   time_.Advance(absl::Seconds(2));
   Kill("jobsvc-0");
-  // While the slots are kept for it, and once they are nobody's.
+  // job-0 goes while the slots are kept for jobsvc-0, and job-1 when they have no owner any more.
   hub_.cache().Remove(kJobs, Job("job-0", ++version_));
   time_.Advance(absl::Seconds(10));
   ASSERT_EQ(Topology().members_size(), 0);
@@ -96,7 +97,7 @@ TEST_F(SlotMovesTest, HowAnObjectEndedIsHeardByTheNextOwnerAlsoIfNobodyWasThere)
   Start("jobsvc-0");
   time_.Advance(absl::Seconds(3));
   EXPECT_THAT(At("jobsvc-0").shown_ends, ::testing::UnorderedElementsAre("job-0", "job-1"));
-  // Acknowledged: not told again.
+  // The ends were acknowledged and are not sent again.
   Kill("jobsvc-0");
   Start("jobsvc-0");
   time_.Advance(absl::Seconds(3));

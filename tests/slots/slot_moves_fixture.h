@@ -1,7 +1,7 @@
 #pragma once
 
-// Slots that move between replicas, with a real hub, real runtimes and stores, and the simulated network between them;
-// Kubernetes is a cache that the test fills. What a replica does is a controller that counts.
+// A fixture for slots that move between replicas, with a real hub, real runtimes and stores, and the simulated network
+// between them. Kubernetes is a cache that the test fills. Each replica runs a controller that only counts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ inline std::string RecordKey(std::string_view key) {
   return record;
 }
 
-// Counts how often each key was decided, in its record; one line of history for each.
+// Counts the decisions of each key in the key's record, and writes one line of history for each decision.
 class CountingController final : public runtime::Controller {
  public:
   explicit CountingController(runtime::Context& context) : context_(context) {}
@@ -84,7 +84,7 @@ class CountingController final : public runtime::Controller {
   std::set<uint32_t> open;
   std::set<std::string> acted;
   std::vector<std::string> ends;
-  std::vector<std::string> shown_ends;  // With the last state.
+  std::vector<std::string> shown_ends;  // Ends that came with the object's last state.
 
  private:
   runtime::Context& context_;
@@ -154,7 +154,7 @@ class SlotMovesTest : public ::testing::Test {
   }
   CountingController& At(const std::string& name) { return *hosts_[name]->controller; }
 
-  // All of the slots are open, each at one replica.
+  // Succeeds if every slot is open at exactly one replica.
   ::testing::AssertionResult EachSlotIsOpenOnce() {
     std::vector<int> open(kSlotCount);
     for (const auto& [name, host] : hosts_) {
@@ -173,12 +173,13 @@ class SlotMovesTest : public ::testing::Test {
     }
     return count;
   }
-  // No record is lost: each count is at least what it was, each is at one replica only.
+  // Returns the count of each key, added up over the replicas.
   std::map<std::string, int> Counts() {
     std::map<std::string, int> counts;
     for (const std::string& key : keys_) counts[key] = CountOf(key);
     return counts;
   }
+  // Succeeds if no record is lost: each key was decided at least once more since `before`.
   ::testing::AssertionResult NothingIsForgottenSince(const std::map<std::string, int>& before) {
     for (const auto& [key, count] : before) {
       if (CountOf(key) < count + 1) {
@@ -207,7 +208,8 @@ class SlotMovesTest : public ::testing::Test {
     for (int i = 0; i < 1000 && At(name).open.empty(); ++i) time_.Advance(absl::Milliseconds(1));
     ASSERT_FALSE(At(name).open.empty());
   }
-  // All of each key's history, at least so many lines, is where the key is, and nowhere else.
+  // Expects that each key's whole history, of at least `least` lines, is on the disk of the key's owner and on no
+  // other.
   void ExpectAllHistoryAtItsOwner(size_t least = 1) {
     for (const std::string& key : keys_) {
       for (const auto& [name, disk] : disks_) {

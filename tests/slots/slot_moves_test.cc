@@ -1,4 +1,5 @@
-// Who gets which slots when replicas join, leave, crash and come back, with which records, and who may write.
+// Tests which replica gets which slots when replicas join, leave, crash and come back, with which records, and which
+// replica may write.
 #include <set>
 #include <string>
 
@@ -188,7 +189,7 @@ TEST_F(SlotMovesTest, WhatIsRecordedSinceASlotBeganOutlivesAFetchThatIsGivenUp) 
   network_.Partition("jobsvc-0", "jobsvc-1");
   Start("jobsvc-1");
   time_.Advance(absl::Milliseconds(200));
-  // Its grace period is over while jobsvc-1 still waits for an answer.
+  // The grace period of jobsvc-0 ends while jobsvc-1 still waits for an answer.
   Kill("jobsvc-0");
   time_.Advance(absl::Milliseconds(5500));
   EXPECT_EQ(At("jobsvc-1").open.size(), kSlotCount);
@@ -221,7 +222,7 @@ TEST_F(SlotMovesTest, AnOwnerThatWasAsleepAcrossTheMoveCannotWrite) {
   network_.Partition("jobsvc-0", "gateway");
   time_.Advance(absl::Milliseconds(5600));
   EXPECT_EQ(At("jobsvc-1").open.size(), kSlotCount);
-  // It sends the write before it hears that its stream has ended.
+  // jobsvc-0 sends the write before it learns that its stream has ended.
   network_.HealAll();
   loop.Resume();
   time_.Advance(absl::Seconds(2));

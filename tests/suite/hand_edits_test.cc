@@ -1,5 +1,5 @@
-// What somebody takes away by hand of objects that a job owns, over the whole suite, simulated: nothing else is
-// touched, the job says what it waits for, and goes on once that is out of the way.
+// Tests manual removals of labels and owners from objects of a job, over the whole suite, simulated. The suite touches
+// no other object; the job reports the obstacle and continues once the obstacle is gone.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class HandEditsTest : public ::testing::Test {
     for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
     suite_.time().Advance(absl::Seconds(5));
   }
-  // Of pods of that scheduler, which run whatever it does.
+  // Runs a job whose pods name that scheduler. The pods have a node and run whatever the scheduler does.
   void Begin(std::string_view scheduler) {
     uid_ = suite_.CreateObject(fmt::format(
         R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"j","namespace":"default"}},)"
@@ -34,7 +34,7 @@ class HandEditsTest : public ::testing::Test {
     suite_.time().Advance(absl::Seconds(20));
     suite_.api().ClearLog();
   }
-  // They are returned.
+  // Removes the labels of the pod j-t-1 and returns them.
   std::string TakeLabels() {
     const auto pod = suite_.api().Get("pods", "default", "j-t-1");
     suite_.PatchObject(fmt::format("{}/j-t-1", kPods), R"([{"op":"remove","path":"/metadata/labels"}])");
@@ -95,7 +95,7 @@ TEST_F(HandEditsTest, APodWithoutItsOwnerOutlivesTheJobsPods) {
   for (const char* pod : {"j-t-0", "j-t-2", "j-t-3"}) EXPECT_EQ(UidOf("pods", pod), "") << pod;
 }
 
-// Its annotations and its owner tell whose it is, and the watch of its scheduler's pods shows it.
+// The pod's annotations and its owner name its job, and the watch of its scheduler's pods still contains the pod.
 TEST_F(HandEditsTest, APodWithoutItsLabelsIsFollowedAsBefore) {
   Begin("volcano");
   TakeLabels();

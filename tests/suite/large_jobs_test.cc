@@ -1,5 +1,5 @@
-// Jobs as large as the API server takes them, over the whole suite, simulated: they are carried out, or say why not,
-// and stall nobody.
+// Tests jobs as large as the API server accepts, over the whole suite, simulated: each job runs or reports why it does
+// not, and delays no other job.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 namespace basalt::simulation {
 namespace {
 
-constexpr int kMostTasks = 4000;        // Of our definition.
-constexpr size_t kMostBytes = 3 << 19;  // Of an object in etcd.
+constexpr int kMostTasks = 4000;        // The limit of our definition.
+constexpr size_t kMostBytes = 3 << 19;  // The limit of an object in etcd.
 
-// So many bytes larger than it has to be, in its templates.
+// Returns a job whose templates are padded by `padding` bytes.
 std::string Job(std::string_view name, int tasks, size_t padding) {
   std::string list;
   for (int i = 0; i < tasks; ++i) {
@@ -54,7 +54,7 @@ TEST_F(LargeJobsTest, AsManyTasksAsThereMayBeAreCarriedOut) {
   ExpectAllRun();
 }
 
-// Its status would not fit any more: no pod is made that nobody could count.
+// The job's status would not fit into the object. Therefore no pod is made, since no status could count it.
 TEST_F(LargeJobsTest, OneThatLeavesNoRoomForItsStatusSaysSoAndStallsNobody) {
   const std::string small = Job("small", 1, 0);
   ASSERT_NE(suite_.CreateObject(small), "");
@@ -65,17 +65,19 @@ TEST_F(LargeJobsTest, OneThatLeavesNoRoomForItsStatusSaysSoAndStallsNobody) {
   EXPECT_TRUE(Reaches("small", "Completed", absl::Minutes(1)));
   suite_.time().Advance(absl::Minutes(10));
   EXPECT_EQ(suite_.JobPhase("default", "large"), "-");
-  int statuses = 0, told = 0;
+  int statuses = 0, events = 0;
   for (const kubesim::LoggedRequest& request : suite_.api().log()) {
     if (!e2e::IsByOwner(request.user_agent)) continue;
     EXPECT_FALSE(request.resource == "pods" && request.verb == "create" && request.name.starts_with("large-"));
-    if (request.resource == "events" && ToText(request.body).find("request is too large") != std::string::npos) ++told;
+    if (request.resource == "events" && ToText(request.body).find("request is too large") != std::string::npos) {
+      ++events;
+    }
     if (request.subresource == "status" && request.name == "large") {
       EXPECT_GE(request.status, 400);
       ++statuses;
     }
   }
-  EXPECT_GT(told, 0);
+  EXPECT_GT(events, 0);
   EXPECT_GT(statuses, 1);
   EXPECT_LT(statuses, 60) << "it backs off";
   ExpectAllRun();

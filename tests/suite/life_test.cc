@@ -1,4 +1,5 @@
-// Jobs from submission to their end over the whole suite, simulated: what users see, and what it costs.
+// Tests jobs from submission to their end over the whole suite, simulated: the phases that users observe, and the
+// writes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ class LifeTest : public ::testing::Test {
   bool Reaches(std::string_view name, std::string_view phase, absl::Duration limit = absl::Minutes(2)) {
     return suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", name) == phase; }, limit);
   }
-  // Ours, Events and queues apart.
+  // Returns the number of our writes, without those of Events and queues.
   int Writes(std::string_view verb = "", std::string_view resource = "") {
     int writes = 0;
     for (const kubesim::LoggedRequest& request : suite_.api().log()) {
@@ -179,7 +180,7 @@ TEST_F(LifeTest, DependentTasksStartWhenWhatTheyNeedIsReady) {
   EXPECT_GT(dependent, first_ready);
 }
 
-// The scheduler counts a pod that succeeded only as long as it exists.
+// The scheduler counts a succeeded pod only as long as the pod exists.
 TEST_F(LifeTest, APodIsMadeAgainThoughDonePodsOfItsGangAreGone) {
   suite_.CreateObject(
       R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"g","namespace":"default"},)"

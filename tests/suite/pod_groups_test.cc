@@ -1,4 +1,5 @@
-// Plain pods of a Volcano scheduler: each gets its group, is bound to it and runs. The whole suite, simulated.
+// Tests plain pods of a Volcano scheduler over the whole suite, simulated: each pod gets its group, is linked to the
+// group and runs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +50,7 @@ class PodGroupsTest : public ::testing::Test {
     return writes;
   }
 
-  // The Events about that pod, as they are stored.
+  // Returns the Events about that pod as they are stored.
   std::vector<json::value> EventsOf(const std::string& pod) {
     std::set<std::string> names;
     for (const kubesim::LoggedRequest& request : suite_.api().log()) {
@@ -68,7 +69,7 @@ class PodGroupsTest : public ::testing::Test {
   SimSuite suite_;
 };
 
-// With it a pod asks for a group that the API server would refuse.
+// A pod with this annotation requests a group that the API server would refuse.
 constexpr char kWrongTier[] = R"(,"annotations":{"volcano.sh/network-topology-highest-tier":"-1"})";
 
 TEST_F(PodGroupsTest, ABarePodGetsAGroupOfItsOwnInTwoWritesAndRuns) {

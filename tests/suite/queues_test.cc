@@ -1,4 +1,4 @@
-// Queues: root and default are made, opened and counted. The whole suite, simulated.
+// Tests queues over the whole suite, simulated: root and default are made, and queues are opened and counted.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ class QueuesTest : public ::testing::Test {
         R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":")" + name + R"("}})"));
     ASSERT_TRUE(created.ok()) << created.status();
   }
-  // What the store of that host has of the queue, as "PARENT_SET STATE_CHANGED".
+  // Returns the queue's history in the store of that host, as "PARENT_SET STATE_CHANGED".
   std::string HistoryAt(std::string_view host, const std::string& name) {
     const auto store = kv::OpenMemKv(suite_.disk(host));
     const queuesvc::QueueHistories histories(*store);
@@ -63,7 +63,7 @@ class QueuesTest : public ::testing::Test {
     }
     return text;
   }
-  // Whose each queue is; its history is there and nowhere else.
+  // Returns the owners of the queues. Expects that each queue's history is at its owner and nowhere else.
   std::set<std::string> OwnersOf(const std::vector<std::string>& queues) {
     std::set<std::string> owners;
     for (const std::string& name : queues) {

@@ -1,4 +1,5 @@
-// What the API server refuses to one part of the cluster is no matter of the others: over the whole suite, simulated.
+// Tests, over the whole suite, simulated, that a refusal of the API server in one part of the cluster does not affect
+// the other parts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# What admission policies cost a real API server: its CPU for the dry run of a creation of a job, without them and with them, beside one
-# queue and many. Three rounds each, medians. Called by scripts/bench admission [--quick].
+# Measures the cost of admission policies for a real API server: its CPU time for the dry run of a creation of a job,
+# without the policies and with them, with one queue and with many. Each figure is the median of three rounds. Called by
+# scripts/bench admission [--quick].
 source "$(dirname "$0")/../../../scripts/lib/common.sh"
 
-jobs=1000 queues=(1 1000) # Queues beside root, which takes no jobs.
+jobs=1000 queues=(1 1000) # The queue root, which takes no jobs, does not count.
 if [[ ${1:-} == --quick ]]; then jobs=100 queues=(1 100); fi
 dir=$(mktemp -d /tmp/basalt-admission-XXXXXX)
 trap '"$ROOT/scripts/realkube" down --dir "$dir/cluster" >/dev/null 2>&1; rm -rf "$dir"' EXIT
@@ -26,7 +27,7 @@ for name in root open; do
   kubectl patch queue "$name" --subresource=status --type=merge -p '{"status":{"state":"Open"}}' >&2
 done
 
-# Microseconds of CPU for a creation.
+# Prints the microseconds of CPU time for a creation.
 round() {
   local begin
   begin=$(cpu_us)

@@ -122,14 +122,14 @@ absl::Status Bed::StartAll() {
     view_ = std::make_unique<View>(*loop_, *client_, random_, options_.kai);
   });
   BASALT_RETURN_IF_ERROR(Await("the first lists", [](const View& view) { return view.synced(); }));
-  // The queues are made, and nothing is left to do.
+  // The suite makes the queues first.
   return AwaitQuiet(kQuietAtFirst);
 }
 
 void Bed::Do(actors::ApiRequest request) {
   const std::string target = request.target;
   api_->Do(std::move(request), [this, target](const actors::ApiAnswer& answer) {
-    // 409: it was sent twice.
+    // 409 answers a create that the client repeated, and that had succeeded before.
     if (!answer.ok() && answer.status != 409) {
       refused_ = fmt::format("{}: {}: {}", target, answer.status, ToText(answer.body));
     }
@@ -152,7 +152,7 @@ void Bed::SendSteadily(std::vector<actors::ApiRequest> requests, int per_second)
   });
 }
 
-// By the clock, not by the one before: what comes late does not hold up the rest.
+// Each request is due by the clock and not by the request before it, so that a late request does not delay the others.
 void Bed::SendNext() {
   while (steady_at_ < steady_.size()) {
     const absl::Time due = steady_begin_ + steady_step_ * static_cast<int64_t>(steady_at_);

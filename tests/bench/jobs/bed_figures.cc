@@ -14,13 +14,13 @@ Figure PercentileOf(const std::string& what, const std::vector<absl::Duration>& 
   return figure;
 }
 
-void JudgeTime(const std::vector<absl::Duration>& times, double part, absl::Duration most, Figure& figure) {
+void SetTimeGoal(const std::vector<absl::Duration>& times, double part, absl::Duration most, Figure& figure) {
   figure.goal = fmt::format("<= {:.0f}", absl::ToDoubleMilliseconds(most));
   figure.met = Percentile(times, part) <= most;
 }
 
 absl::StatusOr<Figure> WritesOfRestart(Bed& bed, const std::string& what, bool with_disks) {
-  // What is still to be written before it, as the count of the last group in its queue, is not the restart's.
+  // Writes that are still due before the restart, as the count of the last group in its queue, do not count.
   BASALT_RETURN_IF_ERROR(bed.AwaitQuiet());
   BASALT_RETURN_IF_ERROR(bed.Restart(with_disks).status());
   BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());

@@ -1,6 +1,6 @@
 #pragma once
 
-// Figures that several benches take of a bed.
+// Figures that several benches measure on a bed.
 #include <string>
 #include <vector>
 
@@ -11,13 +11,13 @@
 
 namespace basalt::bench {
 
-// That part of the times, in milliseconds: "<what>: p99". Requires: there are some.
+// Returns the percentile `part` of the times in milliseconds, named "<what>: p99". Requires: `times` is not empty.
 Figure PercentileOf(const std::string& what, const std::vector<absl::Duration>& times, double part);
-// The figure has a goal: the part of the times is at most that.
-void JudgeTime(const std::vector<absl::Duration>& times, double part, absl::Duration most, Figure& figure);
+// Sets the figure's goal, that the percentile `part` of the times is at most `most`, and whether the goal is met.
+void SetTimeGoal(const std::vector<absl::Duration>& times, double part, absl::Duration most, Figure& figure);
 
-// What a restart of all of ours writes once the bed has come to rest; the goal is nothing. `what` stands in front of
-// the figure's name.
+// Counts the writes of a restart of all our processes, after the bed has come to rest. The goal is none. The figure's
+// name begins with `what`.
 absl::StatusOr<Figure> WritesOfRestart(Bed& bed, const std::string& what, bool with_disks);
 
 }  // namespace basalt::bench

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a watch of one collection shows of its objects: how many are in which phase, their UIDs, and since when nothing
-// has changed. Confined to the loop.
+// Watches the objects of one collection: how many are in which phase, their UIDs, and since when nothing has changed.
+// Confined to the loop.
 #include <functional>
 #include <string>
 #include <string_view>
@@ -18,19 +18,20 @@ namespace basalt::bench {
 
 class Collection : private actors::InformerListener {
  public:
-  // All references outlive it.
+  // All references must outlive the collection.
   Collection(Loop& loop, http::Client& client, Random& random, std::string_view path);
 
   int size() const { return static_cast<int>(objects_.size()); }
-  // status.state.phase, status.phase or, of queues, status.state: the first that there is. Objects without are in the
-  // phase "".
+  // Returns the number of objects in the phase. An object's phase is the first that exists of status.state.phase,
+  // status.phase and, for queues, status.state. An object without any of these is in the phase "".
   int In(std::string_view phase) const;
-  // Those that name a pod group: pods of either scheduler.
+  // Returns the number of objects that name a pod group. These are pods of either scheduler.
   int grouped() const { return grouped_; }
-  std::string UidOf(std::string_view name) const;  // Empty: there is no such object.
+  // Returns "" if there is no such object.
+  std::string UidOf(std::string_view name) const;
   absl::Time last_change() const { return last_change_; }
   bool synced() const { return informer_.synced(); }
-  // Told of each object that comes to another phase. One listener.
+  // Called for each object that is new or enters another phase. There is one listener.
   using OnPhase = std::function<void(std::string_view name, std::string_view phase)>;
   void set_on_phase(OnPhase on_phase) { on_phase_ = std::move(on_phase); }
 

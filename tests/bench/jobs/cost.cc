@@ -17,11 +17,12 @@ constexpr double kMostMilliseconds = 0.5;
 constexpr double kMostRatio = 1.2;
 
 struct Laps {
-  std::vector<double> milliseconds, bare;  // Per pod.
+  std::vector<double> milliseconds, bare;  // CPU time per pod.
   std::vector<std::string> notes, bare_notes;
 };
 
-// As many pods at the same pace, made and watched by a client that decides nothing. Where the nodes are, it knows.
+// Makes as many pods at the same pace with a client that decides nothing. The client knows the nodes and binds the pods
+// itself.
 absl::StatusOr<Window> RunBare(Bed& bed, const JobBenchOptions& options, int pods, absl::Duration wall) {
   BASALT_RETURN_IF_ERROR(bed.ReplaceOurs(CompleteJobOf));
   const std::string job = JobName(kJobs, 0);
@@ -34,14 +35,14 @@ absl::StatusOr<Window> RunBare(Bed& bed, const JobBenchOptions& options, int pod
                                    .job_uid = uid,
                                    .runs = options.runs}));
   }
-  const int all = 2 * pods;  // Those that we made are still there.
+  const int all = 2 * pods;  // The pods of our own run still exist.
   BASALT_RETURN_IF_ERROR(bed.Begin());
   bed.SendSteadily(std::move(made), std::max(1, static_cast<int>(pods / absl::ToDoubleSeconds(wall))));
   BASALT_RETURN_IF_ERROR(bed.Await("Succeeded", [&](const View& view) { return view.pods.In("Succeeded") == all; }));
   return bed.End();
 }
 
-// On processes that have done nothing before: what a start costs is not in it, growing from nothing is.
+// Measures processes that have done nothing before. The cost of their start does not count, but their growth does.
 absl::Status Run(const JobBenchOptions& options, int jobs, Laps& laps) {
   BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
   const int pods = options.cost_pods / jobs;
@@ -63,7 +64,7 @@ absl::Status Run(const JobBenchOptions& options, int jobs, Laps& laps) {
   return absl::OkStatus();
 }
 
-Figure Judge(std::string name, const std::vector<double>& runs, double most) {
+Figure FigureAtMost(std::string name, const std::vector<double>& runs, double most) {
   Figure figure;
   figure.name = std::move(name);
   figure.value = Median(runs);
@@ -89,11 +90,11 @@ absl::StatusOr<std::vector<Figure>> MeasureCost(const JobBenchOptions& options, 
     ratios.push_back(large.milliseconds[i] / small.milliseconds[i]);
   }
   std::vector<Figure> figures = {
-      Judge(fmt::format("CPU of all processes, {} jobs of {} pods", Number(many), kPodsOfSmall), small.milliseconds,
-            kMostMilliseconds),
-      Judge(fmt::format("CPU of all processes, 1 job of {} pods", Number(options.cost_pods)), large.milliseconds,
-            kMostMilliseconds),
-      Judge("CPU of a pod in the large job, to that in small ones", ratios, kMostRatio)};
+      FigureAtMost(fmt::format("CPU of all processes, {} jobs of {} pods", Number(many), kPodsOfSmall),
+                   small.milliseconds, kMostMilliseconds),
+      FigureAtMost(fmt::format("CPU of all processes, 1 job of {} pods", Number(options.cost_pods)), large.milliseconds,
+                   kMostMilliseconds),
+      FigureAtMost("CPU of a pod in the large job, to that in small ones", ratios, kMostRatio)};
   figures[0].unit = figures[1].unit = "ms per pod";
   small.notes.emplace_back("each lap on processes that have just been started, without warming up");
   figures[0].notes = std::move(small.notes);

@@ -17,12 +17,12 @@ constexpr absl::Duration kMost = absl::Milliseconds(100);
 
 struct Run {
   std::string what;
-  std::string prefix;  // Of the jobs' names.
+  std::string prefix;  // The jobs' names begin with it.
   int per_second = 0;
   int jobs = 0;
   int warm = 0;
-  int completed = 0;           // Jobs that are, with those before, once these have ended.
-  std::string_view completes;  // Empty: we do.
+  int completed = 0;           // Jobs of this and the earlier runs, all of which are then Completed.
+  std::string_view completes;  // The client that completes the jobs. Empty if our processes do.
 };
 
 Run MakeRun(const JobBenchOptions& options, int rate, bool bare) {
@@ -37,7 +37,7 @@ Run MakeRun(const JobBenchOptions& options, int rate, bool bare) {
   return run;
 }
 
-// Jobs that run until they are told to end, beside `others` that do already.
+// Makes jobs that run until EndAll ends them. `others` jobs run already.
 absl::Status MakeJobs(Bed& bed, const Run& run, int others) {
   bed.Send(CreateJobs(run.prefix, run.jobs, {.runs = kUntilStopped}));
   BASALT_RETURN_IF_ERROR(
@@ -67,7 +67,7 @@ absl::Status EndAll(Bed& bed, const Run& run, std::vector<Figure>& figures) {
                             absl::ToDoubleMilliseconds(Percentile(times, 1)), run.jobs - times.size()),
                 window.Machine()};
   if (!run.completes.empty()) return absl::OkStatus();
-  JudgeTime(times, 0.99, kMost, most);
+  SetTimeGoal(times, 0.99, kMost, most);
   most.notes.push_back(window.Processes());
   most.notes.push_back(KindsOf(Count(window.writes), run.jobs));
   return absl::OkStatus();
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<Figure>> MeasureEnding(const JobBenchOptions& options
     BASALT_RETURN_IF_ERROR(end_all(run));
   }
   if (!options.bare) return figures;
-  // We bring them to where they can end, and then leave.
+  // Our processes start the jobs and are then replaced.
   std::vector<Run> bare;
   int running = 0;
   for (const int rate : options.ending_rates) {

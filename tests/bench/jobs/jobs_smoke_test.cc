@@ -1,4 +1,5 @@
-// Every figure in a tiny size, on kubesim: that it can be measured, and that what comes out can be true.
+// Measures every figure in a tiny size, on kubesim. The tests check that the figure can be measured and that the result
+// is plausible.
 #include <gtest/gtest.h>
 
 #include "common/obs/log.h"

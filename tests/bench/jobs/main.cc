@@ -1,5 +1,5 @@
-// jobs_bench: the figures of the Job controller. scripts/bench jobs builds and calls it.
-// Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
+// jobs_bench measures the figures of the Job controller. scripts/bench jobs builds and calls the program.
+// The exit code is 0 if everything could be measured, whether or not the goals are met, and 1 otherwise.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -31,11 +31,11 @@ JobBenchOptions Options() {
   options.bed.real = absl::GetFlag(FLAGS_real);
   options.bed.tls = absl::GetFlag(FLAGS_tls);
   if (options.bed.real) {
-    // It runs some hundred pods a second.
+    // A real cluster runs some hundred pods a second.
     options.cost_pods = 3000;
     options.cost_laps = 1;
     options.memory_jobs = 10;
-    // The goal's, and one that the server bears beside everything else on two cores.
+    // The goal's rate, and a rate that the server bears beside everything else on two cores.
     options.ending_rates = {100, 35};
     options.ending_time = absl::Seconds(10);
     options.bare = true;

@@ -9,7 +9,7 @@
 
 namespace basalt::bench {
 namespace {
-constexpr int kPods = 3;  // Of each job.
+constexpr int kPods = 3;  // Pods of each job.
 }  // namespace
 
 absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& options, const Progress& progress) {

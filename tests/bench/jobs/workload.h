@@ -1,6 +1,6 @@
 #pragma once
 
-// Jobs of one task "t" as the benches send them, and what is done to them. Pure.
+// The benches' requests: jobs of one task "t", and changes of these jobs. Pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +13,8 @@ namespace basalt::bench {
 
 struct JobShape {
   int pods = 1;
-  bool svc = false;                        // The plugin, which makes three objects.
-  absl::Duration runs = absl::Seconds(4);  // Each pod, from its start; then it has succeeded.
+  bool svc = false;                        // The job has the plugin, which makes three objects.
+  absl::Duration runs = absl::Seconds(4);  // Time from a pod's start to its success.
 };
 
 inline constexpr int kSvcObjects = 3;  // ConfigMap, Service, NetworkPolicy.
@@ -25,23 +25,26 @@ actors::ApiRequest CreateJob(const std::string& name, const JobShape& shape);
 std::vector<actors::ApiRequest> CreateJobs(std::string_view prefix, int count, const JobShape& shape);
 struct BoundPod {
   std::string name, node;
-  std::string job, job_uid;  // Whose it says that it is: one that is there and has ended.
+  std::string job, job_uid;  // The owner that the pod names: a job that exists and has ended.
   absl::Duration runs;
 };
-// Runs on its node without a scheduler.
+// Creates a pod that runs on its node without a scheduler.
 actors::ApiRequest CreateBoundPod(const BoundPod& pod);
-// What a controller writes when a job of one pod has ended.
+// Writes a status Completed for a job of one pod, as a controller would.
 actors::ApiRequest CompleteJob(std::string_view job);
+// Deletes the job's pod group, as a controller would.
 actors::ApiRequest DeleteGroup(std::string_view job, std::string_view uid);
-// What a controller writes when a job's only pod has come to that phase; see Bed::ReplaceOurs.
+// Returns the two writes above if a job's only pod enters the phase Succeeded, and none for other phases; see
+// Bed::ReplaceOurs.
 std::vector<actors::ApiRequest> CompleteJobOf(const struct View& view, std::string_view pod, std::string_view phase);
-// The job's task has so many pods from now on.
+// Sets the number of pods of the job's task.
 actors::ApiRequest ScaleJob(const std::string& job, int pods);
-// The job's first pod has succeeded, as a node would write it.
+// Writes, as a node would, that the job's first pod has succeeded.
 actors::ApiRequest EndPod(const std::string& job);
-// The Command that asks for the action; `target`: a reference to the object, as its owner. Twice the same is one.
+// Creates the Command that requests the action. `target` is a reference to the object, as its owner. Two equal calls
+// make one Command.
 actors::ApiRequest CreateCommand(const std::string& object, std::string_view action, json::object target);
-// As `vcctl job suspend` asks for it.
+// Requests the abort as `vcctl job suspend` does.
 actors::ApiRequest AbortJob(const std::string& job, const std::string& uid);
 
 }  // namespace basalt::bench

@@ -131,7 +131,7 @@ int MoreWritesFor(const std::vector<Burst>& bursts) {
 
 std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log, std::string_view ends,
                                              std::string_view completes) {
-  // A real server's log shows the bodies of ours only.
+  // A real server's log shows the bodies of our writes only.
   const auto says_completed = [&](const LoggedWrite& write) {
     return completes.empty() ? write.ours && write.phase == "Completed" : write.user_agent == completes;
   };

@@ -1,7 +1,7 @@
 #pragma once
 
-// What an API server has written on whose order, from kubesim's log of requests or a real one's audit log, and what
-// follows from it. Pure.
+// Reads the writes of an API server, each with its client, from kubesim's log of requests or a real server's audit log,
+// and computes figures from them. Pure.
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,63 +14,69 @@
 namespace basalt::bench {
 
 struct LoggedWrite {
-  absl::Time time;  // The API server had done it.
+  absl::Time time;  // When the API server had done the write.
   std::string verb, resource, subresource, name, user_agent;
   int code = 0;
-  // What a body sets, where the log shows it: the phase of a job, a pod or a pod group, and of a queue how many of its
-  // pod groups run.
+  // The phase of a job, a pod or a pod group that the body sets. Empty if the log does not show the body.
   std::string phase;
+  // The number of running pod groups that the body sets in a queue.
   int64_t running = 0;
-  bool ours = false;  // Of an owner of slots, through the gateway.
+  bool ours = false;  // The write comes from an owner of slots, through the gateway.
   bool succeeded() const { return code >= 200 && code < 300; }
 };
 
-// The "requests" of GET /kubesim/log.
+// Returns the writes among the "requests" of GET /kubesim/log.
 std::vector<LoggedWrite> WritesOfKubesim(const json::value& log);
-// Of the lines from number `from` on; reads are left out.
+// Returns the writes among the lines from number `from` on.
 std::vector<LoggedWrite> WritesOfAudit(const std::vector<realkube::AuditLine>& lines, size_t from);
 
-// Our writes, Events left out.
+// Counts of our writes, without Events.
 struct Tally {
-  int writes = 0;  // Answered or refused.
+  int writes = 0;  // Includes refused writes.
   int status_updates = 0;
-  int queues = 0;                      // Status of queues, which their jobs share.
+  int queues = 0;                      // Status writes of queues, which the queues' jobs share.
   int conflicts = 0;                   // Creates that were answered 409.
-  int refused = 0;                     // Any 4xx or 5xx.
-  std::map<std::string, int> by_kind;  // "create pods" -> number; a refused one has " -> code" behind it.
+  int refused = 0;                     // Writes that were answered 4xx or 5xx.
+  std::map<std::string, int> by_kind;  // "create pods" -> number. A refused kind ends in " -> code".
 };
 Tally Count(const std::vector<LoggedWrite>& log);
-// "10 create pods, 4 patch jobs/status", each divided by `per`.
+// Formats the counts by kind, each divided by `per`: "10 create pods, 4 patch jobs/status".
 std::string KindsOf(const Tally& tally, int per = 1);
 
-// A pod of a task "t" is named after its job: "work-7-t-12" -> "work-7".
+// Returns the job's name from the name of a pod of task "t": "work-7-t-12" -> "work-7".
 std::string_view JobOfPod(std::string_view pod);
 
-// Times at which pods of the job were made, changed or removed, by anybody: bursts of them, with less than two seconds
-// between neighbours.
+// A burst of changes: pods of a job were made, changed or removed by any client, with less than two seconds between two
+// changes.
 struct Burst {
   absl::Time first, last;
   int changes = 0;
   absl::Duration length() const { return last - first; }
 };
 std::vector<Burst> BurstsOf(const std::vector<LoggedWrite>& log, std::string_view job);
-// How many status writes more than the fixed ones those may cost: one for every five seconds that a burst goes on.
+// Returns the number of status writes that the bursts may cost beyond the fixed ones: one for every five seconds of a
+// burst.
 int MoreWritesFor(const std::vector<Burst>& bursts);
 
-// Of each job with one pod that `ends` ended: from that write to the status of the job that says Completed, by ours or,
-// where it is given, by whoever calls itself `completes`. In order of the first. Infinite: there is none.
+// For each job whose only pod the client `ends` ended, returns the time from that write to the write of the job's
+// status Completed, by our processes or, if `completes` is given, by the client of that name. The times are in the
+// order of the pods' ends. A time is infinite if the job was not completed.
 std::vector<absl::Duration> TimesToCompleted(const std::vector<LoggedWrite>& log, std::string_view ends,
                                              std::string_view completes = {});
 
-// Of each edit of a job's spec by `edits`: from that write to the first of ours that makes, changes or removes an
-// object of the job, to the first of an object of a plugin, and to the first of a pod. The status and Events are no
-// effects. In order of the edits. Infinite: there is none before the next edit of the job.
+// Times from an edit of a job's spec to its effects, in the order of the edits. An effect is a write of ours that
+// makes, changes or removes an object of the job; writes of the status and of Events are none. A time is infinite if
+// there is no such effect before the next edit of the job.
 struct TimesToEffect {
-  std::vector<absl::Duration> any, plugin, pod;
+  std::vector<absl::Duration> any;     // To the first effect.
+  std::vector<absl::Duration> plugin;  // To the first write of a plugin's object.
+  std::vector<absl::Duration> pod;     // To the first write of a pod.
 };
+// Returns the times for the edits by the client `edits`.
 TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_view edits);
 
-// The smallest of `values` that is not below `part` of them. Requires: there are some.
+// Returns the smallest of `values` that at least the fraction `part` of them does not exceed. Requires: `values` is not
+// empty.
 absl::Duration Percentile(std::vector<absl::Duration> values, double part);
 
 }  // namespace basalt::bench

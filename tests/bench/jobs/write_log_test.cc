@@ -103,7 +103,7 @@ TEST(WriteLogTest, CountsOurWritesWithoutEvents) {
 
 TEST(WriteLogTest, ChangesThatComeWithinTwoSecondsAreOneBurst) {
   std::vector<LoggedWrite> log = {OfPod("j-t-0", 0), OfPod("j-t-1", 1.9), OfPod("j-t-2", 3.5), OfPod("j-t-3", 6)};
-  log.push_back(OfPod("j-1-t-0", 4.5));  // Of another job.
+  log.push_back(OfPod("j-1-t-0", 4.5));  // A pod of another job.
   LoggedWrite refused = OfPod("j-t-4", 5);
   refused.code = 409;
   log.push_back(refused);

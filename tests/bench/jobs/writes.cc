@@ -1,4 +1,4 @@
-// Writes of jobs that complete and of jobs that are aborted.
+// Measures the writes of jobs that complete and of jobs that are aborted.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,13 +13,13 @@
 namespace basalt::bench {
 namespace {
 
-constexpr int kSmall = 100;    // Pods of a job up to which several are measured together.
-constexpr int kTogether = 10;  // So many.
+constexpr int kSmall = 100;    // Jobs of at most so many pods are measured together.
+constexpr int kTogether = 10;  // The number of small jobs that are measured together.
 constexpr int kStatusOfJob = 5;
 constexpr int kOfAbort = 6;
 constexpr double kMebibyte = 1 << 20;
 
-// Peak of upstream's controller manager for one job of so many pods, in MiB.
+// Returns the peaks of upstream's controller manager in MiB, by the number of pods of one job.
 const std::map<int, double>& UpstreamPeaks() {
   static const auto* const peaks = new std::map<int, double>{{1000, 186}, {3000, 515}};
   return *peaks;
@@ -33,8 +33,8 @@ std::string Words(const std::vector<Burst>& bursts) {
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Status of queues is told and not judged: it is no job's own.
-Figure Judge(std::string name, const Tally& tally, int jobs, int goal, const std::vector<Burst>& bursts) {
+// The status writes of queues are listed but do not count against the goal, since no single job causes them.
+Figure WritesFigure(std::string name, const Tally& tally, int jobs, int goal, const std::vector<Burst>& bursts) {
   const int more = MoreWritesFor(bursts);
   const int writes = tally.writes - tally.queues;
   Figure figure;
@@ -73,8 +73,8 @@ absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options
       conflicts += tally.conflicts;
       refused += tally.refused;
       const std::vector<Burst> bursts = BurstsOf(window.writes, JobName(svc ? "svc" : "plain", 0));
-      figures.push_back(
-          Judge("writes of " + what, tally, jobs, pods + 2 + (svc ? 2 * kSvcObjects : 0) + kStatusOfJob, bursts));
+      figures.push_back(WritesFigure("writes of " + what, tally, jobs,
+                                     pods + 2 + (svc ? 2 * kSvcObjects : 0) + kStatusOfJob, bursts));
       const auto peak = UpstreamPeaks().find(pods);
       if (svc || peak == UpstreamPeaks().end()) continue;
       Figure figure;
@@ -114,8 +114,8 @@ absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options,
         "Aborted", [&](const View& view) { return view.jobs.In("Aborted") == aborted && view.pods.size() == 0; }));
     BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
     BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
-    figures.push_back(Judge(fmt::format("writes to abort {} running pods, with svc", Number(pods)),
-                            Count(window.writes), 1, kOfAbort + kSvcObjects, BurstsOf(window.writes, job)));
+    figures.push_back(WritesFigure(fmt::format("writes to abort {} running pods, with svc", Number(pods)),
+                                   Count(window.writes), 1, kOfAbort + kSvcObjects, BurstsOf(window.writes, job)));
   }
   return figures;
 }

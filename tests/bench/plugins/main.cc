@@ -1,5 +1,5 @@
-// plugins_bench: what the plugins of jobs cost. scripts/bench plugins builds and calls it.
-// Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
+// plugins_bench measures the cost of the plugins of jobs. scripts/bench plugins builds and calls the program.
+// The exit code is 0 if everything could be measured, whether or not the goals are met, and 1 otherwise.
 #include <fmt/format.h>
 
 #include <cstdio>

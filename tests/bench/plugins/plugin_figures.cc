@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kMostMicroseconds = 20;
 
-// What makes a plugin work on the tasks "master" and "worker", whose container is "main".
+// Returns the arguments with which a plugin works on the tasks "master" and "worker", whose container is "main".
 std::vector<std::string> ArgumentsOf(std::string_view plugin) {
   if (plugin == "tensorflow") return {"--chief=master"};
   if (plugin == "pytorch") return {"--wait-master-enabled=true"};
@@ -28,7 +28,7 @@ std::vector<std::string> ArgumentsOf(std::string_view plugin) {
   return {};
 }
 
-// Without a name: no plugin.
+// Returns a job with the plugin, or without any if the name is empty.
 kube::v1::Job JobWith(std::string_view plugin, int workers) {
   constexpr std::string_view kTemplate =
       R"({"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"example/train:1","command":["train"],)"
@@ -52,7 +52,7 @@ kube::v1::Job JobWith(std::string_view plugin, int workers) {
   return job;
 }
 
-// All of the job's pods from its spec, as jobsvc makes them; their bytes.
+// Makes all pods of the job from its spec, as jobsvc does, and returns their size in bytes.
 absl::StatusOr<size_t> MakePods(const kube::v1::Job& job) {
   BASALT_ASSIGN_OR_RETURN(const jobsvc::PodCompiler compiler, jobsvc::PodCompiler::Create(job, job.spec()));
   size_t bytes = 0;

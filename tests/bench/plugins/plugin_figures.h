@@ -1,7 +1,7 @@
 #pragma once
 
-// What the plugins of jobs cost: the CPU of making a job's pods, with each plugin and without any. In this process
-// alone; keys of ssh are not made here, since jobsvc makes them once for a job and on a thread of their own.
+// Measures the cost of the plugins of jobs: the CPU time of making a job's pods in this process, with each plugin and
+// without any. The keys of ssh are not measured, since jobsvc makes them once for a job and on a thread of their own.
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,12 +11,12 @@
 namespace basalt::bench {
 
 struct PluginBenchOptions {
-  int workers = 99;  // Beside one master.
+  int workers = 99;  // The workers of a job, which also has one master.
   int rounds = 200;  // Jobs in one lap.
   int laps = 5;
 };
 
-// A figure for each plugin, and one for a job without plugins. An error where a job cannot be made.
+// Returns a figure for each plugin and one for a job without plugins. Returns an error if a job's pods cannot be made.
 absl::StatusOr<std::vector<Figure>> MeasurePlugins(const PluginBenchOptions& options, const Progress& progress);
 
 }  // namespace basalt::bench

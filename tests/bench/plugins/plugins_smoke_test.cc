@@ -1,4 +1,5 @@
-// Every figure in a tiny size: that it can be measured, and that what comes out can be true.
+// Measures every figure in a tiny size. The tests check that the figure can be measured and that the result is
+// plausible.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +10,7 @@
 namespace basalt::bench {
 namespace {
 
-// Of a pod, as its note begins: "1 144 bytes".
+// Returns the bytes of a pod, with which the figure's note begins: "1 144 bytes".
 int BytesOf(const Figure& figure) {
   std::string digits;
   for (const char c : figure.notes[0]) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pods and their owners as the benches of pod groups send them. Pure.
+// Requests that create pods and their owners for the benches of pod groups. Pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,17 +17,17 @@ std::string_view SchedulerOf(Form form);
 struct PodOwner {
   std::string api_version, kind, name, uid;
 };
-// `labels`: members of a JSON object.
+// `labels` are the members of a JSON object, without its braces.
 actors::ApiRequest CreatePod(const std::string& name, std::string_view scheduler, const PodOwner* owner = nullptr,
                              std::string_view labels = "");
 actors::ApiRequest CreateReplicaSet(const std::string& name, std::string_view scheduler, int pods);
-// The kind, served with whatever it says.
+// Defines the kind with a schema that accepts every field.
 actors::ApiRequest DefineLeaderWorkerSets();
 inline constexpr std::string_view kLeaderWorkerSetsPath =
     "/apis/leaderworkerset.x-k8s.io/v1/namespaces/default/leaderworkersets";
 actors::ApiRequest CreateLeaderWorkerSet(const std::string& name, int size);
 
-// What a controller writes for a pod that is new and that nobody owns: a group, and the link to it.
+// Returns the writes of a controller for a new pod without an owner: a group, and the link to the group.
 std::vector<actors::ApiRequest> GroupBarePod(Form form, std::string_view pod, std::string_view uid);
 
 }  // namespace basalt::bench

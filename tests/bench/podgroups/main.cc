@@ -1,5 +1,5 @@
-// podgroups_bench: the figures of pod groups. scripts/bench podgroups builds and calls it.
-// Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
+// podgroups_bench measures the figures of pod groups. scripts/bench podgroups builds and calls the program.
+// The exit code is 0 if everything could be measured, whether or not the goals are met, and 1 otherwise.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -29,7 +29,7 @@ GroupBenchOptions Options() {
   options.bed.bin_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   options.bed.real = absl::GetFlag(FLAGS_real);
   if (options.bed.real) {
-    // What a real server bears beside everything else on two cores.
+    // A real server bears these rates beside everything else on two cores.
     options.bare_pods = {2'000};
     options.per_second = 100;
     options.sets = 100;

@@ -16,7 +16,7 @@ namespace basalt::bench {
 namespace {
 
 constexpr absl::Duration kMostLatency = absl::Milliseconds(100);
-constexpr double kMostCpu = 1.2;  // Of what a bare client takes.
+constexpr double kMostCpu = 1.2;  // Relative to the CPU time with a bare client.
 constexpr double kMostGrowth = 1.5;
 constexpr absl::Duration kLimit = absl::Minutes(10);
 
@@ -25,7 +25,7 @@ std::string_view NameOf(Form form) { return form == Form::kKai ? "KAI" : "Volcan
 BedOptions BedFor(const GroupBenchOptions& options) {
   BedOptions bed = options.bed;
   bed.kai = true;
-  bed.places_pods = false;  // Placing is no part of grouping.
+  bed.places_pods = false;  // Placement is not part of grouping.
   return bed;
 }
 
@@ -35,7 +35,8 @@ double CpuMs(const Window& window, int pods) {
   return absl::ToDoubleMilliseconds(all) / pods;
 }
 
-// From the creation of a pod to the first write of ours, or of the bare client, that links it.
+// Returns the times from the creation of each pod to the first write of our processes, or of the client `links`, that
+// links the pod.
 std::vector<absl::Duration> TimesToLink(const Window& window, std::string_view links) {
   std::map<std::string_view, absl::Time> made;
   std::vector<absl::Duration> times;
@@ -57,14 +58,14 @@ Figure WritesPerPod(const std::string& what, const Window& window, int pods, dou
   const Tally tally = Count(window.writes);
   Figure figure;
   figure.name = fmt::format("{}: writes for each pod", what);
-  figure.value = static_cast<double>(tally.writes - tally.queues) / pods;  // The counts of queues are queuesvc's.
+  figure.value = static_cast<double>(tally.writes - tally.queues) / pods;  // queuesvc writes the counts of queues.
   figure.goal = fmt::format("<= {:.4g}, none answered 409", goal);
   figure.met = figure.value <= goal + 1e-9 && tally.conflicts == 0;
   figure.notes = {KindsOf(tally, pods), fmt::format("{} answered 409", tally.conflicts), window.Processes()};
   return figure;
 }
 
-absl::Status Settle(Bed& bed, int pods) {
+absl::Status AwaitLinked(Bed& bed, int pods) {
   return bed.Await(
       "all pods linked", [pods](const View& view) { return view.pods.grouped() >= pods; }, kLimit);
 }
@@ -75,12 +76,12 @@ std::vector<actors::ApiRequest> BarePods(std::string_view prefix, int count, For
   return requests;
 }
 
-// Pods that come steadily, until each is linked.
+// Creates pods at a steady pace and waits until each is linked.
 absl::StatusOr<Window> SendBarePods(Bed& bed, const GroupBenchOptions& options, std::string_view prefix, int count,
                                     int linked_before, Form form) {
   BASALT_RETURN_IF_ERROR(bed.Begin());
   bed.SendSteadily(BarePods(prefix, count, form), options.per_second);
-  BASALT_RETURN_IF_ERROR(Settle(bed, linked_before + count));
+  BASALT_RETURN_IF_ERROR(AwaitLinked(bed, linked_before + count));
   return bed.End();
 }
 
@@ -95,7 +96,7 @@ absl::Status MeasureBare(const GroupBenchOptions& options, int count, Form form,
   }
   Figure& latency = figures.emplace_back(
       PercentileOf(fmt::format("{}, {} a second: from pod to link", what, options.per_second), times, 0.99));
-  JudgeTime(times, 0.99, kMostLatency, latency);
+  SetTimeGoal(times, 0.99, kMostLatency, latency);
   latency.notes = {fmt::format("p50 {:.1f} ms, longest {:.1f} ms", absl::ToDoubleMilliseconds(Percentile(times, 0.5)),
                                absl::ToDoubleMilliseconds(Percentile(times, 1))),
                    ours.Machine()};
@@ -119,7 +120,7 @@ absl::Status MeasureBare(const GroupBenchOptions& options, int count, Form form,
 
 absl::StatusOr<Window> MeasureOwned(Bed& bed, const std::string& what, int pods, double goal,
                                     std::vector<Figure>& figures) {
-  BASALT_RETURN_IF_ERROR(Settle(bed, pods));
+  BASALT_RETURN_IF_ERROR(AwaitLinked(bed, pods));
   BASALT_RETURN_IF_ERROR(bed.AwaitQuiet());
   BASALT_ASSIGN_OR_RETURN(Window window, bed.End());
   Figure writes = WritesPerPod(what, window, pods, goal);
@@ -246,7 +247,7 @@ absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& optio
     figure.name = fmt::format("{}: CPU of {} for each", what, program);
     figure.value = absl::ToDoubleMicroseconds(window.usage.at(program).cpu) / options.others;
     figure.unit = "us";
-    figure.goal = "<= 1";  // What a process takes that has nothing to do.
+    figure.goal = "<= 1";  // The cost of a process that has nothing to do.
     figure.met = figure.value <= 1;
     figure.notes = {window.Processes(), window.Machine()};
   }

@@ -1,4 +1,5 @@
-// Every figure in a tiny size, on kubesim: that it can be measured, and that what comes out can be true.
+// Measures every figure in a tiny size, on kubesim. The tests check that the figure can be measured and that the result
+// is plausible.
 #include <gtest/gtest.h>
 
 #include "common/obs/log.h"
@@ -22,7 +23,7 @@ class PodGroupsSmokeTest : public ::testing::Test {
     options_.pods_of_large = 30;
     options_.others = 50;
   }
-  // Counts are exact whatever the machine does; times are not judged.
+  // Counts are exact whatever the machine does. Times are not checked.
   static void ExpectCounted(const absl::StatusOr<std::vector<Figure>>& figures, size_t count) {
     ASSERT_TRUE(figures.ok()) << figures.status();
     EXPECT_EQ(figures->size(), count);

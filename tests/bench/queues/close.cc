@@ -12,13 +12,13 @@ namespace basalt::bench {
 namespace {
 
 constexpr std::string_view kParent = "parent";
-constexpr int kMade = 2;  // root and default.
-// Its state, which is in its status, and the mark that its parent closed it, which is none of a status.
+constexpr int kMade = 2;  // The suite makes the queues root and default.
+// A queue's state, which is in its status, and the mark that its parent closed it, which is outside of the status.
 constexpr int kWritesOfQueue = 2;
 
 struct Turn {
   std::string_view action, state;
-  int in_state = 0;  // Queues that are, then.
+  int in_state = 0;  // Queues that are in the state afterwards.
 };
 
 absl::Status Operate(Bed& bed, const Turn& turn, int queues, std::vector<Figure>& figures) {

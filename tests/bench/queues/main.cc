@@ -1,5 +1,5 @@
-// queues_bench: the figures of queues. scripts/bench queues builds and calls it.
-// Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
+// queues_bench measures the figures of queues. scripts/bench queues builds and calls the program.
+// The exit code is 0 if everything could be measured, whether or not the goals are met, and 1 otherwise.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -28,7 +28,7 @@ QueueBenchOptions Options() {
   options.bed.bin_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
   options.bed.nodes = 1;
   options.bed.places_pods = false;
-  options.bed.quiet = absl::Seconds(3);  // Counts are written at most once a second.
+  options.bed.quiet = absl::Seconds(3);  // Longer than the second between two writes of a queue's counts.
   if (absl::GetFlag(FLAGS_quick)) {
     options.queues = 100;
     options.changes = 8'000;

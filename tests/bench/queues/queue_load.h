@@ -1,6 +1,6 @@
 #pragma once
 
-// Queues and their pod groups as the bench of queues sends them. Pure.
+// Requests that create and change queues and their pod groups for the bench of queues. Pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,19 +9,21 @@
 
 namespace basalt::bench {
 
-// Pod groups "queue-7-g-0", "queue-7-g-1" and so on are in the queue "queue-7".
+// Returns a name such as "queue-7".
 std::string QueueName(int number);
+// Returns a name such as "queue-7-g-0".
 std::string GroupName(std::string_view queue, int number);
+// Returns the name of the queue from the name of its pod group.
 std::string_view QueueOfGroup(std::string_view group);
 
 actors::ApiRequest CreateQueue(const std::string& name, std::string_view parent);
-// Those are Pending.
+// Creates pod groups, which are Pending.
 std::vector<actors::ApiRequest> CreateGroups(std::string_view queue, int count);
 actors::ApiRequest SetPhase(const std::string& group, std::string_view phase);
-// The changes number `from` to `from + count` of a queue with so many pod groups: each is Running in its turn, then
-// each is Pending again.
+// Returns the changes number `from` to `from + count` of a queue with so many pod groups. The changes make each group
+// Running in its turn, then each Pending again, and so on.
 std::vector<actors::ApiRequest> ChangePhases(std::string_view queue, int groups, int from, int count);
-// `action` as queuesvc knows it.
+// Creates the Command for the queue. `action` is one that queuesvc knows.
 actors::ApiRequest OperateQueue(const std::string& name, const std::string& uid, std::string_view action);
 
 }  // namespace basalt::bench

@@ -1,6 +1,6 @@
 #pragma once
 
-// What follows for queues from what the API server has written. Pure.
+// Computes figures of queues from the API server's writes. Pure.
 #include <string_view>
 #include <vector>
 
@@ -9,17 +9,19 @@
 
 namespace basalt::bench {
 
-// Of each change of a pod group to Running by `changes`: from that write to the status of its queue that counts it.
-// Infinite: there is none. Requires: no group was Running before, and none is anything else afterwards.
+// For each change of a pod group to Running by the client `changes`, returns the time from that write to the first
+// status of the group's queue that counts the change. A time is infinite if there is no such status. Requires: no group
+// was Running before the log begins, and no group stops running within the log.
 std::vector<absl::Duration> TimesToCount(const std::vector<LoggedWrite>& log, std::string_view changes);
 
-// Status writes of queues, ours.
+// Our status writes of queues.
 struct StatusWrites {
   int writes = 0;
-  int queues = 0;  // That were written.
-  // Of the queue that has the most: for each second, where one and then one after each whole second are one.
+  int queues = 0;  // Queues whose status was written.
+  // The highest rate of a queue: its writes so far, divided by one second more than the time from its first write.
   double most_per_second = 0;
-  absl::Duration least = absl::InfiniteDuration();  // Between two of one queue.
+  // The shortest time between two writes of one queue.
+  absl::Duration least = absl::InfiniteDuration();
 };
 StatusWrites StatusWritesOf(const std::vector<LoggedWrite>& log);
 

@@ -1,4 +1,5 @@
-// Every figure in a tiny size, on kubesim: that it can be measured, and that what comes out can be true.
+// Measures every figure in a tiny size, on kubesim. The tests check that the figure can be measured and that the result
+// is plausible.
 #include <gtest/gtest.h>
 
 #include "common/obs/log.h"
@@ -24,7 +25,7 @@ class QueuesSmokeTest : public ::testing::Test {
     options_.changes_of_lap = 30;
     options_.children = 20;
   }
-  // What is counted is exact whatever the machine does; times are not judged.
+  // Counts are exact whatever the machine does. Times are not checked.
   static void ExpectCounted(const absl::StatusOr<std::vector<Figure>>& figures, size_t count) {
     ASSERT_TRUE(figures.ok()) << figures.status();
     EXPECT_EQ(figures->size(), count);
@@ -43,7 +44,7 @@ class QueuesSmokeTest : public ::testing::Test {
 TEST_F(QueuesSmokeTest, Load) {
   const auto figures = MeasureLoad(options_, quiet_);
   ExpectCounted(figures, 8);
-  // Every change is counted in the end.
+  // The last figure is infinite if a change was never counted.
   EXPECT_LT(figures->back().value, 60'000);
 }
 TEST_F(QueuesSmokeTest, Restart) { ExpectCounted(MeasureQueueRestart(options_, quiet_), 2); }

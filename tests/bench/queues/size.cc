@@ -15,9 +15,10 @@ constexpr double kMostGrowth = 1.2;
 struct Side {
   std::string what;
   std::string queue;
-  int changing = 0;                                   // Pod groups, the first of the queue.
-  int changed = 0;                                    // So often, so far.
-  std::map<std::string, std::vector<double>> cpu_us;  // For each change, of each lap, by program.
+  int changing = 0;  // The first so many pod groups of the queue change.
+  int changed = 0;   // Changes so far.
+  // CPU time per change in microseconds, one value for each lap, by program.
+  std::map<std::string, std::vector<double>> cpu_us;
 };
 
 absl::StatusOr<Window> RunLap(const QueueBenchOptions& options, Bed& bed, Side& side) {
@@ -45,8 +46,8 @@ absl::StatusOr<std::vector<Figure>> MeasureSize(const QueueBenchOptions& options
   }
   BASALT_RETURN_IF_ERROR(bed->AwaitSent());
   BASALT_RETURN_IF_ERROR(bed->AwaitQuiet());
-  // Memory that was not touched lately is slow, whatever it belongs to: what the size of a queue costs shows where as
-  // many pod groups change in either.
+  // Memory that was not touched lately is slow in any case. Therefore the second side changes as few pod groups of the
+  // large queue as the first side changes of the small one: the difference is the cost of the queue's size alone.
   std::vector<Side> sides = {
       {.what = fmt::format("queue of {}", Number(options.small)), .queue = "small", .changing = options.small},
       {.what = fmt::format("queue of {}, of them {}", Number(options.large), Number(options.small)),

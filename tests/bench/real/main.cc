@@ -1,5 +1,6 @@
-// real_bench: what the suite costs on a real Kubernetes, beside upstream. scripts/bench real builds and calls it.
-// Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
+// real_bench measures the cost of the suite on a real Kubernetes, beside upstream's. scripts/bench real builds and
+// calls the program. The exit code is 0 if everything could be measured, whether or not the goals are met, and 1
+// otherwise.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -30,7 +31,7 @@ struct Plan {
   Upstream upstream;
 };
 
-// Upstream's restart was one with 203 jobs and 6 003 pods.
+// Upstream's restart was measured with 203 jobs and 6 003 pods.
 constexpr Upstream kUpstreamRestart = {
     .cpu_seconds = 11, .peak_mebibytes = 144, .writes = 6206, .status_updates = 6206, .conflicts = 0, .pods = 6003};
 

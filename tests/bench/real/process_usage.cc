@@ -21,7 +21,7 @@ std::string ReadWhole(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// The value of a line "name: number kB".
+// Returns the value of the line "name: number kB" in bytes.
 std::optional<int64_t> BytesOf(std::string_view status, std::string_view name) {
   const std::string begin = fmt::format("\n{}:", name);
   const size_t at = status.find(begin);
@@ -35,7 +35,7 @@ std::optional<int64_t> BytesOf(std::string_view status, std::string_view name) {
 }  // namespace
 
 absl::StatusOr<ProcessUsage> ParseProcessUsage(std::string_view stat, std::string_view status, int64_t ticks) {
-  constexpr int kUserTime = 14;  // Counted from one; the name in parentheses is the second.
+  constexpr int kUserTime = 14;  // Fields are counted from one. The name in parentheses is the second.
   const size_t name_end = stat.rfind(')');
   const std::optional<int64_t> peak = BytesOf(status, "VmHWM");
   const std::optional<int64_t> anonymous = BytesOf(status, "RssAnon");
@@ -66,8 +66,8 @@ absl::StatusOr<ProcessUsage> ReadProcessUsage(pid_t pid) {
       ParseProcessUsage(stat, ReadWhole(fmt::format("/proc/{}/status", pid)), sysconf(_SC_CLK_TCK));
   clockid_t clock{};
   timespec used{};
-  const bool is_told = clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0;
-  if (usage.ok() && is_told) usage->cpu = absl::DurationFromTimespec(used);
+  const bool has_clock = clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &used) == 0;
+  if (usage.ok() && has_clock) usage->cpu = absl::DurationFromTimespec(used);
   return usage;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a process has used so far. Linux only.
+// Reads the resources that a process has used so far. Linux only.
 #include <sys/types.h>
 
 #include <cstdint>
@@ -12,20 +12,22 @@
 namespace basalt::bench {
 
 struct ProcessUsage {
-  absl::Duration cpu;  // User and system, of threads that have ended too.
+  absl::Duration cpu;  // User and system time, of ended threads too.
   int64_t peak_bytes = 0;
-  int64_t anonymous_bytes =
-      0;  // Now, of what no file backs: code of libraries, which all processes share, is not in it.
+  // Resident memory, at the time of the call, that no file backs. The code of libraries, which processes share, does
+  // not count.
+  int64_t anonymous_bytes = 0;
 };
 
-// Of the calling process, to the microsecond.
+// Returns the CPU time of the calling process, to the microsecond.
 absl::Duration OwnCpu();
 
-// From /proc, and CPU from the clock of the process, which does not count in ticks. NOT_FOUND: there is no such
-// process.
+// Reads /proc, and the CPU time from the clock of the process, which does not count in ticks. Returns NOT_FOUND if
+// there is no such process.
 absl::StatusOr<ProcessUsage> ReadProcessUsage(pid_t pid);
 
-// The two files' texts, `ticks` a second. INVALID_ARGUMENT: they are not as proc(5) says.
+// Parses the texts of the two files, with `ticks` per second. Returns INVALID_ARGUMENT if a text is not as proc(5)
+// describes.
 absl::StatusOr<ProcessUsage> ParseProcessUsage(std::string_view stat, std::string_view status, int64_t ticks);
 
 }  // namespace basalt::bench

@@ -9,7 +9,7 @@ namespace basalt::bench {
 namespace {
 
 constexpr double kMebibyte = 1 << 20;
-constexpr double kCpuPart = 10;  // The goal: a tenth.
+constexpr double kCpuPart = 10;  // The goal is a tenth of upstream's CPU time.
 constexpr int kOfJob = 5;        // Status writes that a job may cost.
 
 double Milliseconds(absl::Duration time, int per) { return absl::ToDoubleMilliseconds(time) / std::max(per, 1); }
@@ -31,14 +31,14 @@ Line AtMost(std::string name, std::string unit, double ours, double upstream, do
 
 }  // namespace
 
-std::vector<Line> Judge(const Row& row) {
+std::vector<Line> CompareRow(const Row& row) {
   const Measured& ours = row.measured;
   const Upstream& theirs = row.upstream;
   std::vector<Line> lines;
   switch (row.kind) {
     case Kind::kSmallJobs:
     case Kind::kOneJob: {
-      // No plugin objects: N pods, the PodGroup made and gone, five more.
+      // The jobs have no plugin objects. The goal is N pods, two writes of the PodGroup, and the status writes.
       const double jobs = std::max(ours.jobs, 1);
       const double of_upstream = row.kind == Kind::kSmallJobs ? std::max(theirs.pods / 10.0, 1.0) : 1;
       lines.push_back(
@@ -68,7 +68,7 @@ std::string RealTable(const std::vector<Row>& rows) {
       fmt::format("{:<36} {:>10} {:>10} {:>8} {:<11} {}\n", "", "ours", "upstream", "ratio", "unit", "goal");
   for (const Row& row : rows) {
     table += fmt::format("{}\n", row.measured.name);
-    for (const Line& line : Judge(row)) {
+    for (const Line& line : CompareRow(row)) {
       const bool known = line.upstream >= 0;
       table += fmt::format("  {:<34} {:>10} {:>10} {:>8} {:<11} {}\n", line.name, Number(line.ours),
                            known ? Number(line.upstream) : "",
@@ -92,7 +92,7 @@ json::value RealJson(const std::vector<Row>& rows) {
   json::array all;
   for (const Row& row : rows) {
     json::array lines;
-    for (const Line& line : Judge(row)) {
+    for (const Line& line : CompareRow(row)) {
       json::object one{{"name", line.name}, {"ours", line.ours}, {"unit", line.unit}};
       if (line.upstream >= 0) one["upstream"] = line.upstream;
       if (!line.goal.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What was measured beside what upstream costs for the same work, and beside our goals. Pure.
+// Compares measurements with upstream's cost of the same work and with our goals. Pure.
 #include <string>
 #include <vector>
 
@@ -9,9 +9,9 @@
 
 namespace basalt::bench {
 
-// Of Volcano's controller manager v1.16-alpha (Job, PodGroup, Queue and garbage collection only), measured on another
-// day on two cores against the same kind of cluster: kube-apiserver 1.36.3, 50 KWOK nodes, its own scheduler, client
-// limits that never bind. Events are left out.
+// The cost of Volcano's controller manager v1.16-alpha (Job, PodGroup, Queue and garbage collection only), measured on
+// another day on two cores against the same kind of cluster: kube-apiserver 1.36.3, 50 KWOK nodes, Volcano's own
+// scheduler, and client limits that never bind. Events do not count.
 struct Upstream {
   double cpu_seconds = 0;
   double peak_mebibytes = 0;
@@ -21,7 +21,7 @@ struct Upstream {
   int pods = 0;
 };
 
-// Which figures of upstream's and which goals belong to a measurement.
+// Selects upstream's figures and the goals that belong to a measurement.
 enum class Kind { kSmallJobs, kOneJob, kBarePods, kRestart };
 
 struct Row {
@@ -33,14 +33,14 @@ struct Row {
 struct Line {
   std::string name, unit;
   double ours = 0;
-  double upstream = -1;  // Below zero: not known.
-  std::string goal;      // Empty: told for comparison only.
+  double upstream = -1;  // Negative if upstream's value is not known.
+  std::string goal;      // Empty if the line is reported for comparison only.
   bool met = true;
 };
 
-std::vector<Line> Judge(const Row& row);
+std::vector<Line> CompareRow(const Row& row);
 
-// The names of what was measured, their lines, and under them what they consist of.
+// Returns a table: for each row the name of the measurement, its lines, and below these the notes.
 std::string RealTable(const std::vector<Row>& rows);
 json::value RealJson(const std::vector<Row>& rows);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// One piece of work on a real cluster of its own: what our processes wrote, from the audit log, and what they used.
+// Runs one piece of work on a real cluster of its own, and measures our processes: their writes, from the audit log,
+// and their CPU time and memory.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,8 +17,9 @@ struct Work {
   std::string name;
   int jobs = 0;
   int pods_per_job = 0;
-  int bare_pods = 0;      // Without a job, for the gang scheduler.
-  bool restarts = false;  // Afterwards: kill -9 of all four processes, with their disks and without.
+  int bare_pods = 0;  // Pods without a job, for the gang scheduler.
+  // Afterwards all four processes are killed with SIGKILL and restarted twice, with their disks and without.
+  bool restarts = false;
   int pods() const { return jobs * pods_per_job + bare_pods; }
 };
 
@@ -26,18 +28,19 @@ struct Measured {
   int jobs = 0;
   int pods = 0;
   absl::Duration wall;
-  absl::Duration cpu;      // Of our processes, added up.
-  int64_t peak_bytes = 0;  // Their peaks, added up.
-  int writes = 0;          // Answered or refused, Events left out.
+  absl::Duration cpu;      // CPU time of our processes, added up.
+  int64_t peak_bytes = 0;  // Peaks of our processes, added up.
+  int writes = 0;          // Includes refused writes, without Events.
   int status_updates = 0;
   int conflicts = 0;                   // Creates that were answered 409.
-  int refused = 0;                     // Any 4xx or 5xx.
+  int refused = 0;                     // Writes that were answered 4xx or 5xx.
   std::map<std::string, int> by_kind;  // "create pods" -> number.
   std::map<std::string, absl::Duration> cpu_by_program;
   std::map<std::string, int64_t> peak_by_program;
 };
 
-// The work itself, then its restarts. DEADLINE_EXCEEDED: it does not come to its end; the message says how far it came.
+// Measures the work itself, then its restarts. Returns DEADLINE_EXCEEDED if the work does not complete; the message
+// states how far the work came.
 absl::StatusOr<std::vector<Measured>> Measure(const Work& work, const BedOptions& options);
 
 }  // namespace basalt::bench

@@ -1,7 +1,7 @@
 #pragma once
 
-// A gateway in this process, as its binary runs it, that reads a cluster from memory (tests/bench/cluster.h): pods from
-// a PodSource, with stamps, all else from a ScriptedKube. Made and used by one thread; calls block.
+// A gateway in this process, set up as its binary does, that reads a cluster from memory (tests/bench/cluster.h): pods
+// from a PodSource with stamps, everything else from a ScriptedKube. Made and used by one thread; calls block.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -21,23 +21,24 @@ namespace basalt::bench {
 
 inline constexpr std::string_view kBenchCluster = "bench";
 
-// The first message of a replica of jobsvc that attaches to a BenchGateway.
+// Returns the first message of a replica of jobsvc that attaches to a BenchGateway.
 gateway::v1::AttachRequest HelloOf(const std::string& replica);
 
 class BenchGateway {
  public:
-  // `replicas` of jobsvc are to attach. `credentials`: of the port; null: without TLS.
+  // `replicas` is the number of replicas of jobsvc that will attach. `credentials` are the port's; null if the port has
+  // no TLS.
   BenchGateway(ClusterShape shape, int replicas, std::shared_ptr<const rpc::Credentials> credentials = nullptr);
   ~BenchGateway();
 
   absl::Status Start();
   std::string address() const;
   PodSource& source() { return *source_; }
-  Loop& loop() { return *kube_loop_; }  // To wait by; not the gateway's.
+  Loop& loop() { return *kube_loop_; }  // A loop for timers and HTTP calls, not the gateway's.
 
   absl::StatusOr<gateway::v1::Topology> AskTopology();
-  // Everything is made, sent and acknowledged, apart from the replica `except`. `meanwhile` is called in between.
-  // DEADLINE_EXCEEDED tells what the topology showed last.
+  // Waits until all events are made, sent and acknowledged, except those of the replica `except`. Calls `meanwhile`
+  // between the checks. Returns DEADLINE_EXCEEDED with the last topology.
   absl::Status AwaitSlots(
       const std::string& except = "", const std::function<void()>& meanwhile = [] {});
 
@@ -51,7 +52,7 @@ class BenchGateway {
   const std::unique_ptr<Loop> kube_loop_;
   ScriptedKube kube_;
   std::unique_ptr<http::DirectClient> others_;
-  PodSource* source_ = nullptr;  // The gateway's.
+  PodSource* source_ = nullptr;  // Owned by `gateway_`.
   std::unique_ptr<gateway::Process> gateway_;
   std::unique_ptr<gateway::v1::GatewayService::Stub> stub_;
 };

@@ -20,14 +20,14 @@ namespace {
 
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
 constexpr absl::Duration kPace = absl::Milliseconds(20);
-constexpr int kAtOnce = 100;  // Of the paced events, each kPace.
+constexpr int kAtOnce = 100;  // Paced events in each kPace.
 constexpr double kMostGrowth = 16 << 20;
 constexpr double kMostDelay = 1.2;
 
 struct Lap {
   absl::Duration wall;
   ProcessStats used;
-  int64_t peak_bytes = 0;  // Resident, above what it was before.
+  int64_t peak_bytes = 0;  // Growth of the resident memory, at its peak.
 };
 
 class GatewayLoad {
@@ -35,7 +35,7 @@ class GatewayLoad {
   GatewayLoad(const GatewayLoadOptions& options, int replicas)
       : options_(options), replicas_(replicas), gateway_(options.shape, replicas) {}
 
-  // `stuck`: the last one of the replicas is to be one that can be stopped.
+  // If `stuck`, the last replica runs in a process of its own, which StopOne can stop.
   absl::Status Start(bool stuck) {
     BASALT_RETURN_IF_ERROR(gateway_.Start());
     std::vector<std::string> names;
@@ -50,7 +50,7 @@ class GatewayLoad {
     return gateway_.AwaitSlots();
   }
 
-  // The last replica reads nothing any more, and is waited for no more.
+  // Stops the last replica. From then on it reads nothing, and nothing waits for it.
   void StopOne() {
     stuck_->Signal(SIGSTOP);
     stopped_ = stuck_name_;
@@ -85,7 +85,7 @@ class GatewayLoad {
     return gateway_.AwaitSlots(stopped_);
   }
 
-  // Of those that read, since it was last asked.
+  // Returns the stats of the replicas that read, since the last call.
   absl::StatusOr<ReaderStats> Seen() {
     BASALT_ASSIGN_OR_RETURN(const std::string line, readers_->Ask());
     return ReaderStatsFromLine(line);
@@ -131,10 +131,10 @@ Figure Plain(std::string name, double value, std::string unit) {
   return figure;
 }
 
-// What the replicas that read have waited for.
+// The delays of events at the replicas that read.
 struct Delays {
-  std::vector<double> runs;  // 99th percentile of each, in milliseconds.
-  absl::Duration half;       // Median of the last.
+  std::vector<double> runs;  // The 99th percentile of each run, in milliseconds.
+  absl::Duration half;       // The median of the last run.
   absl::Duration longest;
   int64_t events = 0;
   void Add(const ReaderStats& stats) {
@@ -152,7 +152,7 @@ struct Delays {
 
 struct Bursts {
   Delays burst, paced;
-  int64_t peak_bytes = 0;  // The most of all bursts.
+  int64_t peak_bytes = 0;  // The highest peak of all bursts.
   int64_t allocated_bytes = 0;
 };
 
@@ -183,7 +183,7 @@ Figure Compare(std::string_view what, const Delays& with, const Delays& without)
 
 absl::StatusOr<std::vector<Figure>> MeasureFanOut(const GatewayLoadOptions& options, const Progress& progress) {
   std::vector<Figure> figures;
-  std::vector<std::pair<int, double>> costs;  // Replicas, microseconds of CPU per event.
+  std::vector<std::pair<int, double>> costs;  // Number of replicas, and microseconds of CPU time per event.
   const int events = options.shape.pods();
   for (const int replicas : options.replicas) {
     progress(fmt::format("fan-out to {} replicas", replicas));
@@ -194,7 +194,7 @@ absl::StatusOr<std::vector<Figure>> MeasureFanOut(const GatewayLoadOptions& opti
     std::vector<double> loop;
     for (int lap = 0; lap <= options.laps; ++lap) {
       BASALT_ASSIGN_OR_RETURN(const Lap measured, load.RunLap());
-      if (lap == 0) continue;  // To warm up.
+      if (lap == 0) continue;  // The first lap warms up.
       rates.push_back(events / absl::ToDoubleSeconds(measured.wall));
       cpu.push_back(absl::ToDoubleMicroseconds(measured.used.cpu) / events);
       loop.push_back(absl::ToDoubleMicroseconds(measured.used.Of("gateway")) / events);
@@ -223,11 +223,11 @@ absl::StatusOr<std::vector<Figure>> MeasureBurst(const GatewayLoadOptions& optio
   constexpr int kReplicas = 3;
   GatewayLoad load(options, kReplicas);
   BASALT_RETURN_IF_ERROR(load.Start(true));
-  BASALT_RETURN_IF_ERROR(load.RunLap().status());  // To warm up.
+  BASALT_RETURN_IF_ERROR(load.RunLap().status());  // Warms up.
   Bursts healthy;
   Bursts stuck;
   int64_t dirty = 0;
-  // In turn, so that both meet the same moods of the machine.
+  // The two alternate, so that both run under the same load of the machine.
   for (int i = 0; i < options.bursts; ++i) {
     BASALT_RETURN_IF_ERROR(RunBurst(load, options, healthy));
     load.StopOne();

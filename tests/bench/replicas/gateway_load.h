@@ -1,7 +1,8 @@
 #pragma once
 
-// A gateway in this process, as its binary runs it, that pod events from memory go through to replicas that only read:
-// what further replicas cost it, and what one that reads nothing costs the others.
+// Sends pod events from memory through a gateway in this process, set up as its binary does, to replicas that only
+// read. Measures the cost of further replicas for the gateway, and the cost of a replica that reads nothing for the
+// others.
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,12 +14,12 @@
 namespace basalt::bench {
 
 struct GatewayLoadOptions {
-  std::string binary;  // Called with --role=readers.
+  std::string binary;  // The program that is called with --role=readers.
   ClusterShape shape;
   int laps = 5;
   std::vector<int> replicas = {1, 3, 6};
   int bursts = 3;
-  int paced_events = 20'000;  // One by one, to see what an event waits for when there is room.
+  int paced_events = 20'000;  // Events at a low rate, to measure an event's delay when no queue is full.
 };
 
 using Progress = std::function<void(const std::string&)>;

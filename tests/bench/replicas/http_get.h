@@ -1,6 +1,6 @@
 #pragma once
 
-// What a process tells over HTTP.
+// Reads a process's HTTP port.
 #include <string>
 #include <string_view>
 
@@ -10,10 +10,11 @@
 
 namespace basalt::bench {
 
-// The body of a GET of `path`; UNAVAILABLE where the answer is not 200. Blocks; any thread but the loop's.
+// Returns the body of a GET of `path`, or UNAVAILABLE if the answer is not 200. Blocks. Call on any thread except the
+// loop's.
 absl::StatusOr<std::string> HttpGet(Loop& loop, const http::CurlOptions& server, const std::string& path);
 
-// The sum over all series of a metric in the exposition format; 0 where there is none.
+// Returns the sum over all series of a metric in the exposition format, or 0 if there is none.
 double SumOf(std::string_view exposition, std::string_view metric);
 
 }  // namespace basalt::bench

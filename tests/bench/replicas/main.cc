@@ -1,5 +1,5 @@
-// replicas_bench: what several replicas and gateways are judged by. scripts/bench replicas builds and calls it.
-// Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
+// replicas_bench measures the figures of several replicas and gateways. scripts/bench replicas builds and calls the
+// program. The exit code is 0 if everything could be measured, whether or not the goals are met, and 1 otherwise.
 #include <fmt/format.h>
 #include <signal.h>
 

@@ -25,7 +25,7 @@ constexpr int kGateways = 2;
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
 constexpr absl::Duration kPatience = absl::Minutes(1);
 constexpr absl::Duration kRest = absl::Seconds(1);
-constexpr absl::Duration kLast = absl::Milliseconds(300);  // What a killed gateway has begun is over after that.
+constexpr absl::Duration kLast = absl::Milliseconds(300);  // After so long, a killed gateway's last requests are over.
 constexpr double kGraceful = 100;                          // Milliseconds.
 constexpr double kAfterGrace = 500;
 constexpr double kOfLease = 1.5;
@@ -69,7 +69,7 @@ class Moves {
     return Step([this] { return load_.suite().Restart(kVictim); }, kReplicas, not_counted);
   }
 
-  // As docs/upgrade.md says: the services first, one process after the other, then the gateways.
+  // Upgrades as docs/upgrade.md describes: one process after the other, the services first, then the gateways.
   absl::Status Upgrade() {
     absl::SleepFor(kRest);
     watch_->Take();
@@ -100,7 +100,7 @@ class Moves {
     return load_.suite().Restart(leader);
   }
 
-  // Everything that was made while all this happened completes.
+  // Checks that every job that was made meanwhile completes, and that no process has ended by itself.
   absl::Status End() {
     load_.KeepMaking(0);
     BASALT_RETURN_IF_ERROR(load_.AwaitCompleted(kPatience));
@@ -173,14 +173,14 @@ class Moves {
                       fmt::format("not within {}: {}; {}", absl::FormatDuration(kPatience), what, watch_->Summary()));
   }
 
-  // As an answer shows that came after this call: the answer before may be that of a gateway that has ended.
+  // Waits for an answer from after this call. An earlier answer may come from a gateway that has ended.
   absl::Status AwaitOpen(int replicas) const {
     const absl::Time begin = absl::Now();
     return Await([&] { return watch_->last() > begin && watch_->AllOpenAt(replicas); },
                  fmt::format("slots open at {} replicas", replicas));
   }
 
-  // Milliseconds without an owner of the slots that went to another replica.
+  // Adds to `times`, for each slot that went to another replica, the milliseconds without an owner.
   absl::Status Step(const std::function<absl::Status()>& change, int replicas, std::vector<double>& times) {
     absl::SleepFor(kRest);
     watch_->Take();

@@ -1,7 +1,7 @@
 #pragma once
 
-// For how long slots of jobsvc are without an owner: replicas that leave, join and are killed, gateways that are
-// killed, all as processes and while jobs are made and run.
+// Measures for how long slots of jobsvc are without an owner when replicas leave, join and are killed, and when
+// gateways are killed. All run as processes, while jobs are made and run.
 #include <string>
 #include <vector>
 
@@ -14,10 +14,10 @@ namespace basalt::bench {
 
 struct MoveOptions {
   std::string bin_dir;
-  int jobs = 2000;      // There already.
-  int per_second = 50;  // That are made meanwhile.
-  int rounds = 5;       // Of leaving and joining.
-  int upgrades = 2;     // Each process ends and is started again, one after the other.
+  int jobs = 2000;      // Jobs that exist at the begin.
+  int per_second = 50;  // Jobs that are made per second meanwhile.
+  int rounds = 5;       // Rounds of leaving and joining.
+  int upgrades = 2;     // Upgrades, in which each process ends and starts again, one after the other.
   int crashes = 3;
   int take_overs = 3;
   absl::Duration grace = absl::Seconds(5);

@@ -50,7 +50,7 @@ bool Any(const json::value&) { return true; }
 
 }  // namespace
 
-// When it was first seen of each object of a collection that it `counts`.
+// Records when each object of a collection was first observed for which `counts` is true.
 class ProcessLoad::Watcher : public actors::InformerListener {
  public:
   Watcher(Loop& loop, http::Client& client, Random& random, std::string_view path, bool (*counts)(const json::value&))
@@ -132,7 +132,7 @@ absl::Status ProcessLoad::EndProcess(std::string_view name) {
 
 void ProcessLoad::Post(std::string_view path, std::string body) {
   api_->Do({"POST", std::string(path), std::move(body)}, [this](const actors::ApiAnswer& answer) {
-    // 409: it was sent twice.
+    // 409 answers a create that the client repeated, and that had succeeded before.
     if (!answer.ok() && answer.status != 409) refused_ = fmt::format("{}: {}", answer.status, ToText(answer.body));
   });
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The suite as processes over the embedded Kubernetes, with jobs of one pod each that are made, run a moment and
-// complete. Made and used by one thread; calls block.
+// Runs the suite as processes with kubesim, and makes jobs of one pod each that run a moment and complete. Made and
+// used by one thread; calls block.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,9 +23,9 @@ namespace basalt::bench {
 
 struct ProcessLoadOptions {
   std::string bin_dir;
-  int replicas = 1;  // Of each service.
+  int replicas = 1;  // Replicas of each service.
   int gateways = 1;
-  int queues = 1;  // That the jobs are spread over.
+  int queues = 1;  // Queues over which the jobs are spread.
   bool tls = false;
   std::vector<std::string> gateway_flags;
 };
@@ -38,20 +38,20 @@ class ProcessLoad {
   absl::Status Start();
   dev::ProcessSuite& suite() { return *suite_; }
 
-  // SIGTERM, and waits until it has ended well.
+  // Sends SIGTERM and waits until the process has ended. Returns an error if the process failed.
   absl::Status EndProcess(std::string_view name);
 
-  // All at once. They are named on from those before.
+  // Makes the jobs at once. Their numbers continue those of earlier jobs.
   void MakeJobs(int count);
-  // So many a second, until it is told another number.
+  // Makes `per_second` jobs a second until the next call. 0 stops.
   void KeepMaking(int per_second);
-  // All jobs that were made. FAILED_PRECONDITION: the API server has refused one.
+  // Waits until all jobs that were made are Completed. Returns FAILED_PRECONDITION if the API server refused one.
   absl::Status AwaitCompleted(absl::Duration limit);
   size_t completed();
-  // When the pod was seen that was made first at `after` or later; InfiniteFuture: none yet.
+  // Returns the time of the first pod that was first observed at `after` or later, or InfiniteFuture if there is none.
   absl::Time FirstPodSince(absl::Time after);
 
-  // The sum over the series of one metric of a process.
+  // Returns the sum over the series of one metric of a process.
   absl::StatusOr<double> Metric(std::string_view process, std::string_view metric);
 
  private:
@@ -69,7 +69,7 @@ class ProcessLoad {
   std::unique_ptr<http::Client> client_;
   std::unique_ptr<actors::Api> api_;
   std::unique_ptr<Watcher> jobs_, pods_;
-  std::string refused_;  // Why something could not be made; empty: everything could.
+  std::string refused_;  // Why an object could not be made. Empty if all could.
   int made_ = 0;
   int per_second_ = 0;
   TimerId timer_ = kNoTimer;

@@ -20,7 +20,7 @@
 namespace basalt::bench {
 namespace {
 
-// What all readers of a process have seen.
+// The delays that all readers of the process have observed.
 class Seen {
  public:
   void Add(const std::vector<float>& delays) BASALT_EXCLUDES(mutex_) {
@@ -54,7 +54,7 @@ class Seen {
 class Reader {
  public:
   Reader(const std::string& gateway, const std::string& name, Seen& seen) : seen_(seen) {
-    // A connection of its own: one that does not read holds up nobody else here.
+    // Each reader has a connection of its own, so that one that does not read delays no other reader.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetMaxReceiveMessageSize(-1);

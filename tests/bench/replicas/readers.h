@@ -1,7 +1,7 @@
 #pragma once
 
-// Replicas of jobsvc that only read and acknowledge: the load of a gateway without what a replica does with it. In a
-// process of their own.
+// Replicas of jobsvc that only read and acknowledge, so that a gateway has its load but the replicas do no work. They
+// run in a process of their own.
 #include <string>
 #include <vector>
 
@@ -10,18 +10,19 @@
 
 namespace basalt::bench {
 
-// What one process of readers has taken in since it was last asked.
+// The events that one process of readers has received since its last stats.
 struct ReaderStats {
   int64_t events = 0;  // States of pods.
-  // From the making of an event to its end here, by the stamp in its resourceVersion.
-  absl::Duration half, most_of, longest;  // Median, 99th percentile, maximum.
+  // Median, 99th percentile and maximum of the delays. A delay is the time from the making of an event, by the stamp in
+  // its resourceVersion, to its arrival here.
+  absl::Duration half, most_of, longest;
 };
 
 std::string ToLine(const ReaderStats& stats);
 absl::StatusOr<ReaderStats> ReaderStatsFromLine(const std::string& line);
 
-// The process: attaches a replica for each name, serves until its standard input ends, answers each line of it with a
-// line of ReaderStats.
+// The main function of the process. Attaches a replica for each name and serves until the standard input ends. Answers
+// each line of the standard input with a line of ReaderStats.
 int RunReaders(const std::string& gateway, const std::vector<std::string>& names);
 
 }  // namespace basalt::bench

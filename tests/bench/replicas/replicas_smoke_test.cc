@@ -1,4 +1,4 @@
-// Every part in a tiny size: that it can be measured, and that what comes out can be true.
+// Measures every part in a tiny size. The tests check that the part can be measured and that the result is plausible.
 #include <gtest/gtest.h>
 
 #include "common/obs/log.h"
@@ -48,7 +48,7 @@ TEST_F(ReplicasSmokeTest, EventsGoToEveryNumberOfReplicas) {
 
 TEST_F(ReplicasSmokeTest, AReplicaThatReadsNothingHasItsKeysKeptAndGetsThemLater) {
   GatewayLoadOptions options = Load();
-  options.shape = {.jobs = 60, .pods_per_job = 100};  // More than is on its way to it.
+  options.shape = {.jobs = 60, .pods_per_job = 100};  // More pods than the stream to a replica holds.
   const auto figures = MeasureBurst(options, Ignore);
   ASSERT_TRUE(figures.ok()) << figures.status();
   ASSERT_EQ(figures->size(), 3u);
@@ -76,7 +76,7 @@ TEST_F(ReplicasSmokeTest, TheWorkOfEachReplicaIsSeen) {
   options.rest = absl::Seconds(1);
   const auto figures = MeasureShare(options, Ignore);
   ASSERT_TRUE(figures.ok()) << figures.status();
-  ASSERT_EQ(figures->size(), 10u);  // Three measures of three services, one join.
+  ASSERT_EQ(figures->size(), 10u);  // Three measures of three services, and one join.
   const Figure& keys = (*figures)[1];
   EXPECT_GT(keys.value, 0.5) << keys.name;
   EXPECT_LT(keys.value, 2) << keys.name;

@@ -24,7 +24,7 @@ constexpr absl::Duration kPoll = absl::Milliseconds(5);
 constexpr double kGoalOnDisk = 3;
 constexpr double kGoalEmpty = 6;
 
-// jobsvc, from its start to the answer 200 of /readyz.
+// Runs jobsvc and measures the time from its start to the answer 200 of /readyz.
 class Restarted {
  public:
   explicit Restarted(const RestartOptions& options) : options_(options), gateway_(options.shape, 1) {}
@@ -36,7 +36,7 @@ class Restarted {
     return absl::OkStatus();
   }
 
-  // In seconds.
+  // Restarts jobsvc and returns the seconds until it is ready.
   absl::StatusOr<double> Run(bool keep_disk) {
     Kill();
     if (!keep_disk) std::filesystem::remove_all(data_dir());
@@ -61,7 +61,7 @@ class Restarted {
     }
     return MakeStatus(absl::StatusCode::kDeadlineExceeded, fmt::format("jobsvc is not ready: {}", last));
   }
-  // Everything is recorded.
+  // Waits until everything is recorded.
   absl::Status AwaitSlots() { return gateway_.AwaitSlots(); }
   absl::Status Lap() {
     up_ = !up_;
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<Figure>> MeasureRestart(const RestartOptions& options
   std::vector<double> kept;
   std::vector<double> lost;
   for (int i = 0; i < options.runs; ++i) {
-    // What each pod's last event made of the records is what the restart finds.
+    // Each restart finds records that the last event of every pod has changed.
     BASALT_RETURN_IF_ERROR(jobsvc.Lap());
     for (const bool keep_disk : {true, false}) {
       BASALT_ASSIGN_OR_RETURN(const double seconds, jobsvc.Run(keep_disk));

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long a replica of jobsvc that was killed takes until it is ready again, all pods of the cluster in its slots.
+// Measures the time until a killed replica of jobsvc is ready again, with all pods of the cluster in its slots.
 #include <string>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace basalt::bench {
 
 struct RestartOptions {
-  std::string bin_dir;  // Where jobsvc is.
+  std::string bin_dir;  // The directory of jobsvc.
   ClusterShape shape;
   int runs = 5;
 };

@@ -26,21 +26,21 @@ constexpr absl::Duration kLimit = absl::Minutes(10);
 constexpr double kMost = 1.2;
 constexpr double kLeast = 0.8;
 
-// What one replica has done with the load.
+// One replica's share of the load.
 struct Work {
-  double cpu = 0;     // Seconds, less what it uses in the same time when nothing happens.
+  double cpu = 0;     // Seconds, without those that an idle replica uses in the same time.
   double keys = 0;    // Passes.
-  double memory = 0;  // MiB, above idle.
+  double memory = 0;  // MiB more than before the load.
 };
 
 struct Measure {
   std::string_view name;
   double Work::*of;
-  double least;  // Of one replica alone: what is less is noise, and is not judged.
+  double least;  // If one replica alone uses less, the measure is noise and has no goal.
 };
 constexpr Measure kMeasures[] = {{"CPU", &Work::cpu, 1}, {"keys", &Work::keys, 100}, {"memory", &Work::memory, 16}};
 
-// Of each service's replicas.
+// The work of each service's replicas.
 using Shares = std::map<std::string, std::vector<Work>, std::less<>>;
 
 double ResidentMebibytes(pid_t pid) {
@@ -111,7 +111,7 @@ double Busiest(const std::vector<Work>& works, double Work::*measure) {
   return most;
 }
 
-Figure Judge(std::string_view service, const Measure& measure, const Run& run, const Run& alone) {
+Figure BusiestFigure(std::string_view service, const Measure& measure, const Run& run, const Run& alone) {
   const std::vector<Work>& works = run.shares.find(service)->second;
   const double whole = Busiest(alone.shares.find(service)->second, measure.of);
   const auto replicas = static_cast<double>(works.size());
@@ -130,7 +130,7 @@ Figure Judge(std::string_view service, const Measure& measure, const Run& run, c
   return figure;
 }
 
-// For who waits.
+// Describes the run for the people who wait for the bench.
 std::string Summary(const Run& run) {
   std::string text =
       fmt::format("  done in {:.0f} s; each replica's CPU in s, keys, memory in MiB:", absl::ToDoubleSeconds(run.wall));
@@ -141,7 +141,7 @@ std::string Summary(const Run& run) {
   return text;
 }
 
-// Slots of jobsvc that move when each further replica joins.
+// Measures how many slots of jobsvc move when each further replica joins.
 absl::StatusOr<std::vector<Figure>> MeasureJoins(const ShareOptions& options, int most) {
   ProcessLoad load({.bin_dir = options.bin_dir,
                     .replicas = most,
@@ -181,7 +181,7 @@ absl::StatusOr<std::vector<Figure>> MeasureShare(const ShareOptions& options, co
     if (runs.size() == 1) continue;
     for (const std::string_view service : kServices) {
       for (const Measure& measure : kMeasures) {
-        figures.push_back(Judge(service, measure, runs.back(), runs.front()));
+        figures.push_back(BusiestFigure(service, measure, runs.back(), runs.front()));
       }
     }
     figures.back().notes.push_back(fmt::format(

@@ -1,6 +1,6 @@
 #pragma once
 
-// How evenly several replicas share the same load, and how many slots move when one joins.
+// Measures how evenly several replicas share the same load, and how many slots move when one joins.
 #include <string>
 #include <vector>
 
@@ -15,8 +15,9 @@ struct ShareOptions {
   std::string bin_dir;
   int jobs = 10'000;
   int queues = 400;
-  std::vector<int> replicas = {1, 2, 3, 4};  // The first is what the others are compared with.
-  absl::Duration rest = absl::Seconds(4);    // After which nothing more comes: longer than every delay of a write.
+  std::vector<int> replicas = {1, 2, 3, 4};  // The others are compared with the first.
+  // The suite is at rest after so long. Longer than every delay of a write.
+  absl::Duration rest = absl::Seconds(4);
 };
 
 absl::StatusOr<std::vector<Figure>> MeasureShare(const ShareOptions& options, const Progress& progress);

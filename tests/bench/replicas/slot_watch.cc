@@ -17,7 +17,7 @@ namespace basalt::bench {
 namespace {
 
 constexpr absl::Duration kPoll = absl::Milliseconds(3);
-constexpr absl::Duration kSilence = absl::Milliseconds(250);  // No gateway that leads has answered: nobody writes.
+constexpr absl::Duration kSilence = absl::Milliseconds(250);  // After so long without a leader's answer nobody writes.
 constexpr auto kCallLimit = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -34,7 +34,7 @@ void SlotWatch::Run(const std::function<Channels()>& gateways) {
   std::vector<std::unique_ptr<gateway::v1::GatewayService::Stub>> stubs;
   gateway::v1::GetTopologyRequest request;
   request.set_slots_of(gateway::v1::SERVICE_KIND_JOB);
-  // The one that led last; the others are asked only while it does not.
+  // `at` names the gateway that led last. The others are asked only while that gateway does not lead.
   for (size_t at = 0; !ending_; absl::SleepFor(kPoll)) {
     if (at == stubs.size()) {
       at = 0;
@@ -43,8 +43,8 @@ void SlotWatch::Run(const std::function<Channels()>& gateways) {
       if (stubs.empty()) continue;
     }
     grpc::ClientContext context;
-    // While a call waits, its thread moves the connection on: nobody else would shake hands for a call that fails at
-    // once.
+    // A call that waits drives the handshake of its connection on its own thread. A call that fails at once would leave
+    // the connection without a thread that does.
     context.set_wait_for_ready(true);
     context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
     gateway::v1::Topology topology;

@@ -1,11 +1,12 @@
 #pragma once
 
-// Who has each slot of jobsvc, asked of all gateways again and again: for how long a slot was without an owner.
+// Asks the gateways again and again for the owner of each slot of jobsvc, and measures for how long a slot was without
+// an owner.
 //
-// A slot is without an owner from the last answer that showed it open at one replica until the first that shows it open
-// at one again, as the gateway that leads tells it: too long by the time between two answers, at most. Open means that
-// the owner's writes pass, and that what it is to know of the slot is on its way to it, records included. Where no
-// gateway that leads answers for a quarter of a second, no slot has an owner meanwhile.
+// A slot is without an owner from the last answer of the leading gateway that shows the slot open at a replica until
+// the first later answer that shows the slot open at a replica again. The measured time is too long by at most the time
+// between two answers. A slot is open when the gateway passes the owner's writes, and the slot's objects and records
+// are on their way to the owner. While no leading gateway answers for a quarter of a second, no slot has an owner.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -27,30 +28,32 @@ namespace basalt::bench {
 struct Gap {
   uint32_t slot = 0;
   absl::Duration time;
-  bool moved = false;  // To another replica.
+  bool moved = false;  // The slot went to another replica.
 };
 
-// Any thread.
+// Thread-safe.
 class SlotWatch {
  public:
   using Channels = std::vector<std::shared_ptr<grpc::Channel>>;
-  // Asks from here on. `gateways` gives a channel to each of them, and is called on the watch's own thread: first, and
-  // whenever none of those of before leads.
+  // Starts to ask. `gateways` returns a channel to each gateway. It is called on the watch's own thread, first at the
+  // start and then whenever none of the gateways of the last call leads.
   explicit SlotWatch(std::function<Channels()> gateways);
   ~SlotWatch();
 
-  std::vector<Gap> Take() BASALT_EXCLUDES(mutex_);  // Since it was last asked.
-  // As of the last answer: all slots are open, at so many replicas.
+  // Returns the gaps since the last call.
+  std::vector<Gap> Take() BASALT_EXCLUDES(mutex_);
+  // Whether the last answer shows all slots open, at so many replicas.
   bool AllOpenAt(int replicas) BASALT_EXCLUDES(mutex_);
-  std::string Summary() BASALT_EXCLUDES(mutex_);        // Of the last answer, for whoever waits in vain.
-  absl::Time last() BASALT_EXCLUDES(mutex_);            // When the gateway that leads answered last.
-  std::string leader() BASALT_EXCLUDES(mutex_);         // Name of the gateway; empty: none leads.
-  absl::Duration resolution() BASALT_EXCLUDES(mutex_);  // The longest between two answers of one leader.
+  // Describes the last answer, for messages about a timeout.
+  std::string Summary() BASALT_EXCLUDES(mutex_);
+  absl::Time last() BASALT_EXCLUDES(mutex_);            // When the leading gateway answered last.
+  std::string leader() BASALT_EXCLUDES(mutex_);         // The gateway that led last. Empty if none has answered yet.
+  absl::Duration resolution() BASALT_EXCLUDES(mutex_);  // The longest time between two answers of one leader.
 
  private:
   struct Slot {
-    std::string replica;                     // That had it last.
-    absl::Time open = absl::InfinitePast();  // When it was seen open last.
+    std::string replica;                     // The replica that had the slot last.
+    absl::Time open = absl::InfinitePast();  // When the slot was observed open last.
   };
   void Run(const std::function<Channels()>& gateways);
   void Note(const gateway::v1::Topology& topology, absl::Time now) BASALT_EXCLUDES(mutex_);

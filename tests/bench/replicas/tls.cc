@@ -30,7 +30,7 @@ namespace {
 constexpr absl::Duration kLimit = absl::Minutes(5);
 constexpr double kMostRatio = 1.15;
 
-// The CPU time that all processes of the suite have used so far.
+// Returns the CPU time that all processes of the suite have used so far.
 absl::StatusOr<absl::Duration> SuiteCpu(ProcessLoad& load) {
   absl::Duration cpu;
   for (const std::string& name : load.suite().names()) {
@@ -41,11 +41,11 @@ absl::StatusOr<absl::Duration> SuiteCpu(ProcessLoad& load) {
   return cpu;
 }
 
-// Microseconds of CPU for each object state that the gateway sends to a replica.
+// Returns the microseconds of CPU time for each object state that the gateway sends to a replica.
 absl::StatusOr<double> CpuPerEvent(const TlsOptions& options, bool tls) {
   ProcessLoad load({.bin_dir = options.bin_dir, .tls = tls, .gateway_flags = {"--log_level=error"}});
   BASALT_RETURN_IF_ERROR(load.Start());
-  load.MakeJobs(options.jobs / 10);  // To warm up.
+  load.MakeJobs(options.jobs / 10);  // Warms up.
   BASALT_RETURN_IF_ERROR(load.AwaitCompleted(kLimit));
   BASALT_ASSIGN_OR_RETURN(const absl::Duration cpu_before, SuiteCpu(load));
   BASALT_ASSIGN_OR_RETURN(const double states_before, load.Metric("gateway-0", "basalt_gateway_states_total"));
@@ -80,7 +80,7 @@ absl::StatusOr<Figure> MeasureCost(const TlsOptions& options, const Progress& pr
   return figure;
 }
 
-// A replica that connects and stays until it is told to go.
+// A replica that connects and stays until it is destroyed.
 class Newcomer {
  public:
   Newcomer(const std::string& gateway, std::string name, std::shared_ptr<const rpc::Credentials> credentials,
@@ -95,7 +95,7 @@ class Newcomer {
     context_.TryCancel();
     thread_.join();
   }
-  // When its session began; an error: why there is none.
+  // Waits for the session and returns the time of its begin, or the reason why there is no session.
   absl::StatusOr<absl::Time> AwaitSession() {
     known_.wait();
     return session_;
@@ -129,7 +129,7 @@ class Newcomer {
   grpc::ClientContext context_;
   absl::StatusOr<absl::Time> session_ = absl::UnknownError("");
   std::latch known_{1};
-  std::thread thread_;  // The last member: it uses the others.
+  std::thread thread_;  // Must be the last member, since the thread uses the others.
 };
 
 class Storms {
@@ -148,7 +148,7 @@ class Storms {
     return absl::OkStatus();
   }
 
-  // Milliseconds from the start of all until each one has its session.
+  // Returns for each replica the milliseconds from the start of all replicas until its session.
   absl::StatusOr<std::vector<double>> Run() {
     std::latch start(options_.replicas + 1);
     std::vector<std::unique_ptr<Newcomer>> newcomers;

@@ -13,9 +13,9 @@ namespace basalt::bench {
 
 struct TlsOptions {
   std::string bin_dir;
-  int jobs = 1000;    // Of a round, each of one pod.
-  int rounds = 5;     // With TLS and without, in turn.
-  int replicas = 50;  // That connect at once.
+  int jobs = 1000;    // Jobs of a round, each of one pod.
+  int rounds = 5;     // Rounds with TLS and without, in turn.
+  int replicas = 50;  // Replicas that connect at once.
   int storms = 5;
 };
 

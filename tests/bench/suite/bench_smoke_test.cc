@@ -1,5 +1,5 @@
-// Every figure in a tiny size: that it can be measured, that what comes out can be true, and that a job's writes keep
-// their budget.
+// Measures every figure in a tiny size. The tests check that the figure can be measured, that the result is plausible,
+// and that a job's writes keep their budget.
 #include <gtest/gtest.h>
 
 #include "common/obs/log.h"
@@ -47,7 +47,7 @@ TEST_F(BenchSmokeTest, MeasuresEveryFigure) {
   options.budgets = {2};
   const absl::StatusOr<std::vector<Figure>> figures = MeasureFigures(options, {}, [](const std::string&) {});
   ASSERT_TRUE(figures.ok()) << figures.status();
-  // Memory of so few pods may shrink, by what the process had allocated before the first of them.
+  // With so few pods, memory may even shrink, as the process frees memory from before the first pod.
   for (const Figure& figure : *figures) EXPECT_NE(figure.value, 0) << figure.name;
   EXPECT_NE(Table(*figures).find("pipeline"), std::string::npos);
   EXPECT_EQ(ToJson(*figures).as_array().size(), figures->size());

@@ -38,7 +38,7 @@ Figure MedianOf(std::string name, std::vector<double> runs, std::string unit) {
   return figure;
 }
 
-// The loop that does jobsvc's work: the stream's, which is its only worker's, too.
+// Returns the CPU time of the loop that does jobsvc's work. The stream and jobsvc's only worker share that loop.
 absl::Duration LoopTime(const ProcessStats& jobsvc) { return jobsvc.Of("jobsvc"); }
 
 std::string ThreadsNote(std::string_view process, const std::vector<Lap>& laps, int events,
@@ -57,8 +57,8 @@ std::string ThreadsNote(std::string_view process, const std::vector<Lap>& laps, 
   return note;
 }
 
-// What the same work would give where every thread has a core whenever it can run: the busiest thread is the limit, or
-// both cores are.
+// Returns the rate that the same work would reach if every thread had a core whenever it can run. The limit is the
+// busiest thread or all cores together.
 double CpuLimit(const std::vector<Lap>& laps, int events, unsigned cores) {
   std::vector<double> rates = Each(laps, [&](const Lap& lap) {
     double busiest = 0;
@@ -117,7 +117,7 @@ class Measurement {
   }
 
   absl::Status JobSize() {
-    // Without status writes, whose number follows the number of jobs; and with them.
+    // The first comparison has no status writes, since their number follows the number of jobs. The second has them.
     BASALT_RETURN_IF_ERROR(CompareSizes(false, options_.rounds));
     return CompareSizes(true, 1);
   }
@@ -155,7 +155,7 @@ class Measurement {
     std::vector<double> large;
     std::vector<double> ratios;
     bool agree = true;
-    // In turn, so that both meet the same moods of the machine.
+    // The two alternate, so that both run under the same load of the machine.
     for (int round = 0; round < rounds; ++round) {
       BASALT_ASSIGN_OR_RETURN(const SuiteResult of_small, Run(Shape(10), 2, phases));
       BASALT_ASSIGN_OR_RETURN(const SuiteResult of_large, Run(Shape(many), 2, phases));

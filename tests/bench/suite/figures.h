@@ -1,6 +1,6 @@
 #pragma once
 
-// The figures that the suite is judged by, each measured and put beside what limits it.
+// Measures the figures of the suite, each beside its limit.
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,22 +12,22 @@
 namespace basalt::bench {
 
 struct FigureOptions {
-  std::string binary;  // suite_bench, for the process of jobsvc.
+  std::string binary;  // The path of suite_bench, for the process of jobsvc.
   int laps = 5;
-  int rounds = 3;  // Of the comparison of many small jobs with few large ones.
+  int rounds = 3;  // Rounds of the comparison of many small jobs with few large ones.
   int pods = 100'000;
   absl::Duration raw_time = absl::Seconds(2);
   std::vector<int> budgets = {10, 100, 1000};
 };
 
-// Which figures; all of them where nothing is named.
+// Selects the figures.
 struct FigureChoice {
   bool pipeline = true;
   bool job_size = true;
   bool writes = true;
 };
 
-// `progress` is told what is being done.
+// Calls `progress` with a text at the begin of each step.
 absl::StatusOr<std::vector<Figure>> MeasureFigures(const FigureOptions& options, const FigureChoice& choice,
                                                    const std::function<void(const std::string&)>& progress);
 

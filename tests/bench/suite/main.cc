@@ -1,6 +1,6 @@
-// suite_bench: the figures that the suite is judged by. scripts/bench builds and calls it.
+// suite_bench measures the figures of the suite. scripts/bench builds and calls the program.
 //   suite_bench [--json] [--quick] [--only=pipeline,job_size,writes]
-// Exit code: 0 when everything could be measured, whether or not the goals are met; 1 otherwise.
+// The exit code is 0 if everything could be measured, whether or not the goals are met, and 1 otherwise.
 #include <signal.h>
 
 #include <cstdio>

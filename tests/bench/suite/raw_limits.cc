@@ -27,7 +27,7 @@ using gateway::v1::GatewayService;
 
 constexpr int kBatch = 64;
 
-// Calls `step` until the time is up; steps per second.
+// Calls `step` until the time is up, and returns the steps per second.
 template <typename F>
 double Rate(absl::Duration time, F step) {
   const absl::Time begin = absl::Now();

@@ -60,7 +60,7 @@ class SuiteRun {
     const absl::Time begin = absl::Now();
     source_->Release();
     BASALT_RETURN_IF_ERROR(AwaitSnapshot(result.events));
-    result.snapshot = settled_ - begin;
+    result.snapshot = rest_since_ - begin;
     result.gateway_growth = Difference(ReadProcessStats(), gateway_before);
     BASALT_ASSIGN_OR_RETURN(const ProcessStats jobsvc_after, StatsOf(*child_));
     result.jobsvc_growth = Difference(jobsvc_after, jobsvc_before);
@@ -113,18 +113,19 @@ class SuiteRun {
     return lap;
   }
 
-  // Slots are opened one after the other, and between two of them there may be nothing to send: at rest for a while.
+  // Slots are opened one after the other, and between two of them there may be nothing to send. Therefore the suite
+  // must be at rest for a while.
   absl::Status AwaitSnapshot(int pods) {
     int64_t sent = -1;
     do {
       BASALT_RETURN_IF_ERROR(AwaitSlots(pods));
-      if (std::exchange(sent, sent_) != sent_) settled_ = absl::Now();
+      if (std::exchange(sent, sent_) != sent_) rest_since_ = absl::Now();
       Pause(*kube_loop_, absl::Milliseconds(20));
-    } while (absl::Now() < settled_ + kRest);
+    } while (absl::Now() < rest_since_ + kRest);
     return absl::OkStatus();
   }
 
-  // Every pod is in the gateway's cache, nothing of it waits to be sent, and everything sent is recorded.
+  // Waits until every pod is in the gateway's cache, no change waits to be sent, and everything sent is recorded.
   absl::Status AwaitSlots(int pods) {
     const absl::Time end = absl::Now() + kPatience;
     gateway::v1::Topology topology;
@@ -167,12 +168,12 @@ class SuiteRun {
   const std::unique_ptr<Loop> kube_loop_;
   ScriptedKube kube_;
   std::unique_ptr<http::DirectClient> others_;
-  PodSource* source_ = nullptr;  // The gateway's.
+  PodSource* source_ = nullptr;  // Owned by `gateway_`.
   std::unique_ptr<gateway::Process> gateway_;
   std::unique_ptr<gateway::v1::GatewayService::Stub> stub_;
   std::unique_ptr<Child> child_;
-  int64_t sent_ = 0;  // Batches, when it was last at rest.
-  absl::Time settled_;
+  int64_t sent_ = 0;  // Batches that the gateway had sent when the suite was last at rest.
+  absl::Time rest_since_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 constexpr absl::Duration kQuiet = absl::Seconds(30);  // Longer than every delay of a status write or a back-off.
 
-// Three tasks, whose pods end one second after the other.
+// Returns a job of three tasks, whose pods end one second after the other.
 std::string Manifest(int pods) {
   std::string tasks;
   for (int task = 0; task < 3; ++task) {
@@ -52,7 +52,7 @@ WriteBudget CountWrites(int pods) {
   budget.pods = pods;
   simulation::SimSuite suite({.seed = 1, .nodes = 4 + pods / 500, .network = {}});
   suite.StartAll();
-  // Queues, nodes and priority classes are there and nothing is left to do.
+  // Afterwards queues, nodes and priority classes exist and the suite is at rest.
   suite.time().Advance(kQuiet);
   const absl::Time begin = suite.time().Now();
   suite.CreateObject(Manifest(pods));

@@ -11,7 +11,7 @@ namespace {
 
 class DiscoveryConformance : public Conformance {};
 
-// The item of the list whose member `key` has that text; null where there is none.
+// Returns the item of the list whose member `key` has that text, or null if there is none.
 json::value ItemWith(const json::value& object, std::string_view list, std::string_view key, std::string_view text) {
   const json::value* items = Find(object, list);
   if (items == nullptr || !items->is_array()) return nullptr;

@@ -1,4 +1,4 @@
-// Refusals: of paths, methods, bodies, options and times; and what every answer has in its head.
+// Refusals of paths, methods, bodies, options and times, and the headers that every answer has.
 #include "common/http/date.h"
 #include "tests/conformance/harness.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class ErrorConformance : public Conformance {
  protected:
-  // An answer that took no effect, as a Status object.
+  // Expects an answer of a request that had no effect, as a Status object.
   static void ExpectStatus(const Answer& answer, int code, std::string_view reason, std::string_view message) {
     EXPECT_EQ(answer.status, code) << answer;
     EXPECT_EQ(answer.Header("Content-Type"), "application/json");
@@ -25,7 +25,7 @@ class ErrorConformance : public Conformance {
   }
 };
 
-// ---- what is not there ----
+// ---- missing objects and paths ----
 
 TEST_F(ErrorConformance, AMissingObjectIsNotFoundWithItsNameAndResource) {
   const Answer secret = Get(Secrets("nosuch"));

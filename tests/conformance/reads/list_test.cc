@@ -1,4 +1,4 @@
-// Lists: what is in them, what their resourceVersion means, and pages.
+// Lists: their items, the meaning of their resourceVersion, and pages.
 #include <algorithm>
 #include <set>
 
@@ -215,7 +215,7 @@ TEST_F(ListConformance, PagesOfOurKindsWorkAlike) {
   EXPECT_EQ(first.At({"metadata", "remainingItemCount"}), "1");
   const Answer second = Get(Jobs() + "?limit=2&continue=" + http::Escape(first.continue_token()));
   EXPECT_EQ(second.Names(), "c");
-  // No absent member, as in lists of core kinds, but an empty one.
+  // The member is empty, where lists of core kinds have no such member.
   ASSERT_NE(FindPath(second.json, {"metadata", "continue"}), nullptr);
   EXPECT_EQ(second.continue_token(), "");
 }
@@ -245,11 +245,11 @@ TEST_F(ListConformance, PagesCrossNamespaces) {
 TEST_F(ListConformance, APageMayStartFromVersionZeroAndIsThenWholeOrContinued) {
   MakeSecrets("abc");
   ASSERT_TRUE(Eventually([&] { return Get(Secrets() + "?resourceVersion=0").Names() == "a b c"; }));
-  // A limit is not heeded where the cache answers.
+  // The watch cache ignores a limit.
   EXPECT_EQ(Get(Secrets() + "?resourceVersion=0&limit=1").Names(), "a b c");
 }
 
-// ---- what is forgotten: of Events, which a real server keeps no cache of ----
+// ---- compacted versions, with Events, of which a real server keeps no cache ----
 
 TEST_F(ListConformance, APageOfAForgottenStateIs410WithATokenForTheRest) {
   for (const char* name : {"a", "b", "c"}) MakeEvent(name);
@@ -261,7 +261,7 @@ TEST_F(ListConformance, APageOfAForgottenStateIs410WithATokenForTheRest) {
   EXPECT_EQ(gone.reason(), "Expired");
   EXPECT_TRUE(gone.message().starts_with("The provided continue parameter is too old to display a consistent list"))
       << gone;
-  // With what has come meanwhile: of the state that is.
+  // The rest comes from the present state, and so contains the object that was made meanwhile.
   const Answer rest = Get(Core("events") + "?continue=" + http::Escape(gone.continue_token()));
   EXPECT_EQ(rest.status, 200) << rest;
   EXPECT_EQ(rest.Names(), "b bb c");

@@ -1,4 +1,4 @@
-// Label and field selectors, as lists take them; watches take the same (watch_test.cc).
+// Label and field selectors of lists. Watches take the same selectors (watch_test.cc).
 #include "tests/conformance/harness.h"
 
 namespace basalt::conformance {
@@ -11,7 +11,7 @@ struct Selected {
   const char* names;
 };
 
-// a to e have labels n=<name> and num=1…5; f has none.
+// The objects a to e have the labels n=<name> and num=1…5; f has no labels.
 class LabelSelectors : public Conformance, public ::testing::WithParamInterface<Selected> {
  protected:
   void SetUp() override {
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
         UnknownField{"WithoutName", "/api/v1/secrets", "=a", "field label not supported: "}),
     [](const auto& row) { return row.param.name; });
 
-// Fields of kinds beside pods that controllers select by.
+// Controllers select other kinds than pods by these fields.
 TEST_F(Conformance, OtherKindsHaveSelectableFieldsOfTheirOwn) {
   for (const char* query :
        {"/api/v1/namespaces?fieldSelector=status.phase%3DTerminating%2Cmetadata.name%3Ddefault",

@@ -1,4 +1,4 @@
-// How objects are shown: what the Accept header asks for.
+// The forms of objects that the Accept header requests.
 #include "common/http/target.h"
 #include "tests/conformance/harness.h"
 
@@ -14,7 +14,7 @@ class ShowConformance : public Conformance {
   static Answer As(std::string target, std::string accept) { return Get(std::move(target), {{"Accept", accept}}); }
 };
 
-// The names of a Table's columns that are always shown; those of wide output behind "|".
+// Returns the names of a Table's columns: those that are always shown, then "|" and those of wide output.
 std::string Columns(const json::value& table) {
   std::string shown;
   std::string wide;
@@ -33,7 +33,7 @@ std::vector<json::value> Rows(const json::value& table) {
   return {rows->get_array().begin(), rows->get_array().end()};
 }
 
-// The cells of the row of that object, but for its age.
+// Returns the cells of the object's row, without its age.
 std::string Cells(const json::value& table, std::string_view name) {
   const json::value* columns = Find(table, "columnDefinitions");
   for (const json::value& row : Rows(table)) {
@@ -50,7 +50,7 @@ std::string Cells(const json::value& table, std::string_view name) {
   return "no such row";
 }
 
-// ---- which media type ----
+// ---- media types ----
 
 struct Accepted {
   const char* name;
@@ -182,9 +182,9 @@ TEST_F(ShowConformance, AnAnswerToAWriteMayBeMetadataToo) {
 
 struct TableOfKind {
   const char* name;
-  const char* collection;  // Below the namespace's path of its group.
+  const char* collection;  // The path below the namespace's path of the group.
   const char* group;       // "" is the core group's v1.
-  const char* object;      // One to make; its name is x.
+  const char* object;      // An object to make, whose name is x.
   const char* columns;
   const char* cells;
 };

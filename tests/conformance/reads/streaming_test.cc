@@ -1,4 +1,4 @@
-// Streaming lists: a watch that begins with the state and says where it ends.
+// Streaming lists: a watch begins with the present state and marks its end with a bookmark.
 #include "tests/conformance/harness.h"
 
 namespace basalt::conformance {

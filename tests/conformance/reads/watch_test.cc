@@ -1,4 +1,4 @@
-// Watches: where they begin, what they tell, how they end.
+// Watches: their begin, their events and their end.
 #include "tests/conformance/harness.h"
 
 namespace basalt::conformance {
@@ -144,7 +144,7 @@ TEST_F(WatchConformance, AStatusWriteIsAModification) {
   EXPECT_EQ(event.At({"status", "phase"}), "Running");
 }
 
-// ---- what is forgotten ----
+// ---- compacted versions ----
 
 TEST_F(WatchConformance, AVersionThatIsForgottenEndsWithA410AsItsOnlyEvent) {
   const std::string old = Now();
@@ -234,7 +234,7 @@ TEST_F(WatchConformance, ASelectorFiltersWhatIsThereAtTheStart) {
   EXPECT_EQ(watch.Take(1), "ADDED c");
 }
 
-// ---- how one asks for it ----
+// ---- paths of watches ----
 
 struct WatchPath {
   const char* name;

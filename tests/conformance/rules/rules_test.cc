@@ -1,5 +1,6 @@
-// The rules of definitions (x-kubernetes-validations) on the real server, which alone evaluates them: which definitions
-// it refuses for their rules, which writes the rules refuse, and with which words at which field.
+// The rules of definitions (x-kubernetes-validations) on the real server, since kubesim does not evaluate them. The
+// cases state which definitions the server refuses for their rules, which writes the rules refuse, and with which
+// message at which field.
 #include <fmt/format.h>
 
 #include "absl/strings/match.h"
@@ -62,7 +63,7 @@ properties:
 
 class RulesTest : public WriteConformance {
  protected:
-  // Of the kind whose schema is kRules; made on first use.
+  // Returns a path of the kind whose schema is kRules. The first call makes the definition.
   std::string Rules(std::string_view name = "") {
     [[maybe_unused]] static const bool made = [] {
       Establish(Definition("rules", "Rule", kRules, "subresources: {status: {}}"));
@@ -78,9 +79,9 @@ class RulesTest : public WriteConformance {
 
 struct RuleRow {
   const char* title;
-  const char* before;  // The spec that is stored first; empty: the write creates.
+  const char* before;  // The spec that is stored first. Empty if the write creates the object.
   const char* spec;
-  const char* why;  // Empty: it is accepted.
+  const char* why;  // The causes. Empty if the write is accepted.
 };
 
 class RuleConformance : public RulesTest, public ::testing::WithParamInterface<RuleRow> {};
@@ -176,7 +177,7 @@ properties: {{spec: {{type: object, properties: {{x: {{type: integer{}}}, y: {{t
             fmt::format(R"([{{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema","value":{}}}])",
                         J(schema(", x-kubernetes-validations: [{rule: self < 5}]"))));
   ASSERT_EQ(changed.status, 200) << changed;
-  // Another value each time: one that was let in before is unchanged for the rule.
+  // Each attempt writes another value, since the rule does not apply to a value that is unchanged.
   int value = 10;
   ASSERT_TRUE(Eventually(
       [&] { return Patch(path + "/a", kMerge, fmt::format(R"({{"spec":{{"x":{}}}}})", value++)).status == 422; }));
@@ -206,7 +207,7 @@ properties:
 struct RefusedRow {
   const char* title;
   const char* rule;
-  const char* why;  // What the causes contain.
+  const char* why;  // The causes contain this text.
 };
 
 class RefusedRule : public WriteConformance, public ::testing::WithParamInterface<RefusedRow> {};

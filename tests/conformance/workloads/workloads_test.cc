@@ -1,5 +1,5 @@
-// ReplicaSets, Deployments, StatefulSets and Jobs: which pods their controllers make, change and delete. Nobody runs
-// the pods; the cases say what becomes of them.
+// Tests the pods that the controllers of ReplicaSets, Deployments, StatefulSets and Jobs make, change and delete.
+// Nobody runs the pods; the cases write their status.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class WorkloadConformance : public Conformance {
   std::string Apps(std::string_view plural, std::string_view name = "") const { return Group("apps/v1", plural, name); }
   std::string BatchJobs(std::string_view name = "") const { return Group("batch/v1", "jobs", name); }
 
-  // `spec`: its lines beside selector and template.
+  // `spec` has the lines of the spec except selector and template.
   void Make(const std::string& kind, const std::string& plural, const std::string& spec, const std::string& meta = "") {
     const Answer made = Post(Apps(plural), J(fmt::format(R"(
 apiVersion: apps/v1
@@ -51,7 +51,7 @@ spec:
     const Answer changed = Patch(target, kMerge, J(patch));
     ASSERT_EQ(changed.status, 200) << changed;
   }
-  // Of what the namespace has, all that is not being deleted.
+  // Returns the items of the collection that are not being deleted.
   std::vector<json::value> Living(const std::string& collection) {
     std::vector<json::value> living;
     for (const json::value& item : Get(collection).Items()) {
@@ -71,7 +71,7 @@ spec:
     const Answer set = Patch(Pods(pod) + "/status", kStrategic, J(fmt::format("status: {}", status)));
     ASSERT_EQ(set.status, 200) << set;
   }
-  // All pods of now; those that have gone meanwhile do not matter.
+  // Sets the status of all present pods that are Pending. Pods that have gone meanwhile do not matter.
   void SetAll(std::string_view status) {
     for (const json::value& pod : Living(Pods())) {
       if (At(pod, {"status", "phase"}) != "Pending") continue;

@@ -1,4 +1,4 @@
-// Server-side apply: who owns what, what conflicts, and what goes with its last owner.
+// Server-side apply: owners of fields, conflicts, and fields that are removed with their last owner.
 #include "absl/strings/match.h"
 
 #include "tests/conformance/writes/support.h"
@@ -38,7 +38,7 @@ TEST_F(ApplyConformance, TheSameAgainWritesNothing) {
 
 TEST_F(ApplyConformance, DemandsAManager) {
   const Answer refused = Patch(Configs("a"), kApply, J("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"));
-  EXPECT_EQ(Told(refused),
+  EXPECT_EQ(StatusText(refused),
             "422 Invalid: PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for "
             "apply patch");
 }
@@ -46,7 +46,7 @@ TEST_F(ApplyConformance, DemandsAManager) {
 TEST_F(ApplyConformance, AnothersValueIsAConflict) {
   ApplyConfig("one", "{k: v}");
   const Answer refused = ApplyConfig("two", "{k: w}");
-  EXPECT_EQ(Told(refused), "409 Conflict: Apply failed with 1 conflict: conflict with \"one\": .data.k");
+  EXPECT_EQ(StatusText(refused), "409 Conflict: Apply failed with 1 conflict: conflict with \"one\": .data.k");
   EXPECT_EQ(Why(refused), "FieldManagerConflict .data.k: conflict with \"one\"");
 }
 
@@ -133,7 +133,7 @@ TEST_F(ApplyConformance, AVersionIsAPrecondition) {
 
 TEST_F(ApplyConformance, AnIdentityThatIsNotThereIsAConflict) {
   const Answer refused = Apply(Configs("a"), "me", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: gone}}");
-  EXPECT_EQ(Told(refused),
+  EXPECT_EQ(StatusText(refused),
             "409 Conflict: Operation cannot be fulfilled on configmaps \"a\": uid mismatch: the provided object "
             "specified uid "
             "gone, and no existing object was found");

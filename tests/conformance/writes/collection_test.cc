@@ -1,4 +1,4 @@
-// Deletions of collections: what a selector chooses, and what becomes of each object.
+// Deletions of collections: the objects that a selector chooses, and the effect on each object.
 #include "tests/conformance/writes/support.h"
 
 namespace basalt::conformance {

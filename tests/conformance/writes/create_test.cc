@@ -1,4 +1,4 @@
-// Creates: what the server fills in, what it ignores and what it refuses, in its own words.
+// Creates: the fields that the server fills in, the fields that it ignores, and the refusals with their exact messages.
 #include "absl/strings/match.h"
 
 #include <set>
@@ -10,7 +10,7 @@ namespace {
 
 class CreateConformance : public WriteConformance {};
 
-// ---- what the server fills in ----
+// ---- fields that the server fills in ----
 
 TEST_F(CreateConformance, APodHasItsDefaults) {
   const Answer pod = MakePod("a");
@@ -146,7 +146,7 @@ TEST_F(CreateConformance, TheUserAgentIsTheManagerOfWhoNamesNone) {
   EXPECT_TRUE(Has(MakeConfig("a", "{}", R"({"k":"v"})").json, "metadata: {managedFields: [{manager: conformance}]}"));
 }
 
-// ---- what it ignores ----
+// ---- fields that the server ignores ----
 
 TEST_F(CreateConformance, TheServersOwnMetadataIsNotTheClients) {
   const Answer made = Post(Widgets(), WidgetBody("a", "", R"(uid: mine, creationTimestamp: "2001-01-01T00:00:00Z",
@@ -171,7 +171,7 @@ TEST_F(CreateConformance, AStatusIsKeptWhereItIsNoSubResource) {
 
 TEST_F(CreateConformance, AVersionMustNotBeSet) {
   const Answer made = Post(Configs(), Body("ConfigMap", "a", "", "resourceVersion: '5'"));
-  EXPECT_EQ(Told(made), "500 : resourceVersion should not be set on objects to be created");
+  EXPECT_EQ(StatusText(made), "500 : resourceVersion should not be set on objects to be created");
 }
 
 // ---- names ----
@@ -179,7 +179,7 @@ TEST_F(CreateConformance, AVersionMustNotBeSet) {
 TEST_F(CreateConformance, AnExistingNameIsRefused) {
   MakeConfig("a");
   const Answer again = Post(Configs(), ConfigBody("a"));
-  EXPECT_EQ(Told(again), "409 AlreadyExists: configmaps \"a\" already exists");
+  EXPECT_EQ(StatusText(again), "409 AlreadyExists: configmaps \"a\" already exists");
   EXPECT_TRUE(Has(again.json, R"({kind: Status, apiVersion: v1, metadata: {}, status: Failure, code: 409,
       details: {name: a, kind: configmaps, group: null}})"));
 }
@@ -187,7 +187,7 @@ TEST_F(CreateConformance, AnExistingNameIsRefused) {
 TEST_F(CreateConformance, AnExistingCustomNameIsRefusedWithItsGroup) {
   MakeWidget("a");
   const Answer again = Post(Widgets(), WidgetBody("a"));
-  EXPECT_EQ(Told(again), "409 AlreadyExists: widgets.conformance.example.com \"a\" already exists");
+  EXPECT_EQ(StatusText(again), "409 AlreadyExists: widgets.conformance.example.com \"a\" already exists");
   EXPECT_TRUE(Has(again.json, "details: {name: a, kind: widgets, group: conformance.example.com}"));
 }
 
@@ -217,7 +217,7 @@ TEST_F(CreateConformance, ANameGoesBeforeAPrefix) {
 
 TEST_F(CreateConformance, ANameIsDemanded) {
   const Answer made = Post(Configs(), Body("ConfigMap", ""));
-  EXPECT_EQ(Told(made),
+  EXPECT_EQ(StatusText(made),
             "422 Invalid: ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required");
   EXPECT_EQ(Why(made), "FieldValueRequired metadata.name: Required value: name or generateName is required");
 }
@@ -228,7 +228,7 @@ struct BadMetadata {
   const char* kind;
   const char* name;
   const char* meta;
-  const char* why;  // How the causes begin.
+  const char* why;  // The beginning of the causes.
 };
 
 class BadMetadataConformance : public WriteConformance, public ::testing::WithParamInterface<BadMetadata> {};
@@ -286,11 +286,11 @@ TEST_F(CreateConformance, AnUnqualifiedFinalizerOfACustomKindIsOnlyWarnedOf) {
   Patch(Widgets("a"), kMerge, J("metadata: {finalizers: null}"));
 }
 
-// ---- where ----
+// ---- namespaces ----
 
 TEST_F(CreateConformance, AMissingNamespaceIsNotFound) {
   const Answer made = Post("/api/v1/namespaces/nowhere/configmaps", ConfigBody("a"));
-  EXPECT_EQ(Told(made), "404 NotFound: namespaces \"nowhere\" not found");
+  EXPECT_EQ(StatusText(made), "404 NotFound: namespaces \"nowhere\" not found");
   EXPECT_TRUE(Has(made.json, "details: {name: nowhere, kind: namespaces}"));
 }
 
@@ -300,16 +300,17 @@ TEST_F(CreateConformance, NothingIsMadeInATerminatingNamespace) {
   EXPECT_EQ(Post(configs, Body("ConfigMap", "held", "", "finalizers: [example.com/hold]")).status, 201);
   Delete("/api/v1/namespaces/" + other);
   const Answer made = Post(configs, ConfigBody("a"));
-  EXPECT_EQ(Told(made), fmt::format("403 Forbidden: configmaps \"a\" is forbidden: unable to create new content in "
-                                    "namespace {0} because it is being terminated",
-                                    other));
+  EXPECT_EQ(StatusText(made),
+            fmt::format("403 Forbidden: configmaps \"a\" is forbidden: unable to create new content in "
+                        "namespace {0} because it is being terminated",
+                        other));
   EXPECT_EQ(Why(made), fmt::format("NamespaceTerminating metadata.namespace: namespace {} is being terminated", other));
   EXPECT_EQ(Patch(configs + "/held", kMerge, J("metadata: {finalizers: null}")).status, 200);
 }
 
 TEST_F(CreateConformance, TheBodyIsOfTheNamespaceOfTheRequest) {
   const Answer made = Post(Configs(), Body("ConfigMap", "a", "", "namespace: other"));
-  EXPECT_EQ(Told(made),
+  EXPECT_EQ(StatusText(made),
             "400 BadRequest: the namespace of the provided object does not match the namespace sent on the request");
 }
 
@@ -370,13 +371,13 @@ TEST_F(CreateConformance, ADryRunIsRefusedLikeAnother) {
 struct BadOption {
   const char* title;
   const char* query;
-  const char* told;
+  const char* status_text;
 };
 
 class BadOptionConformance : public WriteConformance, public ::testing::WithParamInterface<BadOption> {};
 
 TEST_P(BadOptionConformance, IsRefused) {
-  EXPECT_EQ(Told(Post(Configs() + GetParam().query, ConfigBody("a"))), GetParam().told);
+  EXPECT_EQ(StatusText(Post(Configs() + GetParam().query, ConfigBody("a"))), GetParam().status_text);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -407,7 +408,7 @@ TEST_F(CreateConformance, ATimeoutThatSufficesChangesNothing) {
 
 TEST_F(CreateConformance, UnknownFieldsAreRefusedWhereTheClientIsStrict) {
   const Answer made = Post(Widgets() + "?fieldValidation=Strict", WidgetBody("a", "spec: {replica: 1}"));
-  EXPECT_EQ(Told(made),
+  EXPECT_EQ(StatusText(made),
             "400 BadRequest: Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: "
             "unknown field \"spec.replica\"");
 }

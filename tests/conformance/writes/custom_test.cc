@@ -1,16 +1,16 @@
-// Custom objects and their schema: what is refused with which words, what is dropped, what is filled in.
+// Custom objects and their schema: refusals with their messages, fields that are dropped, and defaults.
 #include "absl/strings/match.h"
 #include "tests/conformance/writes/support.h"
 
 namespace basalt::conformance {
 namespace {
 
-// ---- what is refused ----
+// ---- refusals ----
 
 struct SchemaRow {
   const char* title;
   const char* spec;
-  const char* why;  // The causes; empty: it is accepted.
+  const char* why;  // The causes. Empty if the write is accepted.
 };
 
 class SchemaConformance : public WriteConformance, public ::testing::WithParamInterface<SchemaRow> {};
@@ -131,12 +131,12 @@ INSTANTIATE_TEST_SUITE_P(
         SchemaRow{"Embedded", "{pod: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {x: 1}}}", ""}),
     kTitle);
 
-// ---- what is dropped and filled in ----
+// ---- dropped fields and defaults ----
 
 struct ShapeRow {
   const char* title;
   const char* spec;
-  const char* shape;  // Of the spec.
+  const char* shape;  // The shape of the stored spec.
 };
 
 class ShapeConformance : public WriteConformance, public ::testing::WithParamInterface<ShapeRow> {};
@@ -192,7 +192,7 @@ TEST_F(CustomConformance, UnknownMembersOfTheRootAreDropped) {
 
 TEST_F(CustomConformance, AMessageNamesAllThatIsWrong) {
   const Answer made = Post(Widgets(), WidgetBody("a", "spec: {replicas: -1, mode: weak}"));
-  // In no certain order.
+  // The server lists the errors in no fixed order.
   for (const char* one :
        {"spec.mode: Unsupported value: \"weak\": supported values: \"hard\", \"soft\"",
         "spec.replicas: Invalid value: -1: spec.replicas in body should be greater than or equal to 0"}) {

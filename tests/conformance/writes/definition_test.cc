@@ -1,4 +1,4 @@
-// Definitions of custom kinds: which are refused, what their status tells, and what becomes of a kind that changes.
+// Definitions of custom kinds: refused definitions, the status of definitions, and changes of a served kind.
 #include "absl/strings/match.h"
 
 #include "tests/conformance/writes/support.h"
@@ -9,13 +9,13 @@ namespace {
 struct RefusedRow {
   const char* title;
   const char* schema;
-  const char* why;  // What the causes contain, each after its reason.
+  const char* why;  // The causes contain this text, each cause after its reason.
 };
 
 class RefusedDefinition : public WriteConformance, public ::testing::WithParamInterface<RefusedRow> {};
 
 TEST_P(RefusedDefinition, SaysWhy) {
-  // A dry run: nothing is to be cleaned up where it is accepted after all.
+  // The dry run leaves nothing to clean up if the definition is accepted by mistake.
   const Answer made =
       Post(std::string(kDefinitions) + "?dryRun=All", Definition("refusals", "Refusal", GetParam().schema));
   EXPECT_EQ(made.status, 422) << made;
@@ -164,7 +164,8 @@ TEST_F(DefinitionConformance, ANewSchemaHoldsForWhatIsWrittenNext) {
             R"({"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/b"}])");
   EXPECT_EQ(patched.status, 200) << patched;
   EXPECT_TRUE(Has(patched.json, "metadata: {generation: 2}"));
-  // Old objects are shown with the new defaults and without what is no longer specified, although nobody wrote them.
+  // Old objects are returned with the new defaults and without fields that the schema no longer has, although nobody
+  // wrote the objects.
   EXPECT_TRUE(Eventually([&] { return Has(Get(objects + "/a").json, "spec: {a: x, b: null, c: new}"); }))
       << Get(objects + "/a");
   Remove("changes");
@@ -199,7 +200,7 @@ properties:
             fmt::format(R"([{{"op":"replace","path":"/spec/versions/0/schema/openAPIV3Schema","value":{}}}])",
                         J(schema(", maximum: 5"))));
   ASSERT_EQ(changed.status, 200) << changed;
-  // Another value each time: one that the old schema let in is unchanged for the new one.
+  // Each attempt writes another value, since the new schema does not apply to a value that is unchanged.
   int value = 10;
   ASSERT_TRUE(Eventually(
       [&] { return Patch(path + "/a", kMerge, fmt::format(R"({{"spec":{{"x":{}}}}})", value++)).status == 422; }));

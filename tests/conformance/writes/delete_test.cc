@@ -1,4 +1,4 @@
-// Deletions: preconditions, the grace of pods, finalizers, and what is answered.
+// Deletions: preconditions, the grace of pods, finalizers, and the answers.
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "tests/conformance/writes/support.h"
@@ -62,13 +62,13 @@ TEST_F(DeleteConformance, OfAServiceIsAnsweredWithTheService) {
 }
 
 TEST_F(DeleteConformance, OfNothingIsNotFound) {
-  EXPECT_EQ(Told(Delete(Configs("a"))), "404 NotFound: configmaps \"a\" not found");
+  EXPECT_EQ(StatusText(Delete(Configs("a"))), "404 NotFound: configmaps \"a\" not found");
 }
 
 TEST_F(DeleteConformance, AnotherIdentityIsAConflict) {
   const Answer made = MakeConfig("a");
   const Answer gone = Delete(Configs("a"), J("preconditions: {uid: other}"));
-  EXPECT_EQ(Told(gone),
+  EXPECT_EQ(StatusText(gone),
             fmt::format(
                 "409 Conflict: Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition "
                 "(other) does not match the UID in record ({}). The object might have been deleted and then recreated",
@@ -80,7 +80,7 @@ TEST_F(DeleteConformance, AnotherVersionIsAConflict) {
   const Answer made = MakeConfig("a");
   const Answer gone = Delete(Configs("a"), J("preconditions: {resourceVersion: '1'}"));
   EXPECT_EQ(
-      Told(gone),
+      StatusText(gone),
       fmt::format(
           "409 Conflict: Operation cannot be fulfilled on ConfigMap \"a\": the ResourceVersion in the "
           "precondition (1) does not match the ResourceVersion in record ({}). The object might have been modified",
@@ -113,17 +113,17 @@ TEST_F(DeleteConformance, ADryRunDeletesNothing) {
 
 TEST_F(DeleteConformance, AWrongDryRunIsRefused) {
   MakeConfig("a");
-  const char* told =
+  const char* refusal =
       "422 Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported "
       "values: "
       "\"All\"";
-  EXPECT_EQ(Told(Delete(Configs("a"), J("dryRun: [Some]"))).substr(0, 3), "422");
-  EXPECT_EQ(Told(Delete(Configs("a") + "?dryRun=Some")), told);
+  EXPECT_EQ(StatusText(Delete(Configs("a"), J("dryRun: [Some]"))).substr(0, 3), "422");
+  EXPECT_EQ(StatusText(Delete(Configs("a") + "?dryRun=Some")), refusal);
 }
 
 TEST_F(DeleteConformance, AnUnknownPropagationIsRefused) {
   MakeConfig("a");
-  EXPECT_EQ(Told(Delete(Configs("a") + "?propagationPolicy=Never")),
+  EXPECT_EQ(StatusText(Delete(Configs("a") + "?propagationPolicy=Never")),
             "422 Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: \"Never\": "
             "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"");
 }
@@ -131,7 +131,7 @@ TEST_F(DeleteConformance, AnUnknownPropagationIsRefused) {
 TEST_F(DeleteConformance, PropagationIsSaidOnlyOnce) {
   MakeConfig("a");
   const Answer gone = Delete(Configs("a"), J("{orphanDependents: true, propagationPolicy: Background}"));
-  EXPECT_EQ(Told(gone),
+  EXPECT_EQ(StatusText(gone),
             "422 Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: \"Background\": "
             "orphanDependents and deletionPropagation cannot be both set");
 }
@@ -337,7 +337,7 @@ TEST_F(DeleteConformance, ANamespaceTerminatesWithWhatIsInIt) {
 
 TEST_F(DeleteConformance, TheDefaultNamespaceStays) {
   const Answer gone = Delete("/api/v1/namespaces/default");
-  EXPECT_EQ(Told(gone), "403 Forbidden: namespaces \"default\" is forbidden: this namespace may not be deleted");
+  EXPECT_EQ(StatusText(gone), "403 Forbidden: namespaces \"default\" is forbidden: this namespace may not be deleted");
 }
 
 }  // namespace

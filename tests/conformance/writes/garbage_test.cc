@@ -1,4 +1,5 @@
-// Owner references: what goes with its owner, what waits for it, and what an owner waits for.
+// Owner references: objects that are deleted with their owner, objects that wait for it, and objects that an owner
+// waits for.
 #include "tests/conformance/writes/support.h"
 
 namespace basalt::conformance {
@@ -22,7 +23,7 @@ class GarbageConformance : public WriteConformance {
   bool Goes(const std::string& target) {
     return Eventually([&] { return Get(target).status == 404; }, kCollected);
   }
-  // Something that the collector surely does after what came before: it has had its look by then.
+  // Waits until the collector has done a later deletion, and so has examined every earlier object.
   void AwaitCollector() {
     const Answer owner = MakeConfig("last-owner");
     MakeOwned("last", Owner("ConfigMap", "last-owner", owner.uid()));
@@ -125,7 +126,7 @@ TEST_F(GarbageConformance, AnOwnerThatNeverWasIsNone) {
   EXPECT_TRUE(Goes(Configs("owned")));
 }
 
-// Nobody can look whether there is one.
+// The collector cannot find out whether the owner exists.
 TEST_F(GarbageConformance, AnOwnerOfAKindThatIsNotServedKeepsWhatItOwns) {
   MakeOwned("owned", "{apiVersion: example.com/v1, kind: Thing, name: x, uid: 00000000-0000-0000-0000-000000000003}");
   AwaitCollector();

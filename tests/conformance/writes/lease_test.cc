@@ -1,5 +1,5 @@
-// Leases, by which processes settle who leads, and bytes in ConfigMaps: what is refused, and that nobody overwrites
-// what somebody else has written since.
+// Leases, by which processes elect a leader, and bytes in ConfigMaps: refusals, and that no client overwrites a later
+// write of another client.
 #include "absl/strings/match.h"
 
 #include "tests/conformance/writes/support.h"
@@ -49,7 +49,7 @@ TEST_F(LeaseConformance, IsReplacedByWhoKnowsItsVersion) {
 TEST_F(LeaseConformance, AStaleVersionIsAConflict) {
   const Answer made = Make("{holderIdentity: me, leaseDurationSeconds: 15}");
   EXPECT_EQ(Put(Leases("a"), Changed(made, "/spec/holderIdentity", "you")).status, 200);
-  EXPECT_EQ(Told(Put(Leases("a"), Changed(made, "/spec/holderIdentity", "third"))),
+  EXPECT_EQ(StatusText(Put(Leases("a"), Changed(made, "/spec/holderIdentity", "third"))),
             "409 Conflict: Operation cannot be fulfilled on leases.coordination.k8s.io \"a\": the object has been "
             "modified; please apply your changes to the latest version and try again");
   EXPECT_EQ(Get(Leases("a")).At({"spec", "holderIdentity"}), "you");
@@ -57,7 +57,8 @@ TEST_F(LeaseConformance, AStaleVersionIsAConflict) {
 
 TEST_F(LeaseConformance, ASecondCreateIsRefused) {
   Make("{holderIdentity: me}");
-  EXPECT_EQ(Told(Make("{holderIdentity: you}")), "409 AlreadyExists: leases.coordination.k8s.io \"a\" already exists");
+  EXPECT_EQ(StatusText(Make("{holderIdentity: you}")),
+            "409 AlreadyExists: leases.coordination.k8s.io \"a\" already exists");
 }
 
 TEST_F(LeaseConformance, AnUpdateMakesOneThatIsNotThere) {
@@ -71,7 +72,7 @@ TEST_F(LeaseConformance, AVersionOfOneThatIsGoneMakesNothing) {
   EXPECT_EQ(Delete(Leases("a")).status, 200);
   const Answer put = Put(Leases("a"), Changed(made, "/spec/holderIdentity", "you"));
   EXPECT_EQ(
-      Told(put),
+      StatusText(put),
       fmt::format("409 Conflict: Operation cannot be fulfilled on leases.coordination.k8s.io \"a\": StorageError: "
                   "invalid object, Code: 4, Key: /registry/leases/{}/a, ResourceVersion: 0, AdditionalErrorMsg: "
                   "Precondition failed: UID in precondition: {}, UID in object meta: ",
@@ -79,7 +80,7 @@ TEST_F(LeaseConformance, AVersionOfOneThatIsGoneMakesNothing) {
   EXPECT_EQ(Get(Leases("a")).status, 404);
 }
 
-// So the version alone does not keep a client from making anew what somebody has deleted.
+// Therefore the version alone does not keep a client from recreating a deleted object.
 TEST_F(LeaseConformance, AVersionWithoutIdentityOfOneThatIsGoneMakesOne) {
   const Answer put = Put(Leases("a"), LeaseBody("{holderIdentity: me}", ", resourceVersion: '7'"));
   EXPECT_EQ(put.status, 201) << put;
@@ -93,13 +94,14 @@ TEST_F(LeaseConformance, ChangingNothingKeepsTheVersion) {
 TEST_F(LeaseConformance, APatchIsReadAsAWholeIsRead) {
   Make("{holderIdentity: me, leaseDurationSeconds: 15}");
   const Answer refused = Patch(Leases("a"), kMerge, J("spec: {renewTime: soon}"));
-  EXPECT_TRUE(absl::StartsWith(Told(refused), "422 Invalid:  \"\" is invalid: patch: Invalid value: \"{")) << refused;
-  EXPECT_TRUE(absl::EndsWith(Told(refused),
+  EXPECT_TRUE(absl::StartsWith(StatusText(refused), "422 Invalid:  \"\" is invalid: patch: Invalid value: \"{"))
+      << refused;
+  EXPECT_TRUE(absl::EndsWith(StatusText(refused),
                              "}\": parsing time \"soon\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse "
                              "\"soon\" as \"2006\""))
       << refused;
   EXPECT_EQ(
-      Told(Patch(Leases("a"), kMerge, J("spec: {leaseDurationSeconds: 0}"))),
+      StatusText(Patch(Leases("a"), kMerge, J("spec: {leaseDurationSeconds: 0}"))),
       "422 Invalid: Lease.coordination.k8s.io \"a\" is invalid: spec.leaseDurationSeconds: Invalid value: 0: must "
       "be greater than 0");
 }
@@ -117,7 +119,7 @@ TEST_F(LeaseConformance, NothingNeedsToBeInIt) {
 
 TEST_F(LeaseConformance, NoSuchNamespaceIsNotFound) {
   const Answer refused = Post("/apis/coordination.k8s.io/v1/namespaces/nowhere-at-all/leases", LeaseBody("{}"));
-  EXPECT_EQ(Told(refused), "404 NotFound: namespaces \"nowhere-at-all\" not found");
+  EXPECT_EQ(StatusText(refused), "404 NotFound: namespaces \"nowhere-at-all\" not found");
 }
 
 TEST_F(LeaseConformance, TimesAreWrittenInUtc) {
@@ -129,14 +131,14 @@ TEST_F(LeaseConformance, TimesAreWrittenInUtc) {
 struct Refusal {
   const char* title;
   const char* spec;
-  const char* told;
+  const char* status_text;
   const char* causes;
 };
 class LeaseRefusals : public LeaseConformance, public ::testing::WithParamInterface<Refusal> {};
 
 TEST_P(LeaseRefusals, Says) {
   const Answer refused = Make(GetParam().spec);
-  EXPECT_EQ(Told(refused), GetParam().told) << refused;
+  EXPECT_EQ(StatusText(refused), GetParam().status_text) << refused;
   EXPECT_EQ(Why(refused), GetParam().causes);
   EXPECT_EQ(Get(Leases("a")).status, 404);
 }
@@ -228,7 +230,7 @@ class BytesRefusals : public BytesConformance, public ::testing::WithParamInterf
 
 TEST_P(BytesRefusals, Says) {
   const Answer refused = Make(GetParam().spec);
-  EXPECT_EQ(Told(refused), GetParam().told) << refused;
+  EXPECT_EQ(StatusText(refused), GetParam().status_text) << refused;
   EXPECT_EQ(Why(refused), GetParam().causes);
   EXPECT_EQ(Get(Configs("a")).status, 404);
 }

@@ -1,4 +1,4 @@
-// The four formats of patches, row by row; apply has cases of its own.
+// The formats of patches, row by row. Apply has cases of its own.
 #include "absl/strings/match.h"
 
 #include "tests/conformance/writes/support.h"
@@ -6,12 +6,12 @@
 namespace basalt::conformance {
 namespace {
 
-// What a patch of that format makes of a stored object, or how it is refused.
+// The result of a patch of a stored object, or the refusal of the patch.
 struct PatchRow {
   const char* title;
-  const char* before;  // Beside kind and name; YAML.
+  const char* before;  // YAML for the object's members beside kind and name.
   const char* patch;   // YAML.
-  const char* after;   // A shape; or "!" and what Told begins with.
+  const char* after;   // A shape, or "!" and the beginning of StatusText.
 };
 
 class PatchRows : public WriteConformance, public ::testing::WithParamInterface<PatchRow> {
@@ -19,7 +19,7 @@ class PatchRows : public WriteConformance, public ::testing::WithParamInterface<
   void Check(const Answer& patched) {
     const std::string_view after = GetParam().after;
     if (after.starts_with("!")) {
-      EXPECT_EQ(Told(patched).substr(0, after.size() - 1), after.substr(1)) << patched;
+      EXPECT_EQ(StatusText(patched).substr(0, after.size() - 1), after.substr(1)) << patched;
       return;
     }
     EXPECT_EQ(patched.status, 200) << patched;
@@ -156,7 +156,7 @@ TEST_F(PatchConformance, OwnIdentityIsNoConflict) {
 
 TEST_F(PatchConformance, OfWhatIsNotThereIsNotFound) {
   for (const char* format : {kMerge, kStrategic}) {
-    EXPECT_EQ(Told(Patch(Configs("a"), format, "{}")), "404 NotFound: configmaps \"a\" not found");
+    EXPECT_EQ(StatusText(Patch(Configs("a"), format, "{}")), "404 NotFound: configmaps \"a\" not found");
   }
   EXPECT_EQ(Patch(Configs("a"), kJsonPatch, "[]").status, 404);
 }
@@ -164,13 +164,13 @@ TEST_F(PatchConformance, OfWhatIsNotThereIsNotFound) {
 TEST_F(PatchConformance, AnUnknownFormatIsUnsupported) {
   MakeConfig("a");
   const Answer patched = Patch(Configs("a"), "application/json", "{}");
-  EXPECT_EQ(Told(patched), "415 UnsupportedMediaType: 415: Unsupported Media Type");
+  EXPECT_EQ(StatusText(patched), "415 UnsupportedMediaType: 415: Unsupported Media Type");
 }
 
 TEST_F(PatchConformance, ACustomKindHasNoStrategicPatch) {
   MakeWidget("a");
   const Answer patched = Patch(Widgets("a"), kStrategic, "{}");
-  EXPECT_EQ(Told(patched),
+  EXPECT_EQ(StatusText(patched),
             "415 UnsupportedMediaType: the body of the request was in an unknown format - accepted media types "
             "include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml");
 }
@@ -190,14 +190,14 @@ TEST_F(PatchConformance, ADryRunChangesNothing) {
 
 TEST_F(PatchConformance, ForceIsForApplyAlone) {
   MakeConfig("a");
-  EXPECT_EQ(Told(Patch(Configs("a") + "?force=true", kMerge, "{}")),
+  EXPECT_EQ(StatusText(Patch(Configs("a") + "?force=true", kMerge, "{}")),
             "422 Invalid: PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for "
             "non-apply patch");
 }
 
 TEST_F(PatchConformance, AWrongDryRunIsRefusedInTheNameOfItsOptions) {
   MakeConfig("a");
-  EXPECT_EQ(Told(Patch(Configs("a") + "?dryRun=Some", kMerge, "{}")),
+  EXPECT_EQ(StatusText(Patch(Configs("a") + "?dryRun=Some", kMerge, "{}")),
             "422 Invalid: PatchOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported "
             "values: \"All\"");
 }

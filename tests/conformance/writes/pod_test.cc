@@ -1,4 +1,4 @@
-// The sub-resources that place and evict pods, and the quota that counts them.
+// The subresources that place and evict pods, and the quota that counts pods.
 #include "absl/strings/match.h"
 
 #include "tests/conformance/writes/support.h"
@@ -41,7 +41,7 @@ TEST_F(PodConformance, APodIsBoundOnce) {
   MakePod("a");
   Bind("a", "node-x");
   const Answer again = Bind("a", "node-q");
-  EXPECT_EQ(Told(again),
+  EXPECT_EQ(StatusText(again),
             "409 Conflict: Operation cannot be fulfilled on pods/binding \"a\": pod a is already assigned to node "
             "\"node-x\"");
 }
@@ -58,7 +58,7 @@ TEST_F(PodConformance, ABindingOfAnotherIdentityIsAConflict) {
 TEST_F(PodConformance, ABindingNamesItsNode) {
   MakePod("a");
   const Answer bound = Bind("a", "''");
-  EXPECT_EQ(Told(bound), "500 : target.name: Required value");
+  EXPECT_EQ(StatusText(bound), "500 : target.name: Required value");
 }
 
 TEST_F(PodConformance, AnEvictionDeletes) {
@@ -79,7 +79,7 @@ TEST_F(PodConformance, AnEvictionTakesOptions) {
 }
 
 TEST_F(PodConformance, NothingIsEvictedThatIsNotThere) {
-  EXPECT_EQ(Told(Evict("a")), "404 NotFound: pods \"a\" not found");
+  EXPECT_EQ(StatusText(Evict("a")), "404 NotFound: pods \"a\" not found");
 }
 
 TEST_F(PodConformance, AnEvictionOfAnotherIdentityIsAConflict) {
@@ -90,7 +90,7 @@ TEST_F(PodConformance, AnEvictionOfAnotherIdentityIsAConflict) {
 
 TEST_F(PodConformance, AnUnknownPriorityClassIsForbidden) {
   const Answer made = Post(Pods(), PodBody("a", "{}", R"(,"priorityClassName":"none")"));
-  EXPECT_EQ(Told(made), "403 Forbidden: pods \"a\" is forbidden: no PriorityClass with name none was found");
+  EXPECT_EQ(StatusText(made), "403 Forbidden: pods \"a\" is forbidden: no PriorityClass with name none was found");
 }
 
 TEST_F(PodConformance, APriorityClassGivesItsValue) {
@@ -102,7 +102,7 @@ TEST_F(PodConformance, APriorityClassGivesItsValue) {
 
 class QuotaConformance : public WriteConformance {
  protected:
-  // Waits until the quota is watched over.
+  // Makes a quota and waits until it is enforced.
   void MakeQuota(std::string_view hard) {
     const Answer made =
         Post(Core("resourcequotas"), Body("ResourceQuota", "q", fmt::format("spec: {{hard: {}}}", hard)));
@@ -123,7 +123,7 @@ TEST_F(QuotaConformance, PodsAreCounted) {
   MakePod("b");
   const Answer refused = Post(Pods(), PodBody("c"));
   EXPECT_EQ(
-      Told(refused),
+      StatusText(refused),
       "403 Forbidden: pods \"c\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2");
   EXPECT_TRUE(Has(refused.json, "details: {name: c, kind: pods}"));
   EXPECT_TRUE(Used("{pods: '2'}"));
@@ -151,7 +151,7 @@ TEST_F(QuotaConformance, ObjectsOfAnyKindAreCounted) {
   MakeQuota("{count/widgets.conformance.example.com: '1'}");
   MakeWidget("a");
   const Answer refused = Post(Widgets(), WidgetBody("b"));
-  EXPECT_EQ(Told(refused),
+  EXPECT_EQ(StatusText(refused),
             "403 Forbidden: widgets.conformance.example.com \"b\" is forbidden: exceeded quota: q, requested: "
             "count/widgets.conformance.example.com=1, used: count/widgets.conformance.example.com=1, limited: "
             "count/widgets.conformance.example.com=1");

@@ -161,7 +161,7 @@ void SetAt(json::value& object, std::string_view pointer, json::value value) {
   *at = std::move(value);
 }
 
-std::string Told(const Answer& answer) {
+std::string StatusText(const Answer& answer) {
   return fmt::format("{} {}: {}", answer.status, answer.reason(), answer.message());
 }
 

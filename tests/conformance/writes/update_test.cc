@@ -1,4 +1,4 @@
-// Updates: versions and identities as preconditions, what may not change, and the status apart from the rest.
+// Updates: versions and identities as preconditions, immutable fields, and the status apart from the other fields.
 #include "absl/strings/match.h"
 
 #include "tests/conformance/writes/support.h"
@@ -8,7 +8,7 @@ namespace {
 
 class UpdateConformance : public WriteConformance {
  protected:
-  // The stored object with a change.
+  // Returns the stored object with one value changed.
   static std::string Changed(const Answer& made, std::string_view pointer, json::value value) {
     json::value next = made.json;
     SetAt(next, pointer, std::move(value));
@@ -30,7 +30,7 @@ TEST_F(UpdateConformance, AStaleVersionIsAConflict) {
   const Answer made = MakeConfig("a");
   EXPECT_EQ(Put(Configs("a"), Changed(made, "/data", {{"x", "1"}})).status, 200);
   const Answer put = Put(Configs("a"), Changed(made, "/data", {{"x", "2"}}));
-  EXPECT_EQ(Told(put),
+  EXPECT_EQ(StatusText(put),
             "409 Conflict: Operation cannot be fulfilled on configmaps \"a\": the object has been modified; "
             "please apply your changes to the latest version and try again");
   EXPECT_TRUE(Has(put.json, "details: {name: a, kind: configmaps}"));
@@ -40,7 +40,7 @@ TEST_F(UpdateConformance, AStaleVersionOfACustomObjectIsAConflict) {
   const Answer made = MakeWidget("a");
   EXPECT_EQ(Put(Widgets("a"), Changed(made, "/spec", {{"replicas", 1}})).status, 200);
   const Answer put = Put(Widgets("a"), Changed(made, "/spec", {{"replicas", 2}}));
-  EXPECT_EQ(Told(put),
+  EXPECT_EQ(StatusText(put),
             "409 Conflict: Operation cannot be fulfilled on widgets.conformance.example.com \"a\": the object has "
             "been modified; please apply your changes to the latest version and try again");
   EXPECT_TRUE(Has(put.json, "details: {name: a, kind: widgets, group: conformance.example.com}"));
@@ -49,7 +49,7 @@ TEST_F(UpdateConformance, AStaleVersionOfACustomObjectIsAConflict) {
 TEST_F(UpdateConformance, ACustomKindDemandsAVersion) {
   MakeWidget("a");
   const Answer put = Put(Widgets("a"), WidgetBody("a", "spec: {replicas: 1}"));
-  EXPECT_EQ(Told(put),
+  EXPECT_EQ(StatusText(put),
             "422 Invalid: widgets.conformance.example.com \"a\" is invalid: metadata.resourceVersion: Invalid "
             "value: 0: must be specified for an update");
 }
@@ -63,7 +63,7 @@ TEST_F(UpdateConformance, AVersionOfNothingIsNone) {
 TEST_F(UpdateConformance, AVersionThatIsNoNumberIsRefused) {
   MakeConfig("a");
   const Answer put = Put(Configs("a"), Body("ConfigMap", "a", "", "resourceVersion: abc"));
-  EXPECT_EQ(Told(put), "500 : strconv.ParseUint: parsing \"abc\": invalid syntax");
+  EXPECT_EQ(StatusText(put), "500 : strconv.ParseUint: parsing \"abc\": invalid syntax");
 }
 
 TEST_F(UpdateConformance, AnotherIdentityIsAConflict) {
@@ -77,8 +77,8 @@ TEST_F(UpdateConformance, AnotherIdentityIsAConflict) {
 }
 
 TEST_F(UpdateConformance, WhatIsNotThereIsNotFound) {
-  EXPECT_EQ(Told(Put(Configs("a"), ConfigBody("a"))), "404 NotFound: configmaps \"a\" not found");
-  EXPECT_EQ(Told(Put(Widgets("a"), WidgetBody("a", "", "resourceVersion: '1'"))),
+  EXPECT_EQ(StatusText(Put(Configs("a"), ConfigBody("a"))), "404 NotFound: configmaps \"a\" not found");
+  EXPECT_EQ(StatusText(Put(Widgets("a"), WidgetBody("a", "", "resourceVersion: '1'"))),
             "404 NotFound: widgets.conformance.example.com \"a\" not found");
 }
 
@@ -92,7 +92,7 @@ TEST_F(UpdateConformance, APutMakesALeaseThatIsNotThere) {
 TEST_F(UpdateConformance, ANameThatIsNotThePathsIsRefused) {
   MakeConfig("a");
   const Answer put = Put(Configs("a"), ConfigBody("b"));
-  EXPECT_EQ(Told(put), "400 BadRequest: the name of the object (b) does not match the name on the URL (a)");
+  EXPECT_EQ(StatusText(put), "400 BadRequest: the name of the object (b) does not match the name on the URL (a)");
 }
 
 TEST_F(UpdateConformance, AnEqualObjectIsNotWritten) {
@@ -113,7 +113,7 @@ TEST_F(UpdateConformance, ADryRunChangesNothing) {
 
 TEST_F(UpdateConformance, AWrongDryRunIsRefusedInTheNameOfItsOptions) {
   MakeConfig("a");
-  EXPECT_EQ(Told(Put(Configs("a") + "?dryRun=Some", ConfigBody("a"))),
+  EXPECT_EQ(StatusText(Put(Configs("a") + "?dryRun=Some", ConfigBody("a"))),
             "422 Invalid: UpdateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported "
             "values: \"All\"");
 }
@@ -147,7 +147,7 @@ struct Immutable {
   const char* kind;
   const char* made;
   const char* patch;
-  const char* why;  // How the causes begin.
+  const char* why;  // The beginning of the causes.
 };
 
 class ImmutableConformance : public WriteConformance, public ::testing::WithParamInterface<Immutable> {};
@@ -297,7 +297,7 @@ TEST_F(StatusConformance, TheVersionIsAPreconditionOfAStatusPatch) {
   EXPECT_EQ(patch(made.version()).status, 409) << "the version is the old one by now";
 }
 
-// All of metadata but the version is kept before it is compared: the version alone guards a status.
+// The server keeps all metadata but the version before it compares identities. So the version alone guards a status.
 TEST_F(StatusConformance, TheIdentityIsNoPreconditionOfAStatusPatch) {
   const Answer made = MakeWidget("a");
   const Answer patched = Patch(Widgets("a") + "/status", kMerge, J("{metadata: {uid: other}, status: {phase: x}}"));
@@ -361,7 +361,7 @@ TEST_F(StatusConformance, AnUnchangedStatusIsNotWritten) {
 }
 
 TEST_F(StatusConformance, TheStatusOfAMissingObjectIsNotFound) {
-  EXPECT_EQ(Told(Patch(Widgets("a") + "/status", kMerge, J("status: {phase: Done}"))),
+  EXPECT_EQ(StatusText(Patch(Widgets("a") + "/status", kMerge, J("status: {phase: Done}"))),
             "404 NotFound: widgets.conformance.example.com \"a\" not found");
 }
 
