@@ -18,7 +18,10 @@ std::string WhyQueuePlacesNothing(std::string_view queue, absl::FunctionRef<Seen
   std::set<std::string> above{std::string(queue)};
   while (seen.state == SeenQueue::State::kThere && !seen.parent.empty()) {
     const std::string parent = std::move(seen.parent);
-    if (!above.insert(parent).second) return fmt::format("queue {} is below itself: no group of it is placed", queue);
+    if (parent == queue) return fmt::format("queue {} is below itself: no group of it is placed", queue);
+    if (!above.insert(parent).second) {
+      return fmt::format("queue {} is below queue {}, which is below itself: no group of it is placed", queue, parent);
+    }
     seen = find(parent);
     if (seen.state == SeenQueue::State::kAbsent) {
       return fmt::format("queue {} is below queue {}, which does not exist: no group of it is placed until that does",

@@ -16,7 +16,7 @@ TEST(QueueCheckTest, AQueueThatIsMissingHasChildrenOrHangsInTheAirPlacesNothing)
       {"top", {State::kThere, "", false}},          {"orphan", {State::kThere, "gone", false}},
       {"middle", {State::kThere, "gone", true}},    {"below-middle", {State::kThere, "middle", false}},
       {"a", {State::kThere, "b", false}},           {"b", {State::kThere, "a", false}},
-      {"early", {State::kThere, "unknown", false}},
+      {"early", {State::kThere, "unknown", false}}, {"below-a", {State::kThere, "a", false}},
   };
   const auto find = [&queues](std::string_view name) {
     const auto queue = queues.find(name);
@@ -37,6 +37,7 @@ TEST(QueueCheckTest, AQueueThatIsMissingHasChildrenOrHangsInTheAirPlacesNothing)
       {"below-middle",
        "queue below-middle is below queue gone, which does not exist: no group of it is placed until that does"},
       {"a", "queue a is below itself: no group of it is placed"},
+      {"below-a", "queue below-a is below queue a, which is below itself: no group of it is placed"},
   };
   for (const auto& row : rows) EXPECT_EQ(WhyQueuePlacesNothing(row.queue, find), row.why) << row.queue;
 }
