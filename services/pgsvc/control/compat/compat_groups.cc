@@ -300,9 +300,7 @@ void CompatGroups::RestoreOwners(const GroupRef& ref, CompatGroup& group) {
   const kube::v1::Workload* const shown = group.owner.Find(pod->owner_uid());
   if (shown != nullptr && FactOf(*shown).is_going) return;
   const std::string patch = OwnerReferencesPatch(*pod);
-  if (group.owner_references.Blocks(context_.ApiNow(), patch)) {
-    return context_.WakeAt(ref.scope, group.owner_references.Until(patch));
-  }
+  if (WaitsFor(ref, group.owner_references, patch)) return;
   group.owner_references.Note(context_.ApiNow(), patch);
   const std::vector<OwnerResource> owners = AnnotatedOwners(*pod);
   const auto controller = std::find_if(owners.begin(), owners.end(),
@@ -317,8 +315,10 @@ void CompatGroups::RestoreOwners(const GroupRef& ref, CompatGroup& group) {
 
 GroupStep CompatGroups::StepOfOwner(const GroupRef& ref, CompatGroup& group) {
   if (!group.owner.IsDue(*group.observed)) return {};
-  const absl::Time now = context_.ApiNow();
-  if (group.retry.Blocks(now)) return context_.WakeAt(ref.scope, group.retry.until()), GroupStep();
+  if (group.retry.Blocks(context_.ApiNow())) {
+    context_.WakeAt(ref.scope, group.retry.until());
+    return {};
+  }
   if (options_.inherit_owner_annotations) {
     if (const std::optional<OwnerResource> other = group.owner.NextToRead(group.pods)) {
       ReadOwner(ref, group, *other, [this, ref, uid = other->uid](CompatGroup& read, std::optional<OwnerFact> fact) {
@@ -338,9 +338,8 @@ GroupStep CompatGroups::StepOfOwner(const GroupRef& ref, CompatGroup& group) {
     case FollowedOwner::Step::Kind::kUpdate:
       break;
   }
-  if (group.updates.Blocks(now, step.patch)) {
+  if (WaitsFor(ref, group.updates, step.patch)) {
     group.owner.CompareAgain();
-    context_.WakeAt(ref.scope, group.updates.Until(step.patch));
     return {};
   }
   std::string state = step.patch;
@@ -363,7 +362,10 @@ GroupStep CompatGroups::StepForEmpty(const GroupRef& ref, CompatGroup& group) {
   const absl::Time now = context_.ApiNow();
   if (!group.empty_since) group.empty_since = now;
   const absl::Time due = std::max(*group.empty_since + kEmptyLasts, group.retry.until());
-  if (now < due) return context_.WakeAt(ref.scope, due), GroupStep();
+  if (now < due) {
+    context_.WakeAt(ref.scope, due);
+    return {};
+  }
   return StepToDelete(ref, group,
                       {.kind = GroupDecision::Kind::kDeleted,
                        .uid = group.observed->meta().uid(),
@@ -373,13 +375,17 @@ GroupStep CompatGroups::StepForEmpty(const GroupRef& ref, CompatGroup& group) {
 
 GroupStep CompatGroups::StepToDelete(const GroupRef& ref, CompatGroup& group, GroupDecision decision) {
   constexpr char kDeleted[] = "deleted";
-  if (group.updates.Blocks(context_.ApiNow(), kDeleted)) {
-    return context_.WakeAt(ref.scope, group.updates.Until(kDeleted)), GroupStep();
-  }
+  if (WaitsFor(ref, group.updates, kDeleted)) return {};
   return {.kind = GroupStep::Kind::kDelete,
           .uid = group.observed->meta().uid(),
           .decision = std::move(decision),
           .state = kDeleted};
+}
+
+bool CompatGroups::WaitsFor(const GroupRef& ref, const Pace& pace, const std::string& state) {
+  if (!pace.Blocks(context_.ApiNow(), state)) return false;
+  context_.WakeAt(ref.scope, pace.Until(state));
+  return true;
 }
 
 void CompatGroups::TryLater(const GroupRef& ref, CompatGroup& group) {

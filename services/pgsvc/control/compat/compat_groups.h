@@ -78,6 +78,8 @@ class CompatGroups final : public GroupScopes, private GroupWrites::Host {
   // `fact` is nullopt if the owner could not be read.
   using OnOwner = std::function<void(CompatGroup& group, std::optional<OwnerFact> fact)>;
   void ReadOwner(const GroupRef& ref, CompatGroup& group, const OwnerResource& owner, OnOwner then);
+  // Whether a write with that result is not due yet; a pass follows when it is.
+  bool WaitsFor(const GroupRef& ref, const Pace& pace, const std::string& state);
   void TryLater(const GroupRef& ref, CompatGroup& group);
   // Resolves a write of unknown outcome, after the group was read: notes the decision if the group has the written
   // values.

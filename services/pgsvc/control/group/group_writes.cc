@@ -28,10 +28,11 @@ const kube::v1::ObjectMeta& MetaOf(const kube::v1::Object& group) {
 }  // namespace
 
 void GroupWrites::CarryOut(const GroupRef& group, GroupEntry& entry, GroupStep step) {
+  if (step.kind == GroupStep::Kind::kNothing) return;  // Most passes end here, without a request.
   gateway::v1::WriteRequest request = kube::WriteOf(kind_, kube::NamespaceOf(group.scope), group.name);
   switch (step.kind) {
     case GroupStep::Kind::kNothing:
-      return;
+      break;
     case GroupStep::Kind::kCreate:
       request.mutable_create()->set_body(std::move(step.body));
       break;

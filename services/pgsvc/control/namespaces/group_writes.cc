@@ -6,11 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/kube/group_profile.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
-#include "common/kube/requests.h"
 #include "common/obs/log.h"
 #include "services/pgsvc/control/namespaces/namespace_groups.h"
 #include "services/pgsvc/core/form/pod_object.h"
