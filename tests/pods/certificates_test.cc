@@ -42,18 +42,13 @@ class CertManagerTest : public CertificatesTest {
     if (data != nullptr) absl::Base64Unescape(ToAbsl(FindString(*data, file)), &text);
     return text;
   }
-  // Returns the line in the pod's metrics that has the end of the certificate that the pod presents.
-  std::string EndOf(const std::string& pod) {
-    const std::string text = suite_->Page(pod, "/metrics");
-    const size_t at = text.find("\nbasalt_certificate_end_timestamp_seconds");
-    return at == std::string::npos ? "" : text.substr(at, text.find('\n', at + 1) - at);
-  }
 };
 
 TEST_F(CertManagerTest, TheSuiteRunsOnTheSecretsOfItsCertificatesAndTakesRenewedOnes) {
-  const std::string definitions = LineOf({BASALT_SOURCE_DIR "/scripts/realkube", "definitions", "cert-manager"});
-  suite_->Kubectl({"create", "--validate=false", "-f", definitions});
-  suite_->Kubectl({"wait", "--for", "condition=Established", "--timeout", "30s", "-f", definitions});
+  const absl::StatusOr<std::string> definitions = realkube::DefinitionsOf("cert-manager");
+  ASSERT_TRUE(definitions.ok()) << definitions.status();
+  suite_->Kubectl({"create", "--validate=false", "-f", *definitions});
+  suite_->Kubectl({"wait", "--for", "condition=Established", "--timeout", "30s", "-f", *definitions});
   const e2e::Child controllers({LineOf({BASALT_SOURCE_DIR "/scripts/realkube", "cert-manager"}), "--kubeconfig",
                                 suite_->cluster().kubeconfig("actors")},
                                suite_->dir() / "cert-manager.out", suite_->dir() / "cert-manager.err");
@@ -68,17 +63,15 @@ TEST_F(CertManagerTest, TheSuiteRunsOnTheSecretsOfItsCertificatesAndTakesRenewed
   EXPECT_THAT(suite_->Ctl({"topology"}).out, HasSubstr("basalt-jobsvc-2"));
   EXPECT_TRUE(AJobCompletes("first"));
 
-  const std::string end = EndOf("basalt-jobsvc-1");
+  const std::string end = suite_->CertificateEnd("basalt-jobsvc-1");
   ASSERT_NE(end, "");
   suite_->Kubectl({"delete", "secret", "-n", kNamespace, "basalt-jobsvc-tls"});
   EXPECT_TRUE(Eventually(absl::Minutes(3), [&] {
-    const std::string now = EndOf("basalt-jobsvc-1");
+    const std::string now = suite_->CertificateEnd("basalt-jobsvc-1");
     return !now.empty() && now != end;
   }));
   EXPECT_TRUE(AJobCompletes("renewed"));
-  EXPECT_EQ(suite_->Kubectl({"get", "pods", "-n", kNamespace, "-o",
-                             "jsonpath={range .items[*]}{.status.containerStatuses[0].restartCount}{end}"}),
-            "00000000000");
+  EXPECT_EQ(suite_->Restarts(), "00000000000");
 }
 
 class PodCertificatesTest : public CertificatesTest {

@@ -30,9 +30,7 @@ class ContainersTest : public InstalledTest {
 TEST_F(ContainersTest, TheSuiteIsReadyWithinAMinuteAndNoPodMayMoreThanRestricted) {
   fmt::print("from kubectl apply to ready: {}\n", absl::FormatDuration(suite_->install_time()));
   EXPECT_LT(suite_->install_time(), absl::Minutes(1));
-  EXPECT_EQ(suite_->Kubectl({"get", "pods", "-n", kNamespace, "--no-headers", "-o",
-                             "jsonpath={range .items[*]}{.status.containerStatuses[0].restartCount}{end}"}),
-            "00000000000")
+  EXPECT_EQ(suite_->Restarts(), "00000000000")
       << "2 gateways and 3 replicas of each service, none of which was started twice";
   EXPECT_THAT(suite_->Kubectl({"get", "namespace", kNamespace, "-o", "yaml"}),
               HasSubstr("pod-security.kubernetes.io/enforce: restricted"));

@@ -166,6 +166,17 @@ std::string Installed::Page(const std::string& pod, const std::string& path) {
   return ran.exit_code == 0 ? ran.out : "";
 }
 
+std::string Installed::CertificateEnd(const std::string& pod) {
+  const std::string metrics = Page(pod, "/metrics");
+  const size_t at = metrics.find("\nbasalt_certificate_end_timestamp_seconds");
+  return at == std::string::npos ? "" : metrics.substr(at, metrics.find('\n', at + 1) - at);
+}
+
+std::string Installed::Restarts() {
+  return Kubectl({"get", "pods", "-n", kNamespace, "-o",
+                  "jsonpath={range .items[*]}{.status.containerStatuses[0].restartCount}{end}"});
+}
+
 void Installed::ActBy(const std::string& folder) {
   operator_ = folder.empty() ? fmt::format("{}/operator/{}", certificates_, kOperator) : folder;
 }

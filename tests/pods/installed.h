@@ -54,6 +54,10 @@ class Installed : public e2e::Judged {
   bool TryApply(const std::string& manifest);
   // Returns a page of a pod's port for metrics and health, through the API server. Empty if the request fails.
   std::string Page(const std::string& pod, const std::string& path);
+  // Returns the line of a pod's metrics that states when the pod's certificate ends. Empty if the request fails.
+  std::string CertificateEnd(const std::string& pod);
+  // Returns a digit for each pod of the suite: how often its container was started again.
+  std::string Restarts();
   // Returns an object by `kubectl get -o json`. Null if the object does not exist.
   json::value Object(const std::string& kind, const std::string& name, const std::string& ns = kNamespace);
 

@@ -186,20 +186,15 @@ TEST_F(LifeTest, JobsRunOnThroughEverything) {
     EXPECT_NE(VolumeOf("data-basalt-jobsvc-2"), before);
   });
   While("all certificates rotated", kMove, [&] {
-    const auto end_of = [&](const std::string& pod) {
-      const std::string metrics = suite_->Page(pod, "/metrics");
-      const size_t at = metrics.find("\nbasalt_certificate_end_timestamp_seconds");
-      return at == std::string::npos ? "" : metrics.substr(at, metrics.find('\n', at + 1) - at);
-    };
     const std::vector<std::string> pods = {"basalt-jobsvc-0", "basalt-pgsvc-1", "basalt-queuesvc-2", watch_->leader()};
     std::map<std::string, std::string> before;
-    for (const std::string& pod : pods) before[pod] = end_of(pod);
+    for (const std::string& pod : pods) before[pod] = suite_->CertificateEnd(pod);
     suite_->Apply(suite_->Certificates());
     for (const std::string& pod : pods) {
       ASSERT_NE(before[pod], "") << pod;
       EXPECT_TRUE(Eventually(absl::Minutes(4),
                              [&] {
-                               const std::string end = end_of(pod);
+                               const std::string end = suite_->CertificateEnd(pod);
                                return !end.empty() && end != before[pod];
                              }))
           << pod << before[pod];
