@@ -68,6 +68,17 @@ std::string RefusedLink(std::string_view refusal) {
   return fmt::format("the API server refuses to have the pod put into its group: {}", refusal);
 }
 
+std::string DescribeFight(std::string_view name, const GroupEntry& group, absl::Time now) {
+  const bool is_deleted = group.creates.IsFought(now);
+  if (!is_deleted && !group.updates.IsFought(now)) return {};
+  return fmt::format("somebody else keeps {} pod group {}, which is put right less and less often",
+                     is_deleted ? "deleting" : "changing", name);
+}
+
+std::string DescribeFightOverLink(std::string_view group) {
+  return fmt::format("somebody else keeps changing which pod group the pod names: it belongs to {}", group);
+}
+
 std::vector<std::string> WhyNotPlaced(const kube::v1::PodGroup& group) {
   std::vector<std::string> reasons;
   for (const kube::v1::PodGroupCondition& condition : group.conditions()) {

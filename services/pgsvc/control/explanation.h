@@ -12,6 +12,7 @@
 #include "basalt/podgroup/v1/grouping.pb.h"
 #include "common/base/json.h"
 #include "common/reconcile/retry.h"
+#include "services/pgsvc/control/group/group_entry.h"
 #include "services/pgsvc/core/form/group_emitter.h"
 #include "services/pgsvc/core/grouping/group_pod.h"
 
@@ -47,6 +48,10 @@ std::vector<std::string> ObstaclesOf(const kube::v1::ObjectMeta* observed, std::
                                      const Retry& retry);
 // Describes that the API server has refused the patch by which the pod names its group.
 std::string RefusedLink(std::string_view refusal);
+// Describes that another program keeps undoing our writes to the group; empty if none does.
+std::string DescribeFight(std::string_view name, const GroupEntry& group, absl::Time now);
+// Describes that another program keeps undoing the patch by which a pod names the group.
+std::string DescribeFightOverLink(std::string_view group);
 // Returns the reasons why the scheduler has not placed the group, as the conditions of the group state them.
 std::vector<std::string> WhyNotPlaced(const kube::v1::PodGroup& group);
 

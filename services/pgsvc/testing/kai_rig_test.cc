@@ -186,7 +186,7 @@ TEST(KaiRigTest, ARuleThatCannotBeFollowedIsToldAndHoldsUpNobody) {
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.Groups(), 1u);
   EXPECT_NE(rig.GroupOf("bare"), "");
-  EXPECT_EQ(rig.Events().size(), NamespaceGroups::kMostReported) << "the pods share the problem";
+  EXPECT_EQ(rig.Events().size(), NamespaceWarnings::kMostReported) << "the pods share the problem";
   EXPECT_THAT(rig.Events().front(), HasSubstr("Job default/j: annotation kai.scheduler/batch-min-member"));
   rig.Annotate(kube::kBatchJobs, "j", "kai.scheduler/batch-min-member", "2");
   rig.Run(absl::Seconds(5));

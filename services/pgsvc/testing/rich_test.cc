@@ -129,7 +129,7 @@ TEST(RichTest, AGroupWithoutPodsGoesAndComesBackWithThem) {
   rig.Run(absl::Seconds(5));
   EXPECT_EQ(rig.Groups(), 2u);
   rig.server().Delete(kube::kPods, "default", "db-0");
-  rig.Run(NamespaceGroups::kEmptyGrace - absl::Seconds(5));
+  rig.Run(NamespaceWrites::kEmptyGrace - absl::Seconds(5));
   EXPECT_EQ(rig.Groups(), 2u) << "pods may be made anew";
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.Groups(), 1u) << "the scheduler counts by it";
@@ -173,7 +173,7 @@ TEST(RichTest, APodWhoseOwnerIsMissingHoldsUpNoDeletion) {
           "ownerReferences: [{apiVersion: example.com/v1, kind: Foo, name: none, uid: "
           "11111111-1111-4111-8111-111111111111, controller: true}]");
   rig.server().Delete(kube::kPods, "default", "db-0");
-  rig.Run(NamespaceGroups::kMostEmptyGrace + absl::Minutes(1));
+  rig.Run(NamespaceWrites::kMostEmptyGrace + absl::Minutes(1));
   EXPECT_EQ(rig.Groups(), 0u);
 }
 

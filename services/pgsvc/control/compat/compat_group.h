@@ -18,6 +18,7 @@
 #include "services/pgsvc/control/compat/group_pods.h"
 #include "services/pgsvc/control/compat/missing_group.h"
 #include "services/pgsvc/control/group/group_entry.h"
+#include "services/pgsvc/core/empty_group.h"
 
 namespace basalt::pgsvc {
 
@@ -54,6 +55,11 @@ struct CompatGroup : GroupEntry {
   // OwnerFact::group_maker of the pods' owner when a group was last to be created. Counts only while no watch shows the
   // owner.
   std::string group_maker;
+  // Describes the controller that makes the groups of these pods instead of us; empty if there is none.
+  std::string Maker() const {
+    const kube::v1::Workload* const shown = owner.workload();
+    return shown == nullptr ? group_maker : MakerOfGroups(shown->meta().owner_references());
+  }
   Pace owner_references;  // Another program may remove the owner references each time.
   // UID of an owner that is being deleted or gone, and that has pods without a group.
   std::string going_owner;

@@ -1,22 +1,18 @@
-// Publishes the groups of the compat profile, and warns their pods.
-#include <algorithm>
+// Publishes the groups of the compat profile.
 #include <utility>
 
 #include "common/base/slots.h"
 #include "common/kube/group_profile.h"
 #include "common/kube/names.h"
 #include "common/kube/object_key.h"
-#include "common/obs/log.h"
 #include "services/pgsvc/control/compat/compat_groups.h"
-#include "services/pgsvc/control/pod_event.h"
 #include "services/pgsvc/control/shown_state.h"
-#include "services/pgsvc/core/empty_group.h"
 
 namespace basalt::pgsvc {
 
 bool CompatGroups::IsThere(std::string_view scope, const CompatGroup& group) {
   if (group.observed != nullptr) return true;
-  return !group.is_awaited && MakerFor(group).empty() && group.pods.FirstLacking(kube::SplitKey(scope).name) != nullptr;
+  return !group.is_awaited && group.Maker().empty() && group.pods.FirstLacking(kube::SplitKey(scope).name) != nullptr;
 }
 
 bool CompatGroups::IsUnwanted(const CompatGroup& group) {
@@ -28,7 +24,7 @@ void CompatGroups::DropIfUnwanted(const std::string& scope) {
   const CompatGroup& group = *groups_.Find(scope);
   if (!IsUnwanted(group)) return;
   if (group.is_gone || group.record.has_notes() || group.published.revision != 0) return context_.Wake(scope);
-  failing_.erase(scope);
+  writes_.Forget(scope);
   if (!group.owner.is_shown()) groups_.Erase(scope);
 }
 
@@ -90,60 +86,6 @@ void CompatGroups::VisitFrom(std::string_view ns, std::string_view name, const V
        ++group) {
     if (!visit(group->first, std::string(kube::SplitKey(group->first).name))) return;
   }
-}
-
-// ---- warnings ----
-
-void CompatGroups::ReportMissing(const GroupRef& ref, CompatGroup& group) {
-  if (group.observed != nullptr || group.is_awaited) return group.missing.Forget();
-  const std::string maker = MakerFor(group);
-  const auto waits = [&](const kube::v1::Pod& pod) {
-    return maker.empty() ? WaitsForGroup(pod, ref.name) : NeedsGroup(pod) && pod.node_name().empty();
-  };
-  const std::string why = maker.empty() ? WhyItWaits(kube::kGroupNameKey, ref.name) : WhyItIsLeftTo(maker);
-  for (const kube::v1::Pod* const pod : group.missing.PodsToWarn(group.pods.all(), waits, context_.ApiNow())) {
-    RecordOnPod(ref.scope, group, *pod, "PodGroupMissing", why);
-  }
-  if (group.missing.due() != absl::InfiniteFuture()) context_.WakeAt(ref.scope, group.missing.due());
-}
-
-std::string CompatGroups::WhyQueuePlacesNothing(const kube::v1::PodGroup& group, std::set<std::string>& queues) const {
-  const std::string_view named = group.spec().queue();
-  return pgsvc::WhyQueuePlacesNothing(named.empty() ? kube::kDefaultQueue : named, [&](std::string_view queue) {
-    queues.insert(std::string(queue));
-    return queues_.Find(queue);
-  });
-}
-
-void CompatGroups::CheckQueue(const GroupRef& ref, CompatGroup& group) {
-  std::set<std::string> queues;
-  std::string why;
-  if (group.observed != nullptr && !group.pods.empty()) why = WhyQueuePlacesNothing(*group.observed, queues);
-  queue_dependents_.Set(ref.scope, std::move(queues));
-  if (group.queue_problem.Take(why, context_.ApiNow())) {
-    const auto& pods = group.pods.all();
-    const auto first = std::find_if(pods.begin(), pods.end(), [](const auto& pod) { return IsActive(pod.second); });
-    if (first != pods.end()) RecordOnPod(ref.scope, group, first->second, "PodGroupWarning", why);
-  }
-  if (group.queue_problem.due() != absl::InfiniteFuture()) context_.WakeAt(ref.scope, group.queue_problem.due());
-}
-
-runtime::ObjectEvents* CompatGroups::EventsOf(const std::string& scope, const std::string& pod_uid) const {
-  CompatGroup* const group = groups_.Find(scope);
-  if (group == nullptr) return nullptr;
-  const auto events = group->pod_events.find(pod_uid);
-  return events == group->pod_events.end() ? nullptr : &events->second;
-}
-
-bool CompatGroups::RecordOnPod(const std::string& scope, CompatGroup& group, const kube::v1::Pod& pod,
-                               std::string_view reason, std::string_view message) {
-  return recorder_.Record(scope, group.pod_events[pod.uid()], WarningOn(pod, reason, message));
-}
-
-void CompatGroups::ReportOnPod(const std::string& scope, CompatGroup& group, const kube::v1::Pod& pod,
-                               std::string_view message) {
-  if (!RecordOnPod(scope, group, pod, "PodGroupError", message)) return;
-  obs::LogWarning("pod group cannot be made", {{"group", scope}, {"pod", pod.name()}, {"why", std::string(message)}});
 }
 
 }  // namespace basalt::pgsvc

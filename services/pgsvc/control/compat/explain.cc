@@ -64,7 +64,7 @@ std::optional<Explanation> CompatGroups::Explain(std::string_view key, std::stri
   const kube::v1::Pod& says = speaker == nullptr ? *pod : *speaker;
   const kube::v1::Workload* const owner = group->owner.workload();
   const Annotations annotations = MergedAnnotations(says, group->owner.facts());
-  if (const std::string maker = MakerFor(*group); !maker.empty()) explanation.notes.push_back(WhyItIsLeftTo(maker));
+  if (const std::string maker = group->Maker(); !maker.empty()) explanation.notes.push_back(WhyItIsLeftTo(maker));
   if (owner == nullptr && !AnnotatedOwners(says).empty()) {
     explanation.notes.emplace_back("no watch shows the owner: its annotations are read when the group is made");
   }
@@ -84,7 +84,7 @@ std::optional<Explanation> CompatGroups::Explain(std::string_view key, std::stri
   }
   if (group->observed != nullptr) {
     std::set<std::string> asked;
-    explanation.queue_problem = WhyQueuePlacesNothing(*group->observed, asked);
+    explanation.queue_problem = warnings_.WhyQueuePlacesNothing(*group->observed, asked);
     explanation.unschedulable = WhyNotPlaced(*group->observed);
     if (auto update = UpdateOf(*group->observed, *wanted)) explanation.differing_fields = std::move(update->fields);
     const kube::v1::PodGroupSpec& spec = group->observed->spec();

@@ -85,6 +85,12 @@ class GroupState : public GroupEntry {
     is_ours = false;
     plan_leaves.clear();
   }
+  // Sets the leaves that the group has, so that members may name them.
+  void SetLeaves(std::set<std::string> leaves) {
+    if (leaves == plan_leaves) return;
+    plan_leaves = std::move(leaves);
+    for (const auto& [pod, member] : members_) links.due.insert(pod.uid);
+  }
   bool is_idle() const { return members_.empty() && !busy && links.under_way.empty(); }
 
   // Whether the group is as the rules require, or a write that makes it so was sent.

@@ -8,6 +8,7 @@
 #include "common/kube/group_profile.h"
 #include "common/kube/object_key.h"
 #include "common/runtime/objects/object_identity.h"
+#include "services/pgsvc/control/namespaces/explain.h"
 #include "services/pgsvc/control/namespaces/namespace_groups.h"
 #include "services/pgsvc/control/shown_state.h"
 
@@ -25,28 +26,24 @@ void ShowSpec(const ObservedGroup& group, const json::value& spec, podgroup::v1:
 
 }  // namespace
 
-bool NamespaceGroups::IsThere(const Namespace& space, const std::string& name, const GroupState& group) {
-  return space.objects.FindGroup(name) != nullptr || (!group.is_awaited && group.has_active());
-}
-
 std::optional<podgroup::v1::PodGroup> NamespaceGroups::Show(std::string_view key, std::string_view name) const {
-  const Namespace* const space = namespaces_.Find(key);
+  const NamespaceState* const space = namespaces_.Find(key);
   if (space == nullptr) return std::nullopt;
   const auto known = space->groups.find(name);
-  if (known == space->groups.end() || !IsThere(*space, known->first, known->second)) return std::nullopt;
+  if (known == space->groups.end() || !space->IsThere(known->first, known->second)) return std::nullopt;
   const GroupState& group = known->second;
   const ObservedGroup* const observed = space->objects.FindGroup(name);
   podgroup::v1::PodGroup message =
       GroupPublisher::Show(key, name, observed == nullptr ? nullptr : &observed->object, group.members().size(), group);
-  if (observed != nullptr && emitter_->profile() == kube::GroupProfile::kKai) {
-    ShowSpec(*observed, emitter_->SpecOf(*observed), message);
+  if (observed != nullptr && grouper_.emitter().profile() == kube::GroupProfile::kKai) {
+    ShowSpec(*observed, grouper_.emitter().SpecOf(*observed), message);
   }
   if (!group.members().empty()) *message.mutable_members() = MembersOf(group, group.least_pods);
   return message;
 }
 
 std::string_view NamespaceGroups::GroupOf(std::string_view key, std::string_view pod_name) const {
-  const Namespace* const space = namespaces_.Find(key);
+  const NamespaceState* const space = namespaces_.Find(key);
   const kube::v1::Pod* const pod = space == nullptr ? nullptr : space->objects.FindPod(pod_name);
   const auto known = pod == nullptr ? decltype(space->pods.end())() : space->pods.find(pod->uid());
   return pod == nullptr || known == space->pods.end() ? std::string_view() : std::string_view(known->second.group);
@@ -54,11 +51,11 @@ std::string_view NamespaceGroups::GroupOf(std::string_view key, std::string_view
 
 void NamespaceGroups::ForEachPublished(uint32_t slot, const runtime::VisitObject& visit) const {
   for (const std::string& key : namespaces_.KeysOf(slot)) {
-    Namespace& space = *namespaces_.Find(key);
+    NamespaceState& space = *namespaces_.Find(key);
     for (auto& [name, group] : space.groups) {
-      const bool is_seen = IsThere(space, name, group);
+      const bool is_seen = space.IsThere(name, group);
       if (!is_seen && !group.is_awaited) continue;
-      visit(kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile()), group.published, is_seen);
+      visit(kube::ShownGroupKey(kube::NamespaceOf(key), name, grouper_.emitter().profile()), group.published, is_seen);
     }
   }
 }
@@ -66,7 +63,7 @@ void NamespaceGroups::ForEachPublished(uint32_t slot, const runtime::VisitObject
 void NamespaceGroups::AddPublishedKeys(uint32_t slot, std::set<std::string>& keys) const {
   for (const std::string& key : namespaces_.KeysOf(slot)) {
     for (const auto& [name, group] : namespaces_.Find(key)->groups) {
-      keys.insert(kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile()));
+      keys.insert(kube::ShownGroupKey(kube::NamespaceOf(key), name, grouper_.emitter().profile()));
     }
   }
 }
@@ -75,16 +72,16 @@ void NamespaceGroups::LoadPublished(uint32_t slot, const std::string& published_
                                     const storage::v1::PublishedObject& record,
                                     std::vector<runtime::KnownObject>& known) {
   const auto [ns, name] = kube::SplitKey(published_key);
-  const std::string key = kube::NamespaceKey(ns, emitter_->profile());
+  const std::string key = kube::NamespaceKey(ns, grouper_.emitter().profile());
   if (SlotOf(key) != slot) return;
-  Namespace& space = NamespaceOf(key);
+  NamespaceState& space = NamespaceOf(key);
   GroupState& group = space.groups[std::string(name)];
   GroupPublisher::Load(record, group);
   space.to_publish.insert(std::string(name));  // The pods decide whether the group is wanted.
   context_.Wake(key);
   if (!group.is_awaited) return;
   known.push_back(
-      {emitter_->watch(), key, record.uid(), std::string(ns), std::string(name), record.resource_version()});
+      {grouper_.emitter().watch(), key, record.uid(), std::string(ns), std::string(name), record.resource_version()});
 }
 
 void NamespaceGroups::VisitFrom(std::string_view ns, std::string_view name, const VisitGroup& visit) const {
@@ -103,17 +100,8 @@ void NamespaceGroups::VisitFrom(std::string_view ns, std::string_view name, cons
   }
 }
 
-void NamespaceGroups::NoteIfCarriedOut(const std::string& ns, const Namespace& space, const std::string& name,
-                                       GroupState& group) {
-  if (!group.sent) return;
-  GroupDecision sent = group.TakeSent();
-  if (sent.kind == GroupDecision::Kind::kDeleted) return;
-  sent.uid = space.objects.FindGroup(name)->object.meta().uid();
-  writes_.Note({ns, name}, group, std::move(sent));
-}
-
 void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
-  Namespace* const space = namespaces_.Find(key);
+  NamespaceState* const space = namespaces_.Find(key);
   // Before all pods were looked at, groups seem to have fewer pods than they have.
   if (space == nullptr || !space->is_complete) return;
   const uint32_t slot = SlotOf(key);
@@ -121,8 +109,8 @@ void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
     const auto known = space->groups.find(name);
     if (known == space->groups.end()) continue;
     GroupState& group = known->second;
-    const std::string published_key = kube::ShownGroupKey(kube::NamespaceOf(key), name, emitter_->profile());
-    const bool is_there = IsThere(*space, name, group);
+    const std::string published_key = kube::ShownGroupKey(kube::NamespaceOf(key), name, grouper_.emitter().profile());
+    const bool is_there = space->IsThere(name, group);
     const ObservedGroup* const observed = space->objects.FindGroup(name);
     const kube::v1::PodGroup* const object = observed == nullptr ? nullptr : &observed->object;
     watch::StateHash state;
@@ -137,15 +125,12 @@ void NamespaceGroups::Decide(std::string_view key, kv::WriteBatch& batch) {
   }
 }
 
-void NamespaceGroups::DropIfIdle(Namespace& space, const std::string& name) {
-  const auto group = space.groups.find(name);
-  if (group == space.groups.end() || space.objects.FindGroup(name) != nullptr) return;
-  const GroupState& state = group->second;
-  if (!state.is_idle() || state.is_awaited || state.is_gone || state.record.has_notes()) return;
-  if (state.published.revision != 0 || space.to_publish.contains(name)) return;
-  if (space.groups_due.contains(name) || space.later.contains(name)) return;
-  space.failing.erase(name);
-  space.groups.erase(group);
+std::optional<Explanation> NamespaceGroups::Explain(std::string_view key, std::string_view pod_name) const {
+  NamespaceState* const space = namespaces_.Find(key);
+  if (space == nullptr) return std::nullopt;
+  std::optional<Explanation> explanation = ExplainPod(grouper_, *space, pod_name, context_.ApiNow());
+  space->objects.DropMade();
+  return explanation;
 }
 
 }  // namespace basalt::pgsvc
