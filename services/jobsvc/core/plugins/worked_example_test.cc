@@ -1,4 +1,4 @@
-// The worked example of CONTRIBUTING, "A plugin of jobs": a ninth plugin as somebody would write it, and its test.
+// The worked example of docs/recipes/plugin.md: a ninth plugin as somebody would write it, and its test.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -2,6 +2,10 @@
 
 // Rules of grouping: functions from a pod and its owners to the group that the pod belongs to. A rule reads everything
 // else from a ClusterView. Pure: the same input gives the same group.
+//
+// A rule sees less of an owner than the API server has: gateway/translate/owner.cc cuts containers, env and other large
+// parts of the spec, long texts, and most of the status. A rule that reads a field that is cut passes its unit tests,
+// which read whole manifests, and finds nothing in a cluster. docs/recipes/grouping-rule.md has the steps for a rule.
 #include <map>
 #include <memory>
 #include <string>
