@@ -21,7 +21,7 @@ void QueueController::AgeHistory(uint32_t slot, const std::set<std::string>& key
     const std::string& uid = entries_.Find(key)->record.uid();
     if (!uid.empty()) present.insert(uid);
   }
-  for (const std::string& name : queues_.KeysOf(slot)) present.insert(queues_.Find(name)->meta().uid());
+  for (const std::string& name : tree_.queues().KeysOf(slot)) present.insert(tree_.Find(name)->meta().uid());
   if (const absl::Status status = records_.Age(slot, present, context_.ApiNow()); !status.ok()) context_.Fail(status);
 }
 

@@ -1,7 +1,6 @@
 // Observations of queues, pod groups and Commands, and the passes of QueueController.
 #include "services/queuesvc/control/queue_controller.h"
 
-#include <bit>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,16 +14,6 @@
 #include "services/queuesvc/core/queue_event.h"
 
 namespace basalt::queuesvc {
-namespace {
-
-// Returns the name of the parent; empty if there is none. Root has no parent, whatever its spec contains.
-const std::string& ParentNameOf(const kube::v1::Queue& queue) {
-  static const std::string kNobody;
-  return queue.meta().name() == kube::kRootQueue ? kNobody : queue.parent();
-}
-
-}  // namespace
-
 QueueController::QueueController(runtime::Context& context, obs::Metrics* metrics, QueueControllerOptions options)
     : context_(context),
       metrics_(metrics),
@@ -32,7 +21,8 @@ QueueController::QueueController(runtime::Context& context, obs::Metrics* metric
       records_(context.store(), metrics, options.history_limits),
       recorder_(context, [this](const std::string& key, const std::string& uid) { return EventsOf(key, uid); }),
       publisher_(context.random()),
-      kai_queues_(metrics) {}
+      kai_queues_(metrics),
+      writes_(context, tree_, entries_, options.publish_interval) {}
 
 QueueController::~QueueController() {
   if (history_timer_ != kNoTimer) context_.loop().Cancel(history_timer_);
@@ -44,7 +34,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::OpenSlot(uint
   for (const std::string_view name : {kube::kRootQueue, kube::kDefaultQueue}) {
     if (SlotOf(name) == slot && IsMade(name)) context_.Wake(name);
   }
-  for (const std::string& name : queues_.KeysOf(slot)) context_.Wake(name);
+  for (const std::string& name : tree_.queues().KeysOf(slot)) context_.Wake(name);
   const auto load = [this](const std::string& name, storage::v1::QueueRecord record) {
     entries_.FindOrMake(name).record = std::move(record);
     context_.Wake(name);  // The queue may be gone.
@@ -91,17 +81,14 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
   const kube::v1::Queue& queue = object.queue();
   const std::string& name = queue.meta().name();
   const bool owned = Owns(name);
-  const kube::v1::Queue* const known = queues_.Find(name);
+  const kube::v1::Queue* const known = tree_.Find(name);
   QueueEntry* const entry = owned ? entries_.Find(name) : nullptr;
   if (entry != nullptr && (!gone || entry->shown_uid == queue.meta().uid())) entry->is_awaited = false;
   if (entry != nullptr && gone) entry->gone_uid = queue.meta().uid();
   if (!gone) {
     if (known != nullptr && known->meta().resource_version() > queue.meta().resource_version()) return;
-    const std::string before = known == nullptr ? "" : ParentNameOf(*known);
     const bool is_other = known == nullptr || known->state() != queue.state();
-    queues_.FindOrMake(name) = queue;
-    children_.Move(name, before, ParentNameOf(queue));
-    if (before != ParentNameOf(queue)) {
+    if (tree_.Set(queue)) {
       WakeAllBelow(name);
     } else if (is_other) {
       WakeChildren(name);
@@ -109,8 +96,7 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
   } else if (known != nullptr && known->meta().uid() == queue.meta().uid()) {
     // The version does not matter: the answer to a write of ours may be newer than the last state that the watch has
     // reported.
-    children_.Move(name, ParentNameOf(*known), "");
-    queues_.Erase(name);
+    tree_.Erase(name);
     WakeAllBelow(name);
     if (entry != nullptr) entry->series.reset();
     if (entry != nullptr) entry->ForgetFailures();
@@ -119,52 +105,21 @@ void QueueController::OnShared(const std::string&, const kube::v1::Object& objec
 }
 
 runtime::ObjectEvents* QueueController::EventsOf(const std::string& name, const std::string& uid) {
-  const kube::v1::Queue* const queue = queues_.Find(name);
+  const kube::v1::Queue* const queue = tree_.Find(name);
   QueueEntry* const entry = entries_.Find(name);
   return entry == nullptr || queue == nullptr || queue->meta().uid() != uid ? nullptr : &entry->events;
 }
 
 void QueueController::WakeChildren(std::string_view name) {
-  for (const std::string& child : children_.Of(name)) {
+  for (const std::string& child : tree_.children().Of(name)) {
     if (Owns(child)) context_.Wake(child);
   }
 }
 
 void QueueController::WakeAllBelow(std::string_view name) {
-  std::set<std::string> woken;
-  std::vector<std::string> next(1, std::string(name));
-  while (!next.empty()) {
-    const std::string at = std::move(next.back());
-    next.pop_back();
-    for (const std::string& child : children_.Of(at)) {
-      if (!woken.insert(child).second) continue;
-      if (Owns(child)) context_.Wake(child);
-      next.push_back(child);
-    }
-  }
-}
-
-const kube::v1::Queue* QueueController::ParentOf(const kube::v1::Queue& queue) const {
-  const kube::v1::Queue* const parent = queues_.Find(ParentNameOf(queue));
-  // A circle above may leave this queue out. `seen` moves at each power of two, and so ends up on such a circle.
-  const kube::v1::Queue* seen = nullptr;
-  uint64_t height = 0;
-  for (const kube::v1::Queue* above = parent; above != nullptr; above = queues_.Find(ParentNameOf(*above))) {
-    if (above->meta().name() == queue.meta().name()) return nullptr;
-    if (above == seen) break;
-    if (std::has_single_bit(++height)) seen = above;
-  }
-  return parent;
-}
-
-std::string QueueController::CircleOf(const kube::v1::Queue& queue) const {
-  if (queues_.Find(ParentNameOf(queue)) == nullptr || ParentOf(queue) != nullptr) return {};
-  std::vector<std::string_view> names(1, queue.meta().name());
-  const kube::v1::Queue* above = queues_.Find(ParentNameOf(queue));
-  for (; above->meta().name() != queue.meta().name(); above = queues_.Find(ParentNameOf(*above))) {
-    names.push_back(above->meta().name());
-  }
-  return CircleText(std::move(names));
+  tree_.ForEachBelow(name, [this](const std::string& below) {
+    if (Owns(below)) context_.Wake(below);
+  });
 }
 
 bool QueueController::IsMade(std::string_view name) const {
@@ -172,11 +127,11 @@ bool QueueController::IsMade(std::string_view name) const {
 }
 
 QueueStep QueueController::NextStepOf(std::string_view name, const QueueEntry& entry) const {
-  const kube::v1::Queue* const queue = queues_.Find(name);
+  const kube::v1::Queue* const queue = tree_.Find(name);
   const kube::v1::Command* const command = entry.command;
   return NextStep({.name = name,
                    .queue = queue,
-                   .parent = queue == nullptr ? nullptr : ParentOf(*queue),
+                   .parent = queue == nullptr ? nullptr : tree_.ParentOf(*queue),
                    .command = command,
                    .command_tried_ms = entry.command_tried_ms,
                    .is_recorded = command != nullptr && QueueAccount::IsEnded(entry.record, *command),
@@ -198,7 +153,7 @@ std::optional<absl::Time> QueueController::HeldUntil(const QueueEntry& entry) co
 }
 
 bool QueueController::IsOutdated(std::string_view name, const QueueEntry& entry) const {
-  const kube::v1::Queue* const queue = queues_.Find(name);
+  const kube::v1::Queue* const queue = tree_.Find(name);
   return queue != nullptr && NamesVersion(entry.step.kind) && entry.outdated.Blocks(queue->meta().resource_version());
 }
 
@@ -217,8 +172,8 @@ void QueueController::Decide(std::string_view key, kv::WriteBatch& batch) {
   entry.held_until = HeldUntil(entry);
   entry.is_sent = !entry.write_in_flight && !entry.held_until && !IsOutdated(key, entry);
   if (!entry.is_awaited) {
-    const kube::v1::Queue* const queue = queues_.Find(key);
-    const std::string circle = queue == nullptr ? std::string() : CircleOf(*queue);
+    const kube::v1::Queue* const queue = tree_.Find(key);
+    const std::string circle = queue == nullptr ? std::string() : tree_.CircleOf(*queue);
     const absl::Status recorded = records_.Update(std::string(key), queue, circle, context_.ApiNow(), entry, batch);
     if (!recorded.ok()) context_.Fail(recorded);
   }
@@ -230,17 +185,17 @@ void QueueController::Act(std::string_view key) {
   publisher_.NotifyListeners();
   const std::string name(key);
   QueueEntry& entry = entries_.FindOrMake(key);
-  const bool exists = queues_.Find(key) != nullptr;
+  const bool exists = tree_.Find(key) != nullptr;
   if (exists && metrics_ != nullptr) {
     if (entry.series == nullptr) entry.series = std::make_unique<QueueSeries>(*metrics_, name);
-    entry.series->Show(*queues_.Find(key), entry.pod_groups.counts());
+    entry.series->Show(*tree_.Find(key), entry.pod_groups.counts());
   }
   const bool is_over = !exists && !entry.is_awaited && entry.step.kind == QueueStep::Kind::kNothing &&
                        entry.pod_groups.total() == 0 && entry.commands.empty() && !entry.write_in_flight;
   if (is_over) return entries_.Erase(key);
   for (const storage::v1::QueueHistoryRecord& added : std::exchange(entry.new_entries, {})) {
     if (!exists) break;
-    std::optional<kube::Event> event = EventOf(added, queues_.Find(key)->meta());
+    std::optional<kube::Event> event = EventOf(added, tree_.Find(key)->meta());
     if (event) recorder_.Record(name, entry.events, *std::move(event));
   }
   // Next() skips an ended Command until its deletion is due. WakeAt() keeps the earliest time, at which a pass asks for
@@ -253,7 +208,7 @@ void QueueController::Act(std::string_view key) {
     const int64_t until_ms = CommandWaitsUntilMs(entry.command->meta().creation_ms(), entry.command_tried_ms);
     context_.WakeAt(name, absl::FromUnixMillis(until_ms));
   }
-  if (entry.is_sent) return SendStep(name, entry);
+  if (entry.is_sent) return writes_.Send(name, entry);
   if (!entry.held_until) return;
   context_.WakeAt(name, *entry.held_until);
   // The end of the Command is recorded, and its deletion is not due yet: nothing else waits for the deletion.
@@ -269,7 +224,7 @@ const storage::v1::QueueRecord* QueueController::RecordOf(std::string_view name)
 
 std::optional<queue::v1::Queue> QueueController::Find(std::string_view name) const {
   if (kube::IsKaiQueueKey(name)) return kai_queues_.Find(name);
-  const kube::v1::Queue* const queue = Owns(name) ? queues_.Find(name) : nullptr;
+  const kube::v1::Queue* const queue = Owns(name) ? tree_.Find(name) : nullptr;
   if (queue == nullptr) return std::nullopt;
   return MessageOf(name, *queue);
 }

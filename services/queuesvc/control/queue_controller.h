@@ -21,8 +21,9 @@
 #include "services/queuesvc/control/kai_queues.h"
 #include "services/queuesvc/control/queue_entry.h"
 #include "services/queuesvc/control/queue_records.h"
+#include "services/queuesvc/control/queue_tree.h"
+#include "services/queuesvc/control/queue_writes.h"
 #include "services/queuesvc/core/next_step.h"
-#include "services/queuesvc/core/queue_children.h"
 #include "services/queuesvc/core/queue_rules.h"
 
 namespace basalt::queuesvc {
@@ -51,8 +52,8 @@ class QueueController : public runtime::Controller {
   // ---- for api/; on the loop ----
   runtime::Context& context() { return context_; }
   // All queues of the cluster, whoever owns them.
-  const SlotMap<kube::v1::Queue>& queues() const { return queues_; }
-  const QueueChildren& children() const { return children_; }
+  const SlotMap<kube::v1::Queue>& queues() const { return tree_.queues(); }
+  const QueueChildren& children() const { return tree_.children(); }
   const KaiQueues& kai_queues() const { return kai_queues_; }
   // Returns a queue, of either scheduler, in a slot that this worker owns; nullopt if there is none.
   std::optional<queue::v1::Queue> Find(std::string_view name) const;
@@ -81,10 +82,6 @@ class QueueController : public runtime::Controller {
   // Whether the queue is root or default, and is created if it is missing.
   bool IsMade(std::string_view name) const;
   QueueStep NextStepOf(std::string_view name, const QueueEntry& entry) const;
-  // Returns null if the parent does not exist, if it is below the queue itself, or if the queue is root.
-  const kube::v1::Queue* ParentOf(const kube::v1::Queue& queue) const;
-  // Returns the text of CircleText; empty if the queue is in no circle.
-  std::string CircleOf(const kube::v1::Queue& queue) const;
   // -- queue_explanation.cc --
   // Returns ExplainFacts::to_open.
   std::vector<std::string> ToOpen(const kube::v1::Queue& queue) const;
@@ -111,21 +108,6 @@ class QueueController : public runtime::Controller {
   absl::StatusOr<std::vector<runtime::KnownObject>> LoadShown(uint32_t slot);
   void PublishState(const std::string& name, QueueEntry& entry, kv::WriteBatch& batch);
 
-  // -- queue_writes.cc --
-  void SendStep(const std::string& name, QueueEntry& entry);
-  void Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request);
-  // Handles the answer to the deletion of the Command of that UID.
-  void OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
-                        const runtime::WriteOutcome& outcome);
-  // `counts` are those of the moment at which the step was sent.
-  void OnWritten(const std::string& name, QueueEntry& entry, const QueueStep& sent,
-                 const queue::v1::PodGroupCounts& counts, runtime::WriteOutcome outcome);
-  // The write of the step named `version`, and the queue has another one: reads the queue.
-  void OnOutdated(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, int64_t version);
-  void OnRead(const std::string& name, QueueStep::Kind sent, int64_t version,
-              const absl::StatusOr<gateway::v1::GetResponse>& answer);
-  void TryAgain(const std::string& name, Retry& retry);
-
   runtime::Context& context_;
   obs::Metrics* const metrics_;
   const QueueControllerOptions options_;
@@ -133,10 +115,10 @@ class QueueController : public runtime::Controller {
   runtime::EventRecorder recorder_;
   runtime::Publisher publisher_;
   TimerId history_timer_ = kNoTimer;
-  SlotMap<kube::v1::Queue> queues_;  // All of the cluster.
-  QueueChildren children_;           // All of the cluster.
-  SlotMap<QueueEntry> entries_;      // In owned slots.
-  KaiQueues kai_queues_;             // In owned slots.
+  QueueTree tree_;
+  SlotMap<QueueEntry> entries_;  // In owned slots.
+  KaiQueues kai_queues_;         // In owned slots.
+  QueueWrites writes_;
 };
 
 }  // namespace basalt::queuesvc

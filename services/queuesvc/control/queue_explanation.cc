@@ -35,7 +35,7 @@ std::vector<std::string> QueueController::ToOpen(const kube::v1::Queue& queue) c
   };
   const kube::v1::Queue* highest = nullptr;
   if (IsClosed(queue)) add_unless_opened_by_parent(queue);
-  for (const kube::v1::Queue* above = ParentOf(queue); above != nullptr && IsClosed(*above); above = ParentOf(*above)) {
+  for (const kube::v1::Queue* above = tree_.ParentOf(queue); above != nullptr && IsClosed(*above); above = tree_.ParentOf(*above)) {
     if (highest != nullptr) add_unless_opened_by_parent(*highest);
     highest = above;
   }
@@ -46,22 +46,22 @@ std::vector<std::string> QueueController::ToOpen(const kube::v1::Queue& queue) c
 }
 
 QueueProblem QueueController::HoldAgainstOthers(const kube::v1::Queue& queue) const {
-  const auto find = [this](std::string_view name) { return queues_.Find(name); };
+  const auto find = [this](std::string_view name) { return tree_.Find(name); };
   const auto each = [this](const std::function<void(const kube::v1::Queue&)>& visit) {
-    for (const auto& [name, other] : queues_) visit(*other);
+    for (const auto& [name, other] : tree_.queues()) visit(*other);
   };
-  return CheckAmongOthers(queue, find, children_, each);
+  return CheckAmongOthers(queue, find, tree_.children(), each);
 }
 
 absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string_view name) {
-  const kube::v1::Queue& queue = *queues_.Find(name);
+  const kube::v1::Queue& queue = *tree_.Find(name);
   const QueueEntry* const entry = entries_.Find(name);
   static const QueueEntry kNoEntry;
   const QueueEntry& known = entry == nullptr ? kNoEntry : *entry;
   BASALT_ASSIGN_OR_RETURN(const auto history, records_.EntriesOf(name, queue.meta().uid()));
   const auto entered_by = std::find_if(history.rbegin(), history.rend(),
                                        [&](const auto& recorded) { return RecordsState(recorded, queue.state()); });
-  const kube::v1::Queue* const parent = ParentOf(queue);
+  const kube::v1::Queue* const parent = tree_.ParentOf(queue);
   std::vector<QueueProblem> problems = CheckQueueSpec(queue);
   if (parent != nullptr) {
     QueueProblem problem = HoldAgainstOthers(queue);
@@ -70,8 +70,8 @@ absl::StatusOr<queue::v1::QueueExplanation> QueueController::Explain(std::string
   queue::v1::QueueExplanation explanation =
       ExplainQueue({.queue = queue,
                     .parent = parent,
-                    .is_below_itself = parent == nullptr && queues_.Find(queue.parent()) != nullptr,
-                    .circle = CircleOf(queue),
+                    .is_below_itself = parent == nullptr && tree_.Find(queue.parent()) != nullptr,
+                    .circle = tree_.CircleOf(queue),
                     .to_open = ToOpen(queue),
                     .step = known.step,
                     .command = known.NextCommand(context_.ApiNow()),

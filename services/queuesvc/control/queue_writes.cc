@@ -1,4 +1,5 @@
-// Sends the steps of QueueController, and handles the outcomes of their writes.
+#include "services/queuesvc/control/queue_writes.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -6,38 +7,37 @@
 #include "common/kube/requests.h"
 #include "common/obs/log.h"
 #include "common/reconcile/effect.h"
-#include "services/queuesvc/control/queue_controller.h"
 #include "services/queuesvc/core/queue_requests.h"
 
 namespace basalt::queuesvc {
 
 // Requires: nothing was observed since the pass decided.
-void QueueController::SendStep(const std::string& name, QueueEntry& entry) {
-  const kube::v1::Queue* const queue = queues_.Find(name);
+void QueueWrites::Send(const std::string& name, QueueEntry& entry) {
+  const kube::v1::Queue* const queue = tree_.Find(name);
   switch (entry.step.kind) {
     case QueueStep::Kind::kNothing:
       return;
     case QueueStep::Kind::kInvalid:
       return obs::LogWarning("queue state is invalid", {{"queue", name}, {"state", queue->state()}});
     case QueueStep::Kind::kCreate:
-      return Send(name, entry, MakeCreateRequest(name));
+      return Start(name, entry, MakeCreateRequest(name));
     case QueueStep::Kind::kSetParent:
-      return Send(name, entry, MakeParentRequest(queue->meta()));
+      return Start(name, entry, MakeParentRequest(queue->meta()));
     case QueueStep::Kind::kSetClosedByParent:
-      return Send(name, entry, MakeClosedByParentRequest(queue->meta(), entry.step.closed_by_parent));
+      return Start(name, entry, MakeClosedByParentRequest(queue->meta(), entry.step.closed_by_parent));
     case QueueStep::Kind::kEndCommand:
-      return Send(name, entry, MakeCommandDeletion(entry.command->meta()));
+      return Start(name, entry, MakeCommandDeletion(entry.command->meta()));
     case QueueStep::Kind::kApplyState:
     case QueueStep::Kind::kApplyCounts:
       break;
   }
-  entry.next_publish = context_.ApiNow() + options_.publish_interval;
+  entry.next_publish = context_.ApiNow() + publish_interval_;
   const bool is_state = entry.step.kind == QueueStep::Kind::kApplyState;
-  Send(name, entry,
-       is_state ? MakeStateRequest(*queue, entry.step.state) : MakeCountsRequest(name, entry.pod_groups.counts()));
+  Start(name, entry,
+        is_state ? MakeStateRequest(*queue, entry.step.state) : MakeCountsRequest(name, entry.pod_groups.counts()));
 }
 
-void QueueController::Send(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request) {
+void QueueWrites::Start(const std::string& name, QueueEntry& entry, gateway::v1::WriteRequest request) {
   entry.write_in_flight = true;
   const bool ends_command = entry.step.kind == QueueStep::Kind::kEndCommand;
   const std::string command = ends_command ? request.delete_().uid() : std::string();
@@ -58,8 +58,8 @@ void QueueController::Send(const std::string& name, QueueEntry& entry, gateway::
                  });
 }
 
-void QueueController::OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
-                                       const runtime::WriteOutcome& outcome) {
+void QueueWrites::OnCommandDeleted(const std::string& name, QueueEntry& entry, const std::string& uid,
+                                   const runtime::WriteOutcome& outcome) {
   const Answer answer = AnswerOf(outcome);
   Retry& retry = entry.RetryOf(QueuePart::kCommand);
   if (answer != Answer::kDone && answer != Answer::kNotFound) return TryAgain(name, retry);
@@ -67,12 +67,12 @@ void QueueController::OnCommandDeleted(const std::string& name, QueueEntry& entr
   retry.Succeed();
 }
 
-void QueueController::TryAgain(const std::string& name, Retry& retry) {
+void QueueWrites::TryAgain(const std::string& name, Retry& retry) {
   retry.Fail(context_.ApiNow(), context_.random());
   context_.WakeAt(name, retry.until());
 }
 
-void QueueController::OnOutdated(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, int64_t version) {
+void QueueWrites::OnOutdated(const std::string& name, QueueEntry& entry, QueueStep::Kind sent, int64_t version) {
   entry.outdated.Record(version);
   if (IsOfStatus(sent)) entry.next_publish = absl::InfinitePast();
   context_.Get(name, kube::GetOf(kube::kQueues, "", name),
@@ -81,18 +81,18 @@ void QueueController::OnOutdated(const std::string& name, QueueEntry& entry, Que
                });
 }
 
-void QueueController::OnRead(const std::string& name, QueueStep::Kind sent, int64_t version,
-                             const absl::StatusOr<gateway::v1::GetResponse>& answer) {
+void QueueWrites::OnRead(const std::string& name, QueueStep::Kind sent, int64_t version,
+                         const absl::StatusOr<gateway::v1::GetResponse>& answer) {
   if (answer.ok() && answer->has_object()) context_.MergeAnswer(name, answer->object(), /*gone=*/false);
   QueueEntry* const entry = entries_.Find(name);
-  const kube::v1::Queue* const queue = queues_.Find(name);
+  const kube::v1::Queue* const queue = tree_.Find(name);
   if (entry == nullptr || !entry->outdated.Blocks(version)) return;
   entry->outdated.Forget();
   if (queue != nullptr && queue->meta().resource_version() == version) TryAgain(name, entry->RetryOf(PartOf(sent)));
 }
 
-void QueueController::OnWritten(const std::string& name, QueueEntry& entry, const QueueStep& sent,
-                                const queue::v1::PodGroupCounts& counts, runtime::WriteOutcome outcome) {
+void QueueWrites::OnWritten(const std::string& name, QueueEntry& entry, const QueueStep& sent,
+                            const queue::v1::PodGroupCounts& counts, runtime::WriteOutcome outcome) {
   const QueuePart part = PartOf(sent.kind);
   Retry& retry = entry.RetryOf(part);
   if (outcome.kind == runtime::WriteOutcome::Kind::kDone) {

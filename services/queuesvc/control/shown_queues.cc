@@ -26,7 +26,7 @@ uint64_t ShownStateOf(const kube::v1::Queue& queue, const queue::v1::PodGroupCou
 
 void QueueController::ForEachShown(uint32_t slot, const runtime::VisitObject& visit) {
   runtime::Shown never;
-  for (const std::string& name : queues_.KeysOf(slot)) {
+  for (const std::string& name : tree_.queues().KeysOf(slot)) {
     QueueEntry* const entry = entries_.Find(name);
     visit(name, entry == nullptr ? never : entry->shown, /*is_seen=*/true);
   }
@@ -38,7 +38,7 @@ void QueueController::ForEachShown(uint32_t slot, const runtime::VisitObject& vi
 
 void QueueController::PublishState(const std::string& name, QueueEntry& entry, kv::WriteBatch& batch) {
   const uint32_t slot = SlotOf(name);
-  const kube::v1::Queue* const queue = queues_.Find(name);
+  const kube::v1::Queue* const queue = tree_.Find(name);
   if (queue == nullptr) {
     if (entry.is_awaited) return;
     return publisher_.PublishEnd(slot, name, std::exchange(entry.shown_uid, ""), entry.shown, batch);
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<runtime::KnownObject>> QueueController::LoadShown(uin
     entry.shown = runtime::ShownOf(record);
     entry.shown_uid = record.uid();
     context_.Wake(name);  // Another queue may have the name by now.
-    if (queues_.Find(name) != nullptr) return;
+    if (tree_.Find(name) != nullptr) return;
     entry.is_awaited = true;
     known.push_back({std::string(kube::kWatchQueues), name, record.uid(), "", name, record.resource_version()});
   };
