@@ -167,14 +167,6 @@ TEST_F(PatchConformance, AnUnknownFormatIsUnsupported) {
   EXPECT_EQ(StatusText(patched), "415 UnsupportedMediaType: 415: Unsupported Media Type");
 }
 
-TEST_F(PatchConformance, ACustomKindHasNoStrategicPatch) {
-  MakeWidget("a");
-  const Answer patched = Patch(Widgets("a"), kStrategic, "{}");
-  EXPECT_EQ(StatusText(patched),
-            "415 UnsupportedMediaType: the body of the request was in an unknown format - accepted media types "
-            "include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml");
-}
-
 TEST_F(PatchConformance, BrokenJsonIsABadRequest) {
   MakeConfig("a");
   EXPECT_EQ(Patch(Configs("a"), kMerge, "{").status, 400);

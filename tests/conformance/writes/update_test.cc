@@ -82,13 +82,6 @@ TEST_F(UpdateConformance, WhatIsNotThereIsNotFound) {
             "404 NotFound: widgets.conformance.example.com \"a\" not found");
 }
 
-TEST_F(UpdateConformance, APutMakesALeaseThatIsNotThere) {
-  const Answer put = Put(Group("coordination.k8s.io/v1", "leases", "a"),
-                         R"({"metadata":{"name":"a"},"spec":{"holderIdentity":"me"}})");
-  EXPECT_EQ(put.status, 201) << put;
-  EXPECT_TRUE(Has(put.json, "spec: {holderIdentity: me}"));
-}
-
 TEST_F(UpdateConformance, ANameThatIsNotThePathsIsRefused) {
   MakeConfig("a");
   const Answer put = Put(Configs("a"), ConfigBody("b"));
