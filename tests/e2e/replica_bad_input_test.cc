@@ -175,7 +175,7 @@ TEST_F(ReplicaBadInputTest, ALeaseOfAnotherControllerIsNamedAndLedWithOnceItIsGo
   EXPECT_EQ(gateway.Wait(absl::Seconds(20)), 0);
 }
 
-TEST_F(ReplicaBadInputTest, OfTwoProcessesOnOneDiskTheSecondEndsAndTheFirstGoesOn) {
+TEST_F(ReplicaBadInputTest, ASecondProcessOnOneDiskEndsAndTheFirstGoesOn) {
   const testing::TempDir dir;
   const std::string disk = world_->suite().data_dir("jobsvc");
   const Ran ran = world_->Run(Jobsvc(dir, {"--replica=jobsvc-0", "--data_dir=" + disk}), absl::Seconds(20));

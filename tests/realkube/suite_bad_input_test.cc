@@ -200,7 +200,7 @@ class RestrictedNamespaceTest : public SuiteTest {
                    R"("seccompProfile":{"type":"RuntimeDefault"}})");
 };
 
-TEST_F(RestrictedNamespaceTest, ATemplateThatTheServerRefusesIsToldInItsWordsAndRunsOnceItIsEdited) {
+TEST_F(RestrictedNamespaceTest, ARefusedTemplateIsReportedAndRunsOnceItIsEdited) {
   ASSERT_THAT(Create("open", JobWith(TemplateWith("{}"))), IsOk());
   ASSERT_THAT(Create("modest", JobWith(allowed_)), IsOk());
   const std::string words =

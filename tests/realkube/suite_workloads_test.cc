@@ -110,7 +110,7 @@ TEST_F(SuiteWorkloadsTest, ADeploymentHasOneGroupThroughScalingToZeroAndBack) {
   EXPECT_NE(Field(kGroups, again, ".metadata.uid"), before);
 }
 
-TEST_F(SuiteWorkloadsTest, OfADeploymentThatIsRolledFiveTimesTheLastGroupIsLeft) {
+TEST_F(SuiteWorkloadsTest, ADeploymentThatIsRolledFiveTimesHasOneGroup) {
   MakeWorkload("Deployment", "web", "replicas: 3");
   for (int roll = 0; roll < 5; ++roll) {
     Kubectl({"patch", "deployment", "web", "-p",
@@ -157,7 +157,7 @@ spec:
 }
 
 // The API server runs with OwnerReferencesPermissionEnforcement.
-TEST_F(SuiteWorkloadsTest, WithoutTheRightToOwnersAGroupIsRefusedInTheServersWordsAndMadeOnceThereIsOne) {
+TEST_F(SuiteWorkloadsTest, AGroupIsRefusedUntilThereIsTheRightToOwners) {
   const std::string role = BASALT_SOURCE_DIR "/deploy/rbac/owner-references";
   Kubectl({"delete", "-f", role});
   MakeWorkload("StatefulSet", "db", "replicas: 1\n  serviceName: db");

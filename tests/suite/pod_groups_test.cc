@@ -116,7 +116,7 @@ TEST_F(PodGroupsTest, APodThatNeedsAGroupWhileEverythingIsDownGetsItAtTheNextSta
   EXPECT_EQ(PodPhase("late"), "Running");
 }
 
-TEST_F(PodGroupsTest, WhatTheServerWouldRefuseGetsAnEventThatNamesTheRule) {
+TEST_F(PodGroupsTest, AGroupThatWouldBeRefusedGetsAnEventWithTheRule) {
   const std::string uid = CreatePod("wrong", kWrongTier);
   const std::string other = CreatePod("right");
   suite_.time().Advance(absl::Seconds(30));

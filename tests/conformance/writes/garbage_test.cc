@@ -35,7 +35,7 @@ class GarbageConformance : public WriteConformance {
   }
 };
 
-TEST_F(GarbageConformance, WhatIsOwnedGoesAfterItsOwner) {
+TEST_F(GarbageConformance, AnOwnedObjectGoesAfterItsOwner) {
   const Answer owner = MakeConfig("owner");
   MakeOwned("owned", Owner("ConfigMap", "owner", owner.uid()));
   EXPECT_EQ(Delete(Configs("owner")).status, 200);
@@ -149,7 +149,7 @@ TEST_F(GarbageConformance, AnOwnerInAnotherNamespaceIsNone) {
   EXPECT_EQ(Get(fmt::format("/api/v1/namespaces/{}/configmaps/owner", other)).status, 200);
 }
 
-TEST_F(GarbageConformance, WhatHasItsOwnerStays) {
+TEST_F(GarbageConformance, AnObjectWithItsOwnerStays) {
   const Answer owner = MakeConfig("owner");
   MakeOwned("owned", Owner("ConfigMap", "owner", owner.uid()));
   AwaitCollector();

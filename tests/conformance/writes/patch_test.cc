@@ -154,7 +154,7 @@ TEST_F(PatchConformance, OwnIdentityIsNoConflict) {
   EXPECT_EQ(patched.status, 200) << patched;
 }
 
-TEST_F(PatchConformance, OfWhatIsNotThereIsNotFound) {
+TEST_F(PatchConformance, AMissingObjectIsNotFound) {
   for (const char* format : {kMerge, kStrategic}) {
     EXPECT_EQ(StatusText(Patch(Configs("a"), format, "{}")), "404 NotFound: configmaps \"a\" not found");
   }

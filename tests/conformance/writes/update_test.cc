@@ -76,7 +76,7 @@ TEST_F(UpdateConformance, AnotherIdentityIsAConflict) {
       << put;
 }
 
-TEST_F(UpdateConformance, WhatIsNotThereIsNotFound) {
+TEST_F(UpdateConformance, AMissingObjectIsNotFound) {
   EXPECT_EQ(StatusText(Put(Configs("a"), ConfigBody("a"))), "404 NotFound: configmaps \"a\" not found");
   EXPECT_EQ(StatusText(Put(Widgets("a"), WidgetBody("a", "", "resourceVersion: '1'"))),
             "404 NotFound: widgets.conformance.example.com \"a\" not found");
