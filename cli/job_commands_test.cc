@@ -47,6 +47,15 @@ TEST_F(JobCommandsTest, WhatCannotBeMeantIsRefusedBeforeAnythingIsAsked) {
   Refuses({"job", "scale", "j", "b=2", "b=3"}, "replicas: task b is given twice");
   Refuses({"job", "scale", "j", "--task-min-available", "b=2", "--task-min-available", "b=3"},
           "--task-min-available: task b is given twice");
+  for (const std::string size : {"b", "b=", "b=-1", "b=2x", "=2", "b=30000000000"}) {
+    const std::string rule = "'" + size + "' is not TASK=N, like worker=8, with N from 0 to 2147483647";
+    Refuses({"job", "scale", "j", size}, "replicas: " + rule);
+    Refuses({"job", "scale", "j", "--task-min-available", size}, "--task-min-available: " + rule);
+  }
+  Refuses({"job", "restart", "j", "--partition", "1"}, "--task");
+  Refuses({"job", "restart", "j", "--timeout", "9s"}, "--wait");
+  Refuses({"job", "wait", "j", "--for", "Sleeping"}, "--for: 'Sleeping' is no phase of a job");
+  Refuses({"job", "wait", "j", "--for", "Running", "--timeout", "soon"}, "--timeout: 'soon' is no duration");
   for (const std::string number : {"-1", "3000000000", "x"}) {
     Refuses({"job", "scale", "j", "--min-available", number},
             "--min-available: '" + number + "' is no whole number from 0 to 2147483647");

@@ -146,6 +146,7 @@ TEST(ManifestTest, WhatNeverEndsIsNotReadToItsEnd) {
 
 TEST(ManifestTest, AMissingFileIsNamed) {
   EXPECT_NE(ReadJobManifests("/nonexistent/x.yaml").status().ToString().find("/nonexistent/x.yaml"), std::string::npos);
+  EXPECT_NE(ReadJobManifests("/tmp").status().ToString().find("/tmp: cannot be read"), std::string::npos);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ std::vector<std::string> Problems(const cli::Findings& findings) {
 
 using Texts = std::vector<std::string>;
 
-TEST(PreflightRealTest, WhatIsInTheWayIsNamedAndNothingElse) {
+TEST(PreflightRealTest, EachObstacleIsNamedAndNothingElse) {
   const auto cluster = StartCluster("");
   ASSERT_NE(cluster, nullptr);
   EXPECT_EQ(Problems(Ask(*cluster)), Texts{});

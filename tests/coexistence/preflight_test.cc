@@ -35,30 +35,6 @@ cli::Result ResultOf(const cli::Findings& findings, std::string_view check) {
   return cli::Result::kUnchecked;
 }
 
-TEST(PreflightTest, OurDefinitionsAreFitAndWhatCannotBeAskedIsSaid) {
-  kubesim::TestServer server(WithDefinitions());
-  InProcess api(server);
-  const auto findings = cli::Preflight(api, {});
-  ASSERT_TRUE(findings.ok()) << findings.status();
-  for (const char* name : {"jobs.batch.volcano.sh", "commands.bus.volcano.sh", "podgroups.scheduling.volcano.sh",
-                           "queues.scheduling.volcano.sh"}) {
-    EXPECT_EQ(ResultOf(*findings, std::string("definition ") + name), cli::Result::kOk) << name;
-  }
-  EXPECT_EQ(ResultOf(*findings, "rights"), cli::Result::kUnchecked);
-  EXPECT_EQ(ResultOf(*findings, "other controllers"), cli::Result::kOk);
-  EXPECT_EQ(ResultOf(*findings, "jobs"), cli::Result::kOk);
-  EXPECT_EQ(cli::ExitCodeOf(*findings), 2);
-}
-
-TEST(PreflightTest, WithoutDefinitionsThereIsAProblemForEach) {
-  kubesim::TestServer server;
-  InProcess api(server);
-  const auto findings = cli::Preflight(api, {});
-  ASSERT_TRUE(findings.ok()) << findings.status();
-  EXPECT_EQ(ResultOf(*findings, "definition jobs.batch.volcano.sh"), cli::Result::kProblem);
-  EXPECT_EQ(cli::ExitCodeOf(*findings), 1);
-}
-
 TEST(PreflightTest, LongListsAreReadToTheirEndAndPodsByTheirScheduler) {
   kubesim::TestServer server(WithDefinitions());
   InProcess api(server);

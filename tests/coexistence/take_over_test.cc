@@ -192,7 +192,7 @@ TEST_F(TakeOverTest, RunningJobsAreTakenOverWithoutTouchingTheirPodsAndGoOn) {
   ExpectUpstreamCanGoOn(*kube_);
 }
 
-TEST_F(TakeOverTest, WhatHasEndedIsNotWrittenAndWhatIsEndingEnds) {
+TEST_F(TakeOverTest, AnEndedJobIsNotWrittenAndAnEndingOneEnds) {
   Plant(*kube_, {.name = "done",
                  .status = StatusOf({"Pending", "Running", "Completed"}, kKilled),
                  .pods = {{0, "Succeeded"}, {1, "Succeeded"}, {2, "Succeeded"}},

@@ -80,7 +80,7 @@ class DefinitionFields : public testing::TestWithParam<std::string_view> {
   json::value theirs_, ours_;
 };
 
-TEST_P(DefinitionFields, OfLiveDefinitionsAreInOurs) {
+TEST_P(DefinitionFields, FieldsOfLiveDefinitionsAreInOurs) {
   size_t leaves = 0;
   std::set<std::string> missing;
   Compare(SchemaOf(theirs_), &SchemaOf(ours_), "", leaves, missing);

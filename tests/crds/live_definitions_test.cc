@@ -137,7 +137,7 @@ std::map<std::string, json::value> RefusedJobs() {
 
 // The suite writes only the status, labels and finalizers of such a job. If these writes were refused, the job could
 // not report its problem.
-TEST(LiveDefinitions, WhatTheyLetThroughCanStillBeWrittenUnderOurs) {
+TEST(LiveDefinitions, ObjectsThatTheyTakeCanStillBeWrittenUnderOurs) {
   if (!std::filesystem::exists(LiveDefinitions())) {
     GTEST_SKIP() << "skipped: the live definitions are absent: " << LiveDefinitions();
   }

@@ -214,7 +214,7 @@ TEST(ChaosJudgeTest, PhaseChangesAreThoseThatWereCarriedOut) {
   EXPECT_THAT(PhaseChanges({Phase("Pending")}, "chaos-1"), IsEmpty());
 }
 
-TEST(ChaosJudgeTest, APhaseWhoseWriteHasNoKnownOutcomeCountsWhereTheHistoryTellsIt) {
+TEST(ChaosJudgeTest, APhaseOfUnknownOutcomeCountsWhereTheHistoryHasIt) {
   for (const int status : {0, 499, 500, 504}) {
     Write lost = Phase("Running");
     lost.status = status;

@@ -122,36 +122,5 @@ TEST_F(CommandTest, JobsAreListedByTheirLabels) {
   EXPECT_THAT(refused.err, HasSubstr("label_selector: unable to parse requirement: found 'b'"));
 }
 
-TEST_F(CommandTest, WhatCannotBeMeantIsRefusedInWords) {
-  struct Row {
-    std::vector<std::string> words;
-    int exit_code;
-    const char* says;
-  };
-  const Row rows[] = {
-      {{"job", "suspend", "nobody"}, 1, "job default/nobody does not exist"},
-      {{"job", "restart", "nobody", "--task", "t"}, 1, "job default/nobody does not exist"},
-      {{"job", "restart", "nobody", "--partition", "1"}, 2, "--task"},
-      {{"job", "explain", "nobody"}, 1, "job default/nobody does not exist"},
-      {{"job", "scale", "nobody", "work=1"}, 1, "job default/nobody does not exist"},
-      {{"job", "scale", "nobody", "work"}, 2, "replicas: 'work' is not TASK=N"},
-      {{"job", "scale", "nobody", "work=-1"}, 2, "replicas: 'work=-1' is not TASK=N"},
-      {{"job", "scale", "nobody", "work="}, 2, "replicas: 'work=' is not TASK=N"},
-      {{"job", "scale", "nobody", "work=2x"}, 2, "replicas: 'work=2x' is not TASK=N"},
-      {{"job", "scale", "nobody", "=2"}, 2, "replicas: '=2' is not TASK=N"},
-      {{"job", "scale", "nobody", "work=30000000000"}, 2, "with N from 0 to 2147483647"},
-      {{"job", "scale", "nobody", "--task-min-available", "work=30000000000"}, 2, "with N from 0 to 2147483647"},
-      {{"job", "wait", "nobody", "--for", "Running"}, 1, "job default/nobody does not exist"},
-      {{"job", "wait", "nobody", "--for", "Sleeping"}, 2, "--for: 'Sleeping' is no phase of a job"},
-      {{"job", "wait", "nobody", "--for", "Running", "--timeout", "soon"}, 2, "--timeout: 'soon' is no duration"},
-      {{"job", "restart", "nobody", "--timeout", "9s"}, 2, "--wait"},
-  };
-  for (const Row& row : rows) {
-    const Ran ran = world_.Ctl(row.words);
-    EXPECT_EQ(ran.exit_code, row.exit_code) << ran.out << ran.err;
-    EXPECT_THAT(ran.out + ran.err, HasSubstr(row.says));
-  }
-}
-
 }  // namespace
 }  // namespace basalt::e2e

@@ -146,7 +146,7 @@ TEST_P(DevTest, WithTlsOnEveryPortItSaysHowToReachThem) {
   EXPECT_NE(stranger.Wait(absl::Seconds(20)), 0) << "without a certificate";
 }
 
-TEST_P(DevTest, SeveralReplicasAndGatewaysShareTheWorkAndAnyGatewayTellsWhoHasWhat) {
+TEST_P(DevTest, SeveralReplicasAndGatewaysShareTheWork) {
   Child child(Dev({"--replicas=2", "--gateways=2", "--keep", fmt::format("--run={}", kFirstJob)}), out_, err_);
   ASSERT_TRUE(Says("basaltctl --gateway=")) << ReadFile(out_) << ReadFile(err_);
   EXPECT_THAT(ReadFile(out_), ::testing::HasSubstr("Running → Completed")) << ReadFile(err_);

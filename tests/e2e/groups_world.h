@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/kube/names.h"
 #include "tests/e2e/harness.h"
@@ -19,7 +18,6 @@
 namespace basalt::e2e {
 
 inline constexpr char kPods[] = "/api/v1/namespaces/default/pods";
-inline constexpr char kDefinitions[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 inline constexpr char kJobs[] = "/apis/batch/v1/namespaces/default/jobs";
 
 inline std::string With(std::string text, std::string_view restart_policy) {
@@ -47,14 +45,9 @@ class GroupsTest : public ::testing::Test {
   }
   // Returns the UID of the created object.
   std::string Create(const std::string& path, const std::string& body) {
-    absl::StatusOr<http::Response> answer = absl::UnknownError("not asked");
-    // A definition is served a moment after its creation.
-    const bool is_made = Eventually(absl::Seconds(30), [&] {
-      answer = world_.Call("POST", path, body);
-      return answer.ok() && answer->status != 404;
-    });
-    EXPECT_TRUE(is_made && answer->status < 300) << path << ": " << (answer.ok() ? answer->body : "");
-    if (!is_made) return "";
+    const absl::StatusOr<http::Response> answer = world_.Call("POST", path, body);
+    EXPECT_TRUE(answer.ok() && answer->status < 300) << path << ": " << (answer.ok() ? answer->body : "");
+    if (!answer.ok()) return "";
     const absl::StatusOr<json::value> made = ParseJson(answer->body);
     return made.ok() ? std::string(FindString(*Find(*made, "metadata"), "uid")) : "";
   }
@@ -78,17 +71,6 @@ class GroupsTest : public ::testing::Test {
                             std::string_view member) {
     const json::value* const found = FindPath(object, path);
     return found == nullptr ? "" : std::string(FindString(*found, member));
-  }
-  // Defines a kind whose objects may have any fields.
-  void Define(std::string_view kind, std::string_view group, std::string_view version, std::string_view scope) {
-    const std::string singular = absl::AsciiStrToLower(std::string(kind));
-    Create(kDefinitions,
-           fmt::format(R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{)"
-                       R"("name":"{0}s.{2}"}},"spec":{{"group":"{2}","scope":"{4}","names":{{"kind":"{1}","listKind":)"
-                       R"("{1}List","plural":"{0}s","singular":"{0}"}},"versions":[{{"name":"{3}","served":true,)"
-                       R"("storage":true,"schema":{{"openAPIV3Schema":{{"type":"object",)"
-                       R"("x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
-                       singular, kind, group, version, scope));
   }
   // Waits until `count` pods whose names begin with `prefix` run. Returns the groups of these pods.
   std::set<std::string> GroupsOf(const std::string& prefix, size_t count) {

@@ -170,7 +170,7 @@ class PluginsTest : public ::testing::Test {
   World world_;
 };
 
-TEST_F(PluginsTest, WhatIsRenderedIsWhatIsThereThroughRestartsScalingAndTheEnd) {
+TEST_F(PluginsTest, TheClusterHasTheRenderedObjectsToTheEnd) {
   ForEach([&](const PluginCase& plugin) {
     const std::string file = world_.dir() / (JobOf(plugin) + ".yaml");
     WriteFile(file, Manifest(plugin));

@@ -1,12 +1,11 @@
-// Queues are closed and opened, with their descendants, in the three ways that people have: by basaltctl, by Commands
-// as vcctl writes them, and by edits of the status.
+// People close, open, make and delete queues by basaltctl. services/queuesvc/testing has the rules, and what Commands
+// of vcctl and edits of the status do.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/testing/status_matchers.h"
 #include "tests/e2e/harness.h"
@@ -18,11 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kQueues[] = "/apis/scheduling.volcano.sh/v1beta1/queues";
-constexpr char kGroupPath[] = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups";
-constexpr char kJobs[] = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
 constexpr char kCommands[] = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands";
-
-bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 class QueuesTest : public ::testing::Test {
  protected:
@@ -56,36 +51,6 @@ class QueuesTest : public ::testing::Test {
     return found == nullptr ? "" : std::string(FindString(*found, member));
   }
   std::string State(std::string_view queue) { return TextAt(queue, {"status"}, "state"); }
-  // Writes the allocation as the scheduler does: with a PUT, which fails if another write came in between.
-  void Allocate(std::string_view queue, int cpus) {
-    const std::string path = fmt::format("{}/{}", kQueues, queue);
-    ASSERT_TRUE(Eventually(absl::Seconds(30), [&] {
-      json::value object = world_.KubeGet(path);
-      if (object.is_null()) return false;
-      object.as_object()["status"].as_object()["allocated"] = json::object{{"cpu", std::to_string(cpus)}};
-      const auto answer = world_.Call("PUT", path + "/status", ToText(object));
-      return answer.ok() && answer->status == 200;
-    }));
-  }
-  // Returns the sum of the pod groups of all phases.
-  int64_t Counted(std::string_view queue) {
-    const json::value object = world_.KubeGet(fmt::format("{}/{}", kQueues, queue));
-    const json::value* const status = object.is_null() ? nullptr : Find(object, "status");
-    int64_t sum = 0;
-    for (const char* phase : {"pending", "inqueue", "running", "unknown", "completed"}) {
-      if (status != nullptr) sum += FindInt(*status, phase);
-    }
-    return sum;
-  }
-  // Returns the phase of the only pod group.
-  std::string PhaseOfOnlyGroup() {
-    const json::value list = world_.KubeGet(kGroupPath);
-    if (list.is_null()) return "";
-    const json::array& groups = Find(list, "items")->as_array();
-    if (groups.size() != 1) return fmt::format("there are {}", groups.size());
-    const json::value* const status = Find(groups[0], "status");
-    return status == nullptr ? "" : std::string(FindString(*status, "phase"));
-  }
   bool Becomes(std::string_view queue, std::string_view state) {
     return Eventually(absl::Seconds(60), [&] { return State(queue) == state; });
   }
@@ -95,17 +60,6 @@ class QueuesTest : public ::testing::Test {
   void Does(const std::string& action, const std::string& queue) {
     const Ran ran = world_.Ctl({"queue", action, queue, "--wait", "--timeout", "60s"});
     EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
-  }
-  // Creates the Command that `vcctl queue operate --action` creates.
-  void Operate(const std::string& queue, const std::string& action) {
-    const std::string target = fmt::format(
-        R"({{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","name":"{}","uid":"{}","controller":true,)"
-        R"("blockOwnerDeletion":true}})",
-        queue, TextAt(queue, {"metadata"}, "uid"));
-    Post(kCommands, fmt::format(R"({{"apiVersion":"bus.volcano.sh/v1alpha1","kind":"Command","metadata":{{)"
-                                R"("generateName":"{}-order-","namespace":"default","ownerReferences":[{}]}},)"
-                                R"("action":"{}","target":{}}})",
-                                queue, target, action, target));
   }
   size_t Commands() {
     const json::value list = world_.KubeGet(kCommands);
@@ -121,15 +75,6 @@ class QueuesTest : public ::testing::Test {
       text += fmt::format("{}: {}\n", FindString(event, "reason"), FindString(event, "message"));
     }
     return text;
-  }
-  void EditState(std::string_view queue, std::string_view state) {
-    const std::string path = fmt::format("{}/{}", kQueues, queue);
-    ASSERT_TRUE(Eventually(absl::Seconds(30), [&] {
-      json::value object = world_.KubeGet(path);
-      object.as_object()["status"].as_object()["state"] = json::string(state);
-      const auto answer = world_.Call("PUT", path + "/status", ToText(object));
-      return answer.ok() && answer->status == 200;
-    }));
   }
 
   World world_;
@@ -168,17 +113,6 @@ TEST_F(QueuesTest, ATreeIsClosedAndOpenedAndSaysWhy) {
   EXPECT_EQ(world_.Ctl({"queue", "close", "root"}).exit_code, 1);
 }
 
-TEST_F(QueuesTest, AChildThatIsClosedByHandBelowAClosedParentStaysClosedAsTheParentOpens) {
-  Does("close", "team");
-  EXPECT_TRUE(Becomes("nlp", "Closed"));
-  Does("close", "nlp");
-  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return Commands() == 0; }));
-  Does("open", "team");
-  EXPECT_TRUE(Becomes("team", "Open"));
-  EXPECT_TRUE(Becomes("vision", "Open")) << "it was closed with its parent";
-  EXPECT_EQ(State("nlp"), "Closed");
-}
-
 TEST_F(QueuesTest, QueuesAreMadeAndDeletedInATree) {
   const Ran made = world_.Ctl({"queue", "create", "speech", "--parent", "nlp", "--capability", "cpu=4"});
   EXPECT_EQ(made.out, "queue speech created\n") << made.err;
@@ -193,29 +127,6 @@ TEST_F(QueuesTest, QueuesAreMadeAndDeletedInATree) {
   EXPECT_THAT(world_.Ctl({"queue", "delete", "default"}).err, HasSubstr("cannot be deleted"));
   EXPECT_EQ(world_.Ctl({"queue", "delete", "speech"}).out, "queue speech deleted\n");
   EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return State("speech").empty(); }));
-}
-
-TEST_F(QueuesTest, CommandsAndEditsOfOthersAreCarriedOutAlsoWhileNobodyRuns) {
-  Operate("team", "CloseQueue");
-  EXPECT_TRUE(Becomes("nlp", "Closed"));
-  EXPECT_TRUE(Becomes("vision", "Closed"));
-  Operate("team", "DrainQueue");
-  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return Commands() == 0; }));
-  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] {
-    return EventsOf("team").find("CommandRefused: ") != std::string::npos;
-  })) << EventsOf("team");
-
-  ASSERT_THAT(world_.suite().Kill("queuesvc"), testing::IsOk());
-  Operate("team", "OpenQueue");
-  ASSERT_THAT(world_.suite().Restart("queuesvc"), testing::IsOk());
-  EXPECT_TRUE(Becomes("nlp", "Open"));
-  EXPECT_TRUE(Becomes("vision", "Open"));
-  EXPECT_TRUE(Eventually(absl::Seconds(30), [&] { return Commands() == 0; }));
-
-  EditState("team", "Closed");
-  EXPECT_TRUE(Becomes("nlp", "Closed"));
-  EditState("team", "Open");
-  EXPECT_TRUE(Becomes("nlp", "Open"));
 }
 
 TEST_F(QueuesTest, AQueueIsClosedOnceItsJobsAreGoneAndTakesNoOthers) {
@@ -243,48 +154,6 @@ TEST_F(QueuesTest, AQueueIsClosedOnceItsJobsAreGoneAndTakesNoOthers) {
   EXPECT_TRUE(Becomes("nlp", "Closed"));
   Does("open", "team");
   EXPECT_TRUE(Becomes("nlp", "Open"));
-}
-
-// The test creates the job as kubectl does, because basaltctl refuses such a job.
-TEST_F(QueuesTest, AJobOfAClosedQueueWaitsAndNamesItAndRunsOnceItIsOpen) {
-  Does("close", "nlp");
-  Post(kJobs, R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"early"},"spec":{)"
-              R"("schedulerName":"volcano","queue":"nlp","tasks":[{"name":"work","replicas":1,"template":{)"
-              R"("metadata":{"annotations":{"kubesim.basalt.dev/duration":"1s"}},"spec":{"restartPolicy":"Never",)"
-              R"("containers":[{"name":"main","image":"busybox","command":["sh","-c","sleep 1"],)"
-              R"("resources":{"requests":{"cpu":"100m"}}}]}}}]}})");
-  const auto explained = [this] { return world_.Ctl({"job", "explain", "early"}).out; };
-  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return Contains(explained(), "queue nlp is Closed"); }))
-      << explained();
-  // Pending shows that the scheduler has processed the pod group: a group that it admits is Inqueue from the first pass
-  // on.
-  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return PhaseOfOnlyGroup() == "Pending"; })) << PhaseOfOnlyGroup();
-  EXPECT_EQ(world_.JobPhase("early"), "Pending");
-  EXPECT_EQ(State("nlp"), "Closed") << "it stays so when pod groups come";
-
-  Does("open", "nlp");
-  EXPECT_EQ(world_.Ctl({"job", "wait", "early", "--for", "Completed", "--timeout", "60s"}).exit_code, 0) << explained();
-  EXPECT_EQ(world_.Ctl({"job", "delete", "early"}).exit_code, 0);
-}
-
-// The scheduler writes the allocation, queuesvc writes the state and the counts. Neither reverts a write of the other.
-TEST_F(QueuesTest, WhatIsAllocatedAndWhatIsCountedDoNotDisturbEachOther) {
-  constexpr int kGroups = 100;
-  for (int i = 0; i < kGroups; ++i) {
-    Post(kGroupPath, fmt::format(R"({{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"PodGroup","metadata":{{)"
-                                 R"("name":"many-{}"}},"spec":{{"minMember":1,"queue":"vision"}}}})",
-                                 i));
-    Allocate("vision", i + 1);
-    EXPECT_EQ(TextAt("vision", {"status", "allocated"}, "cpu"), std::to_string(i + 1));
-    EXPECT_EQ(State("vision"), "Open");
-  }
-  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return Counted("vision") == kGroups; })) << Counted("vision");
-  EXPECT_EQ(TextAt("vision", {"status", "allocated"}, "cpu"), std::to_string(kGroups));
-  for (int i = 0; i < kGroups; ++i) {
-    EXPECT_THAT(world_.Call("DELETE", fmt::format("{}/many-{}", kGroupPath, i)), testing::IsOk());
-  }
-  EXPECT_TRUE(Eventually(absl::Seconds(60), [&] { return Counted("vision") == 0; })) << Counted("vision");
-  EXPECT_EQ(TextAt("vision", {"status", "allocated"}, "cpu"), std::to_string(kGroups));
 }
 
 }  // namespace

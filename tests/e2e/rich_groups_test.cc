@@ -64,23 +64,5 @@ TEST_F(RichGroupsTest, PodsAreGangsByTheirKindsAndAJobOfVolcanosKeepsItsGroup) {
   EXPECT_EQ(OurWrites(), writes) << "everything is known again";
 }
 
-TEST_F(RichGroupsTest, AGroupGoesWithItsLastPodAndComesBack) {
-  CreateWorkload("ReplicaSet", "replicasets", "");
-  const std::set<std::string> groups = GroupsOf("kai-replicasets-", 2);
-  ASSERT_EQ(groups.size(), 1u);
-  const std::string path = "/apis/apps/v1/namespaces/default/replicasets/kai-replicasets";
-  const auto scale = [&](int replicas) {
-    json::value set = world_.KubeGet(path);
-    set.at("spec").as_object()["replicas"] = replicas;
-    const auto answer = world_.Call("PUT", path, ToText(set));
-    return answer.ok() && answer->status == 200;
-  };
-  ASSERT_TRUE(Eventually(absl::Seconds(30), [&] { return scale(0); }));
-  EXPECT_TRUE(Eventually(absl::Seconds(120), [&] { return Spec(*groups.begin()) == "none"; }));
-  ASSERT_TRUE(Eventually(absl::Seconds(30), [&] { return scale(1); }));
-  EXPECT_EQ(GroupsOf("kai-replicasets-", 1), groups);
-  EXPECT_NE(Spec(*groups.begin()), "none");
-}
-
 }  // namespace
 }  // namespace basalt::e2e

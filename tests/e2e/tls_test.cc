@@ -105,7 +105,7 @@ TEST_F(TlsTest, AnAuthorityIsExchangedWhileTheSuiteRuns) {
   }
 }
 
-TEST_F(TlsTest, AReplicaThatIsDeniedWhileItIsAttachedLosesItsSlotsAndComesBack) {
+TEST_F(TlsTest, ADeniedReplicaLosesItsSlotsAndComesBack) {
   ASSERT_NO_FATAL_FAILURE(Start(/*replicas=*/2));
   Submit("before", 4);
   EXPECT_THAT(Topology(), HasSubstr("jobsvc-1"));

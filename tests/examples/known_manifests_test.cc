@@ -13,7 +13,6 @@
 #include "tests/examples/files.h"
 #include "tests/examples/one_job.h"
 #include "tests/examples/plays.h"
-#include "tests/examples/plugin_looks.h"
 #include "tests/examples/scene.h"
 
 namespace basalt::examples {
@@ -80,7 +79,11 @@ TEST(KnownVolumesTest, TheBlockOfVolumesIsRefusedAsItStandsAndRunsAsTheDocumentS
   for (const json::value& volume : volumes.as_array()) {
     const json::value* claim = FindPath(volume, {"persistentVolumeClaim"});
     if (claim == nullptr) continue;
-    claims[MountOf(scene, pod, FindString(volume, "name"))] = FindString(*claim, "claimName");
+    const json::value mounts = scene.InPod(pod, "/spec/containers/0/volumeMounts");
+    for (const json::value& mount : mounts.as_array()) {
+      if (FindString(mount, "name") != FindString(volume, "name")) continue;
+      claims[std::string(FindString(mount, "mountPath"))] = FindString(*claim, "claimName");
+    }
   }
   ASSERT_EQ(claims.size(), 2u);
   EXPECT_EQ(claims["/myinput"], "testvolumeclaimname");

@@ -64,26 +64,6 @@ class PodGroupWatchTest : public ::testing::Test {
   int submitted_ = 0;
 };
 
-TEST_F(PodGroupWatchTest, EveryReplicaTellsOfAllGroupsAndAnotherGoesOnByToken) {
-  ASSERT_TRUE(replicas_.ok());
-  SubmitMore(8);
-  follower_.Open(replicas_.pod_groups(0));
-  ASSERT_TRUE(follower_.ReadUntilSynced());
-  ASSERT_TRUE(ReadUntilAllAreKnown());
-  ASSERT_TRUE(follower_.ReadUntilNewestToken());
-  for (size_t replica = 1; replica < kReplicas; ++replica) {
-    follower_.Open(replicas_.pod_groups(replica));
-    ASSERT_TRUE(follower_.ReadUntilSynced());
-    EXPECT_EQ(follower_.repeated(), 0) << "told before";
-  }
-  follower_.Close();
-  DeleteFirst();
-  SubmitMore(1);
-  follower_.Open(replicas_.pod_groups(1));
-  ASSERT_TRUE(ReadUntilAllAreKnown()) << "what went and came while nobody was there";
-  ExpectToKnowAll();
-}
-
 TEST_F(PodGroupWatchTest, ReplicasThatRestartAndSlotsThatMoveLeaveNoGap) {
   ASSERT_TRUE(replicas_.ok());
   SubmitMore(12);

@@ -91,7 +91,7 @@ TEST_F(WatchTest, EveryReplicaTellsOfAllJobsAndAnotherGoesOnByToken) {
   EXPECT_TRUE(follower_.resets().empty());
 }
 
-TEST_F(WatchTest, AReplicaThatComesBackOnItsDiskLeavesNoGapAndNothingIsForgotten) {
+TEST_F(WatchTest, AReplicaThatComesBackOnItsDiskLeavesNoGap) {
   ASSERT_TRUE(replicas_.ok());
   SubmitMore(12);
   follower_.Open(replicas_.job(0));

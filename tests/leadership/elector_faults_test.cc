@@ -38,7 +38,7 @@ TEST_F(ElectorTest, ALostAnswerToMakingIsFoundByReading) {
   EXPECT_THAT(first.Take(), ElementsAre("follows nobody", "taken, waits 0, was absent"));
 }
 
-TEST_F(ElectorTest, WhatTheServerRefusesForAWhileIsAskedForAgain) {
+TEST_F(ElectorTest, ARequestThatIsRefusedForAWhileIsRepeated) {
   StartTwo();
   for (const int code : {409, 429, 500, 503, 504}) {
     world_.Fault(kubesim::FaultAction::kAnswer, "update", 3, code);
@@ -88,7 +88,7 @@ TEST_F(ElectorTest, AStandbyThatMakesADeletedLeaseWaitsForWhoHeldIt) {
   EXPECT_TRUE(second_->leads());
 }
 
-TEST_F(ElectorTest, WhatALeaderHadToWaitForTheNextOneWaitsForToo) {
+TEST_F(ElectorTest, TheNextLeaderWaitsForWhatTheLastOneWaitedFor) {
   StartTwo();
   first_->loop().Pause();
   world_.DeleteLease();

@@ -38,7 +38,7 @@ TEST_F(ElectorTest, ALeaderRenewsAndNobodyTakesItFromIt) {
   EXPECT_EQ(second_->metrics().GetGauge("basalt_gateway_leads", "").Value(), 0);
 }
 
-TEST_F(ElectorTest, OfTwoThatStartTogetherOneLeads) {
+TEST_F(ElectorTest, OneLeadsOfTwoThatStartTogether) {
   Site first(world_, "gateway-0");
   Site second(world_, "gateway-1", "b");
   world_.Advance(absl::Seconds(1));
@@ -164,7 +164,7 @@ TEST_F(ElectorTest, ANewProcessOfTheSameNameTakesTheLeaseAtOnce) {
 }
 
 // An API server that has just started refuses every request for a while.
-TEST_F(ElectorTest, ANewProcessOfTheSameNameGoesOnTryingToTakeTheLeaseOfTheOneBefore) {
+TEST_F(ElectorTest, ANewProcessOfTheSameNameGoesOnTryingToTakeTheLease) {
   for (const int code : {0, 403, 409, 500, 503}) {
     World world;
     Site before(world, "gateway-0");

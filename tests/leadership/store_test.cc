@@ -83,7 +83,7 @@ class StoreTest : public ::testing::Test {
   Writer one_{world_, "one"}, two_{world_, "two"};
 };
 
-TEST_F(StoreTest, WhatIsSavedIsFoundByTheNextOne) {
+TEST_F(StoreTest, ASavedAssignmentIsFoundByTheNextOne) {
   EXPECT_EQ(one_.LoadText(), "none");
   EXPECT_EQ(one_.SaveText(7), "OK");
   EXPECT_EQ(one_.SaveText(8), "OK");
@@ -141,7 +141,7 @@ TEST_F(StoreTest, ASaveThatNobodyCouldLookAfterIsTakenForDoneLater) {
   EXPECT_EQ(one_.SaveText(4), "OK");
 }
 
-TEST_F(StoreTest, WhatIsCancelledDoesNotStandInTheWay) {
+TEST_F(StoreTest, ACancelledSaveDoesNotStandInTheWay) {
   one_.LoadText();
   bool called = false;
   one_.store().Save(Record(1), [&](const absl::Status&) { called = true; });
@@ -161,7 +161,7 @@ TEST_F(StoreTest, ALabelIsNobodysAssignment) {
   EXPECT_EQ(Stored({"metadata", "labels", "a"}), "b");
 }
 
-TEST_F(StoreTest, WhatCannotBeReadIsSaidAndNotOverwritten) {
+TEST_F(StoreTest, AnUnreadableAssignmentIsNamedAndNotOverwritten) {
   one_.LoadText();
   EXPECT_EQ(one_.SaveText(1), "OK");
   for (const char* patch :
@@ -173,7 +173,7 @@ TEST_F(StoreTest, WhatCannotBeReadIsSaidAndNotOverwritten) {
   }
 }
 
-TEST_F(StoreTest, WhatIsDeletedIsMadeAnew) {
+TEST_F(StoreTest, ADeletedAssignmentIsMadeAnew) {
   one_.LoadText();
   EXPECT_EQ(one_.SaveText(1), "OK");
   EXPECT_EQ(world_.Do("DELETE", World::ConfigPath()).status, 200);
@@ -182,7 +182,7 @@ TEST_F(StoreTest, WhatIsDeletedIsMadeAnew) {
   EXPECT_EQ(two_.LoadText(), "2");
 }
 
-TEST_F(StoreTest, WhatIsRefusedHasAName) {
+TEST_F(StoreTest, EachRefusalHasACode) {
   const struct {
     int code;
     const char* status;

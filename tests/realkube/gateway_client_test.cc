@@ -1,5 +1,5 @@
 // Tests the client of the gateway where only a real API server shows its behaviour: multiplexing, throttling,
-// compression, expired versions, and watches across a restart of the server.
+// compression, and writes that become late.
 #include <gmock/gmock.h>
 
 #include <future>
@@ -14,28 +14,8 @@ namespace basalt::gateway {
 namespace {
 
 using ::basalt::testing::IsOk;
-using ::testing::Ge;
-using ::testing::Le;
 
 constexpr int kPods = 300;
-
-// Requests version 1 in the first watch, whatever version the caller requests.
-class OutdatedClient : public http::Client {
- public:
-  explicit OutdatedClient(http::Client& inner) : inner_(inner) {}
-  std::unique_ptr<http::Call> Start(http::Request request, http::ResponseObserver& observer) override {
-    const size_t at = request.target.find("resourceVersion=");
-    if (at != std::string::npos && request.target.find("sendInitialEvents") == std::string::npos &&
-        !std::exchange(done_, true)) {
-      request.target.replace(at, request.target.find('&', at) - at, "resourceVersion=1");
-    }
-    return inner_.Start(std::move(request), observer);
-  }
-
- private:
-  http::Client& inner_;
-  bool done_ = false;
-};
 
 // Runs before the other tests that need the pods.
 TEST_F(GatewayClientTest, ABurstOfCreatesOnATightServerIsCarriedOutOnceEach) {
@@ -131,57 +111,6 @@ TEST_F(GatewayClientTest, PagesAndStreamedListsShowTheSamePodsAndPagesComeCompre
   EXPECT_EQ(http::FindHeader(plain->headers, "Content-Encoding"), "");
   EXPECT_EQ(http::FindHeader(packed->headers, "Content-Encoding"), "gzip");
   EXPECT_EQ(packed->body.size(), plain->body.size());
-}
-
-TEST_F(GatewayClientTest, SilentConnectionsAreGivenUpByWatchesAndByShortRequests) {
-  http::CurlOptions options = Gateway();
-  options.probe_after = absl::Seconds(2);
-  options.dead_after = absl::Seconds(6);
-  Connect(options);
-  NamesSink& sink = Reflect(*client_, ReflectorOptions::StreamingList::kTry);
-  sink.Wait([](const NamesSink::View& view) { return view.lists == 1; });
-  ASSERT_THAT(Do("GET", "/version"), IsOk());
-  CutTheCables();
-  const auto get = [this] { return Do("GET", "/version", "", false, absl::Seconds(3)); };
-  EXPECT_EQ(get().status().code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(get(), IsOk()) << "by another connection, before the kernel has given up the first";
-  const auto errors = sink.Wait([](const NamesSink::View& view) { return !view.errors.empty(); }).errors;
-  EXPECT_EQ(http::FailureOf(errors[0]), http::Failure::kVanished) << errors[0];
-  const auto results = CreatePods("later", 1);
-  EXPECT_THAT(results.at("later-0"), IsOk());
-  const NamesSink::View after = sink.Wait([](const NamesSink::View& view) { return view.names.contains("later-0"); });
-  EXPECT_EQ(after.lists, 1) << "it went on from its version";
-}
-
-TEST_F(GatewayClientTest, WatchesAndWritesGoOnAfterTheServerWasKilled) {
-  Connect(Gateway());
-  NamesSink& sink = Reflect(*client_, ReflectorOptions::StreamingList::kTry);
-  const size_t before = sink.Wait([](const NamesSink::View& view) { return view.lists == 1; }).names.size();
-  ASSERT_THAT(cluster_->Kill("kube-apiserver"), IsOk());
-  sink.Wait([](const NamesSink::View& view) { return !view.errors.empty(); });
-  // These writes begin while the server is down. They wait for the server until their timeout.
-  std::future<std::map<std::string, absl::StatusOr<v1::WriteResponse>>> writes =
-      std::async(std::launch::async, [this] { return CreatePods("after", 10); });
-  ASSERT_THAT(cluster_->Restart("kube-apiserver"), IsOk());
-  for (const auto& [name, result] : writes.get()) {
-    ASSERT_THAT(result, IsOk()) << name;
-    EXPECT_FALSE(result->has_error()) << name << ": " << result->error().message();
-  }
-  const NamesSink::View after =
-      sink.Wait([&](const NamesSink::View& view) { return view.names.size() == before + 10; });
-  EXPECT_THAT(after.lists, Le(2));
-}
-
-// Runs after the restart of the test before.
-TEST_F(GatewayClientTest, AVersionThatIsTooOldIsListedAnew) {
-  Connect(Gateway());
-  // The server's history of events begins at its last start, long after version 1.
-  OutdatedClient outdated(*client_);
-  NamesSink& sink = Reflect(outdated, ReflectorOptions::StreamingList::kOff);
-  const NamesSink::View view = sink.Wait([](const NamesSink::View& now) { return now.lists >= 2; });
-  EXPECT_EQ(view.lists, 2);
-  EXPECT_THAT(view.names.size(), Ge(static_cast<size_t>(kPods)));
-  RunOn(*loop_, [this] { reflectors_.clear(); });
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// On a real cluster, people and other programs write objects of a running job: edits that meet status writes, a
-// finalizer that keeps a pod, edits and the deletion of a PodGroup, and a pod that loses its owner.
+// On a real cluster, people and other programs write objects of a running job: edits that meet status writes, and a
+// finalizer that keeps a pod.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,20 +26,6 @@ class SuiteHandEditsTest : public SuiteTest {
   std::string PodNames(const std::string& job) {
     return Kubectl({"get", "pods", "-l", "volcano.sh/job-name=" + job, "-o", "jsonpath={.items[*].metadata.name}"});
   }
-  // Creates a job with two pods and these policies, and waits until it is Running.
-  void Run(const std::string& job, const std::string& policies) {
-    ASSERT_THAT(Create(job, Spec("[" + Task("2", "600s") + "]", R"("minAvailable":1,"policies":)" + policies)), IsOk());
-    ASSERT_TRUE(Becomes(job, "Running")) << world_->JobPhase(job) << ", " << WordsOf(job);
-  }
-  // Sets phase Failed, as a kubelet would, with a container that ended at `finished` by the clock of its node.
-  void FailPod(const std::string& pod, const std::string& finished, const std::string& conditions = "[]") {
-    Kubectl({"patch", "pod", pod, "--subresource=status", "--type", "merge", "-p",
-             fmt::format(R"({{"status":{{"phase":"Failed","conditions":{},"containerStatuses":[{{"name":"c",)"
-                         R"("image":"i","imageID":"i","ready":false,"restartCount":0,"state":{{"terminated":)"
-                         R"({{"exitCode":137,"finishedAt":"{}"}}}}}}]}}}})",
-                         conditions, finished)});
-  }
-  std::string GroupOf(const std::string& job) { return job + "-" + Field(kJobs, job, ".metadata.uid"); }
 };
 
 // Each edit changes the resourceVersion on which a status write depends.
@@ -82,59 +68,6 @@ TEST_F(SuiteHandEditsTest, APodThatIsHeldByAFinalizerHoldsUpARestartUntilItIsLet
   EXPECT_EQ(Field(kJobs, "held", ".status.version"), "1");
   EXPECT_EQ(Field(kJobs, "held", ".status.retryCount"), "1");
   EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
-}
-
-TEST_F(SuiteHandEditsTest, AGroupThatIsEditedIsPutRightAndOneThatIsDeletedIsMadeAgain) {
-  ASSERT_THAT(Create("grouped", GoodSpec("600s")), IsOk());
-  ASSERT_TRUE(Becomes("grouped", "Running"));
-  const std::string group = GroupOf("grouped");
-  constexpr char kGroups[] = "podgroups.scheduling.volcano.sh";
-  Kubectl({"patch", kGroups, group, "--type", "merge", "-p", R"({"spec":{"minMember":99}})"});
-  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return Field(kGroups, group, ".spec.minMember") == "1"; }));
-  const std::string before = Field(kGroups, group, ".metadata.uid");
-  Kubectl({"delete", kGroups, group});
-  EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
-    const std::string now = Field(kGroups, group, ".metadata.uid");
-    return !now.empty() && now != before;
-  }));
-  EXPECT_TRUE(Becomes("grouped", "Running")) << world_->JobPhase("grouped") << ", " << WordsOf("grouped");
-  EXPECT_EQ(CountPods("grouped", "create"), 2);
-  EXPECT_EQ(CountPods("grouped", "delete") + CountPods("grouped", "deletecollection"), 0);
-  EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
-}
-
-// The pod has all labels by which one call deletes the pods of a version.
-TEST_F(SuiteHandEditsTest, APodWhoseOwnerWasTakenAwayOutlivesTheJobsPods) {
-  ASSERT_THAT(Create("kept", Spec("[" + Task("4", "600s") + "]", R"("minAvailable":4)")), IsOk());
-  ASSERT_TRUE(Becomes("kept", "Running"));
-  Kubectl(
-      {"patch", "pod", "kept-t-2", "--type", "json", "-p", R"([{"op":"remove","path":"/metadata/ownerReferences"}])"});
-  const std::string before = Field("pod", "kept-t-2", ".metadata.uid");
-  EXPECT_TRUE(Says("kept", "FailedCreate: pod kept-t-2: the name is held")) << WordsOf("kept");
-  EXPECT_EQ(world_->Ctl({"job", "suspend", "kept"}).exit_code, 0);
-  ASSERT_TRUE(Becomes("kept", "Aborted"));
-  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return PodNames("kept") == "kept-t-2"; })) << PodNames("kept");
-  EXPECT_EQ(Field("pod", "kept-t-2", ".metadata.uid"), before);
-  Kubectl({"delete", "pod", "kept-t-2"});
-  EXPECT_THAT(world_->suite().Casualties(), IsEmpty());
-}
-
-TEST_F(SuiteHandEditsTest, ATimeoutBeginsNoEarlierThanThePodThatFailed) {
-  Run("late", R"([{"event":"PodFailed","action":"RestartJob","timeout":"8s"}])");
-  const absl::Time failed = absl::Now();
-  FailPod("late-t-0", "2020-01-01T00:00:00Z");
-  ASSERT_TRUE(e2e::Eventually(kLimit, [&] { return Field(kJobs, "late", ".status.retryCount") == "1"; }));
-  EXPECT_GE(absl::Now() - failed, absl::Seconds(7)) << "times in Kubernetes have whole seconds";
-  EXPECT_TRUE(Becomes("late", "Running"));
-}
-
-TEST_F(SuiteHandEditsTest, APodThatFailsByADisruptionIsEvictedNotFailed) {
-  Run("moved", R"([{"event":"PodEvicted","action":"AbortJob"},{"event":"PodFailed","action":"TerminateJob"}])");
-  FailPod("moved-t-0", "2020-01-01T00:00:00Z",
-          R"([{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"}])");
-  Kubectl({"delete", "pod", "moved-t-0", "--wait=false"});
-  EXPECT_TRUE(Becomes("moved", "Aborted")) << world_->JobPhase("moved") << ", " << WordsOf("moved");
-  EXPECT_THAT(world_->Ctl({"job", "history", "moved"}).out, ::testing::HasSubstr("PreemptionByScheduler"));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_F(SuiteWorkloadsTest, ADeploymentHasOneGroupThroughScalingToZeroAndBack) {
   EXPECT_NE(Field(kGroups, again, ".metadata.uid"), before);
 }
 
-TEST_F(SuiteWorkloadsTest, OfADeploymentThatIsRolledFiveTimesTheLastGroupIsLeft) {
+TEST_F(SuiteWorkloadsTest, ADeploymentThatIsRolledFiveTimesHasOneGroup) {
   MakeWorkload("Deployment", "web", "replicas: 3");
   for (int roll = 0; roll < 5; ++roll) {
     Kubectl({"patch", "deployment", "web", "-p",
@@ -156,31 +156,8 @@ spec:
   EXPECT_EQ(Field(kGroups, group, ".spec.minMember"), "2");
 }
 
-TEST_F(SuiteWorkloadsTest, WhatPeopleTakeAwayIsPutBack) {
-  MakeWorkload("Deployment", "web", "replicas: 2");
-  std::string group;
-  ASSERT_TRUE(RunInOneGroup("web", 2, group)) << Seen("web");
-  Kubectl({"delete", kGroups, group});
-  ASSERT_TRUE(RunInOneGroup("web", 2, group)) << Seen("web");
-  const std::string pod = Lines("pods", ".metadata.name", "app=web").front();
-  Kubectl({"annotate", "pod", pod, "scheduling.k8s.io/group-name-"});
-  ASSERT_TRUE(RunInOneGroup("web", 2, group)) << Seen("web");
-  Kubectl({"delete", "pod", pod, "--wait=false"});
-  ASSERT_TRUE(RunInOneGroup("web", 2, group)) << Seen("web");
-}
-
-TEST_F(SuiteWorkloadsTest, AnOwnerThatIsTakenFromAGroupComesBack) {
-  MakeWorkload("StatefulSet", "db", "replicas: 2\n  serviceName: db");
-  std::string group;
-  ASSERT_TRUE(RunInOneGroup("db", 2, group)) << Seen("db");
-  Kubectl({"patch", kGroups, group, "--type", "merge", "-p", R"({"metadata":{"ownerReferences":null}})"});
-  EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
-    return Field(kGroups, group, ".metadata.ownerReferences[0].name") == "db";
-  })) << Seen("db");
-}
-
 // The API server runs with OwnerReferencesPermissionEnforcement.
-TEST_F(SuiteWorkloadsTest, WithoutTheRightToOwnersAGroupIsRefusedInTheServersWordsAndMadeOnceThereIsOne) {
+TEST_F(SuiteWorkloadsTest, AGroupIsRefusedUntilThereIsTheRightToOwners) {
   const std::string role = BASALT_SOURCE_DIR "/deploy/rbac/owner-references";
   Kubectl({"delete", "-f", role});
   MakeWorkload("StatefulSet", "db", "replicas: 1\n  serviceName: db");
@@ -191,24 +168,6 @@ TEST_F(SuiteWorkloadsTest, WithoutTheRightToOwnersAGroupIsRefusedInTheServersWor
   Kubectl({"create", "-f", role});
   std::string group;
   EXPECT_TRUE(RunInOneGroup("db", 1, group)) << Seen("db");
-}
-
-TEST_F(SuiteWorkloadsTest, ATemplateThatGoesToAnotherSchedulerLeavesNoGroup) {
-  MakeWorkload("Deployment", "web", "replicas: 2");
-  std::string group;
-  ASSERT_TRUE(RunInOneGroup("web", 2, group)) << Seen("web");
-  Kubectl({"patch", "deployment", "web", "-p", R"({"spec":{"template":{"spec":{"schedulerName":"other"}},
-             "strategy":{"type":"Recreate","rollingUpdate":null}}})"});
-  EXPECT_TRUE(HasNoGroup()) << Seen("web");
-}
-
-TEST_F(SuiteWorkloadsTest, AMinimumAboveTheReplicasIsToldOnAPod) {
-  MakeWorkload("StatefulSet", "few", "replicas: 1\n  serviceName: few",
-               R"(scheduling.volcano.sh/group-min-member: "3")");
-  EXPECT_TRUE(e2e::Eventually(kLimit, [&] {
-    return Kubectl({"get", "events", "--field-selector", "involvedObject.name=few-0", "-o", "jsonpath={..message}"})
-               .find("StatefulSet few asks for 3 pods together, and it has 1") != std::string::npos;
-  }));
 }
 
 // The garbage collector may delete a group that names the dead owner at any of its passes. The test therefore has
@@ -228,48 +187,6 @@ TEST_F(SuiteWorkloadsTest, PodsOfAnOrphanedStatefulSetKeepAGroupWithoutTheDeadOw
     Kubectl({"delete", "pods", "-l", "app=" + name});
     EXPECT_TRUE(HasNoGroup()) << Seen(name);
   }
-}
-
-TEST_F(SuiteWorkloadsTest, AJobThatWantsNoPodsHasNoGroupUntilItWantsSomeAgain) {
-  Make(R"(apiVersion: batch/v1
-kind: Job
-metadata: {name: sums}
-spec:
-  parallelism: 2
-  completions: 2
-  template:
-    metadata: {labels: {app: sums}, annotations: {kubesim.basalt.dev/duration: 600s}}
-    spec: {schedulerName: volcano, restartPolicy: Never, containers: [{name: c, image: i}]}
-)");
-  std::string group;
-  for (const char* field : {R"("suspend":true)", R"("parallelism":0)"}) {
-    ASSERT_TRUE(RunInOneGroup("sums", 2, group)) << Seen("sums");
-    Kubectl({"patch", "jobs.batch", "sums", "--type", "merge", "-p", fmt::format(R"({{"spec":{{{}}}}})", field)});
-    EXPECT_TRUE(HasNoGroup()) << Seen("sums");
-    Kubectl({"patch", "jobs.batch", "sums", "--type", "merge", "-p", R"({"spec":{"suspend":false,"parallelism":2}})"});
-  }
-  ASSERT_TRUE(RunInOneGroup("sums", 2, group)) << Seen("sums");
-}
-
-TEST_F(SuiteWorkloadsTest, AGroupThatItsPodLeavesForAnotherOneGoes) {
-  Make(R"(apiVersion: v1
-kind: Pod
-metadata: {name: driver, labels: {app: driver}, annotations: {kubesim.basalt.dev/duration: 600s}}
-spec: {schedulerName: volcano, terminationGracePeriodSeconds: 0, containers: [{name: c, image: i}]}
-)");
-  std::string group;
-  ASSERT_TRUE(RunInOneGroup("driver", 1, group)) << Seen("driver");
-  Make(R"(apiVersion: scheduling.volcano.sh/v1beta1
-kind: PodGroup
-metadata: {name: spark-x}
-spec: {minMember: 1, queue: default}
-)");
-  Kubectl({"annotate", "pod", "driver", "--overwrite", "scheduling.k8s.io/group-name=spark-x"});
-  EXPECT_TRUE(e2e::Eventually(kLimit, [&] { return Lines(kGroups) == std::vector<std::string>{"spark-x"}; }))
-      << Seen("driver");
-  EXPECT_EQ(Field("pod", "driver", R"(.metadata.annotations.scheduling\.k8s\.io/group-name)"), "spark-x");
-  Kubectl({"delete", "pod", "driver"});
-  Kubectl({"delete", kGroups, "spark-x"});
 }
 
 }  // namespace

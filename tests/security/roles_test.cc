@@ -90,7 +90,7 @@ std::set<std::string> Anywhere(const std::set<std::string>& rights) {
   return bare;
 }
 
-TEST(RolesTest, TheTableGrantsNoMoreThanTheRolesAndTheRolesNoMoreThanTheTable) {
+TEST(RolesTest, TableAndRolesGrantTheSame) {
   std::set<std::string> granted;
   for (const gateway::Grant& grant : gateway::Grants()) {
     granted.insert(
@@ -127,7 +127,7 @@ TEST(RolesTest, ThePageOfRightsIsTheListOfTheManifests) {
   EXPECT_THAT(Without(listed, all), IsEmpty()) << "in no manifest";
 }
 
-TEST(RolesTest, WhatPluginsMakeIsWithinReachOnlyWhereItIsBound) {
+TEST(RolesTest, ObjectsOfPluginsAreWithinReachOnlyWhereBound) {
   for (const std::string& right : RightsIn("deploy/rbac/gateway.yaml", "everywhere")) {
     if (right.starts_with("basalt-system ")) continue;
     for (const char* resource : {" secrets", " configmaps", " services", " networkpolicies"}) {

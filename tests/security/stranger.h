@@ -26,9 +26,7 @@ namespace basalt::security {
 
 class StrangerTest : public ::testing::Test {
  protected:
-  // `served` is the value of the gateway's flag --namespaces.
-  explicit StrangerTest(std::vector<std::string> served = {})
-      : gateway(loop, client, random, *metrics, health, GatewayFlags(served)) {
+  StrangerTest() : gateway(loop, client, random, *metrics, health, GatewayFlags()) {
     Create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"prod"}})");
     gateway.Start();
     time.Advance(absl::Seconds(2));
@@ -112,11 +110,10 @@ class StrangerTest : public ::testing::Test {
     if (crds.ok()) options.crds = *std::move(crds);
     return options;
   }
-  static gateway::GatewayOptions GatewayFlags(const std::vector<std::string>& served) {
+  static gateway::GatewayOptions GatewayFlags() {
     gateway::GatewayOptions options;
     options.hub.cluster = "c";
     options.hub.version = "1";
-    options.hub.namespaces = kube::NamespaceRules(served);
     return options;
   }
 

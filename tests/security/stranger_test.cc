@@ -97,28 +97,6 @@ TEST_F(StrangerTest, NobodyChangesWhatAPodRuns) {
   }
 }
 
-// A fake pgsvc reads the workload whose pods it groups, but not the pods' environment.
-TEST_F(StrangerTest, AWorkloadIsReadWithoutWhatItsPodsRun) {
-  Create(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","namespace":"prod","uid":"rs",)"
-         R"("annotations":{"volcano.sh/preemptable":"true","example.com/copy":"env-value"}},"spec":{"replicas":0,)"
-         R"("selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":)"
-         R"({"containers":[{"name":"c","image":"i","env":[{"name":"PASSWORD","value":"env-value"}]}]}}}})");
-  const std::string uid = UidOf("replicasets.apps", "web");
-  Create(fmt::format(
-      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"web-0","namespace":"prod","annotations":)"
-      R"({{"scheduling.k8s.io/group-name":"web"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet",)"
-      R"("name":"web","uid":"{}","controller":true}}]}},"spec":{{"schedulerName":"volcano",)"
-      R"("containers":[{{"name":"c","image":"i"}}]}}}})",
-      uid));
-  const auto answer = Get(kGroup, "prod/web", kube::kReplicaSets, "prod", "web");
-  ASSERT_THAT(answer, IsOk());
-  const kube::v1::ObjectMeta& meta = answer->object().generic().meta();
-  EXPECT_EQ(meta.uid(), uid);
-  ASSERT_EQ(meta.annotations_size(), 1) << answer->DebugString();
-  EXPECT_EQ(meta.annotations(0).key(), "volcano.sh/preemptable");
-  EXPECT_THAT(answer->DebugString(), Not(HasSubstr("env-value")));
-}
-
 std::string PodOf(const std::string& ns, const std::string& name, const std::string& job_uid = "") {
   const std::string owner =
       fmt::format(R"(,"labels":{{"volcano.sh/job-name":"{0}"}},"ownerReferences":[{{"apiVersion":)"
@@ -130,43 +108,6 @@ std::string PodOf(const std::string& ns, const std::string& name, const std::str
 }
 
 constexpr char kMark[] = R"({"metadata":{"annotations":{"volcano.sh/controller-out-of-sync":"true"}}})";
-
-struct StrangerEverywhereTest : StrangerTest {
-  StrangerEverywhereTest() : StrangerTest({"*", "kube-system"}) {}
-};
-
-// A stranger can win the slot of any key by the choice of its member name.
-TEST_F(StrangerEverywhereTest, AKeyThatIsNoJobOpensNothing) {
-  Create(PodOf("kube-system", "etcd-node-0"));
-  Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kube-dns","namespace":"kube-system"},)"
-         R"("spec":{"ports":[{"port":53}]}})");
-  Create(SecretOf("deploy"));
-  Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"app-svc","namespace":"prod"},"data":{"a":"b"}})");
-  const auto refused = [](const auto& answer, const char* what) {
-    EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable) << what << answer.status();
-  };
-  const auto deletion = [this](const std::string& key, const kube::Kind& kind, const std::string& resource,
-                               const std::string& ns, const std::string& name) {
-    auto request = WriteOf(kJob, key, kind, ns, name);
-    request.mutable_delete_()->set_uid(UidOf(resource, name, ns));
-    return Write(std::move(request));
-  };
-  refused(Patch(WriteOf(kJob, "kube-system/etcd-node", kube::kPods, "kube-system", "etcd-node-0"), kMerge, kMark),
-          "a pod is marked");
-  refused(deletion("kube-system/etcd-node", kube::kPods, "pods", "kube-system", "etcd-node-0"), "a pod is deleted");
-  refused(deletion("kube-system/kube-dns", kube::kServices, "services", "kube-system", "kube-dns"),
-          "a Service is deleted");
-  refused(Patch(WriteOf(kJob, "prod/deploy", kube::kSecrets, "prod", "deploy-ssh"), kMerge,
-                R"({"data":{"config":"YQ=="}})"),
-          "a Secret is patched");
-  refused(Get(kJob, "prod/app", kube::kConfigMaps, "prod", "app-svc"), "a ConfigMap is read");
-  auto creation = WriteOf(kJob, "prod/nojob", kube::kPods, "prod", "nojob-t-0");
-  creation.mutable_create()->set_body(PodOf("prod", "nojob-t-0", "invented"));
-  refused(Write(creation), "a pod is created");
-  EXPECT_FALSE(Stored("pods", "etcd-node-0", "kube-system").is_null());
-  EXPECT_FALSE(Stored("services", "kube-dns", "kube-system").is_null());
-  EXPECT_TRUE(Stored("pods", "nojob-t-0").is_null());
-}
 
 TEST_F(StrangerTest, AJobGetsNothingThatIsNotItsOwn) {
   const std::string uid = CreateJob("deploy");

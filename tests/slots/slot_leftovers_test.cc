@@ -38,7 +38,7 @@ TEST_F(SlotMovesTest, HistoryIsAskedForAgainByAnOwnerThatDiedOverIt) {
   ExpectAllHistoryAtItsOwner();
 }
 
-TEST_F(SlotMovesTest, WhatAnOldDiskHasOfSlotsThatWentOnWithoutItIsFetchedAndCleared) {
+TEST_F(SlotMovesTest, SlotsOnAnOldDiskAreFetchedAndCleared) {
   Start("jobsvc-0");
   Start("jobsvc-1");
   Start("jobsvc-2");

@@ -183,7 +183,7 @@ TEST_F(SlotMovesTest, ASourceThatDiesMeanwhileComesBackWithItsRecords) {
   EXPECT_TRUE(NothingIsForgottenSince(before));
 }
 
-TEST_F(SlotMovesTest, WhatIsRecordedSinceASlotBeganOutlivesAFetchThatIsGivenUp) {
+TEST_F(SlotMovesTest, NewRecordsOutliveAFetchThatIsGivenUp) {
   Start("jobsvc-0");
   time_.Advance(absl::Seconds(2));
   network_.Partition("jobsvc-0", "jobsvc-1");

@@ -105,7 +105,7 @@ TEST_F(HandEditsTest, APodWithoutItsLabelsIsFollowedAsBefore) {
   EXPECT_EQ(Writes("delete", "pods") + Writes("create", "pods") + Writes("create", "podgroups"), 0);
 }
 
-TEST_F(HandEditsTest, APodThatNoWatchShowsWithoutItsLabelsIsNamedUntilItHasThemBack) {
+TEST_F(HandEditsTest, APodThatNoWatchShowsIsNamedUntilItHasItsLabelsBack) {
   Begin("another");
   const std::string before = UidOf("pods", "j-t-1");
   const std::string labels = TakeLabels();

@@ -84,16 +84,6 @@ constexpr char kData[] = R"({"apiVersion":"v1","kind":"PersistentVolumeClaim",)"
                          R"("metadata":{"name":"data","namespace":"default"},)"
                          R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})";
 
-TEST_F(LifeTest, AClaimThatIsMadeLaterLetsTheJobRunAtOnce) {
-  suite_.CreateObject(Job("j", 2, "sleep 1", kMountsData));
-  suite_.time().Advance(absl::Minutes(10));
-  EXPECT_EQ(suite_.JobPhase("default", "j"), "Pending");
-  EXPECT_EQ(Writes("create", "pods"), 0);
-  suite_.CreateObject(kData);
-  EXPECT_TRUE(suite_.time().AdvanceUntil([this] { return Writes("create", "pods") == 2; }, absl::Seconds(1)));
-  EXPECT_TRUE(Reaches("j", "Completed")) << suite_.JobPhase("default", "j");
-}
-
 TEST_F(LifeTest, AClaimThatIsMadeWhileNobodyWatchesIsFoundAfterwards) {
   for (const std::string_view program : {"gateway-0", "jobsvc-0"}) {
     const std::string name(program.substr(0, program.find('-')));
@@ -110,11 +100,6 @@ TEST_F(LifeTest, AClaimThatIsMadeWhileNobodyWatchesIsFoundAfterwards) {
   }
 }
 
-TEST_F(LifeTest, AJobWhosePodsFailIsFailed) {
-  suite_.CreateObject(Job("bad", 2, "exit 7"));
-  EXPECT_TRUE(Reaches("bad", "Failed"));
-}
-
 TEST_F(LifeTest, AFailureWhileEverythingIsDownIsSeenAtTheNextStart) {
   suite_.CreateObject(Job("bad", 2, "sleep 20; exit 7"));
   ASSERT_TRUE(Reaches("bad", "Running"));
@@ -122,39 +107,6 @@ TEST_F(LifeTest, AFailureWhileEverythingIsDownIsSeenAtTheNextStart) {
   suite_.time().Advance(absl::Seconds(60));
   for (const std::string_view program : {"gateway-0", "jobsvc-0"}) suite_.Start(program);
   EXPECT_TRUE(Reaches("bad", "Failed"));
-}
-
-TEST_F(LifeTest, AnActionWithATimeoutComesAtItsDeadlineThoughEverythingWasDownMeanwhile) {
-  suite_.CreateObject(Job("delayed", 2, "sleep 20; exit 7",
-                          R"(,"policies":[{"event":"PodFailed","action":"AbortJob","timeout":"10m"}])"));
-  suite_.CreateObject(
-      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"d","namespace":"default"},)"
-      R"("spec":{"schedulerName":"volcano","queue":"default","minAvailable":2,)"
-      R"("policies":[{"event":"PodFailed","action":"AbortJob","timeout":"10m"}],"tasks":[)"
-      R"({"name":"short","replicas":1,"template":{"spec":{"restartPolicy":"Never","containers":[)"
-      R"({"name":"c","image":"busybox","command":["sh","-c","sleep 5; exit 3"]}]}}},)"
-      R"({"name":"long","replicas":1,"template":{"spec":{"restartPolicy":"Never","containers":[)"
-      R"({"name":"c","image":"busybox","command":["sleep","3600"]}]}}}]}})");
-  ASSERT_TRUE(Reaches("d", "Running"));
-  suite_.time().Advance(absl::Seconds(30));
-  for (const std::string_view program : {"gateway-0", "jobsvc-0"}) suite_.Kill(program);
-  suite_.time().Advance(absl::Seconds(60));
-  for (const std::string_view program : {"gateway-0", "jobsvc-0"}) suite_.Start(program);
-  suite_.time().Advance(absl::Minutes(8));
-  EXPECT_EQ(suite_.JobPhase("default", "d"), "Running");
-  suite_.time().Advance(absl::Minutes(2));
-  EXPECT_EQ(suite_.JobPhase("default", "d"), "Aborted");
-  EXPECT_EQ(suite_.JobPhase("default", "delayed"), "Failed") << "it was over long before";
-}
-
-TEST_F(LifeTest, APolicyThatNeverAppliesIsNamedOnTheJobAndHarmsNobody) {
-  suite_.CreateObject(Job("odd", 1, "sleep 1", R"(,"policies":[{"event":"PodPending","action":"RestartJob"}])"));
-  ASSERT_TRUE(Reaches("odd", "Completed"));
-  const auto job = suite_.api().Get("jobs.batch.volcano.sh", "default", "odd");
-  const json::value* state = FindPath(*job, {"status", "state"});
-  ASSERT_NE(state, nullptr);
-  EXPECT_EQ(FindString(*state, "reason"), "SpecWarning") << ToText(*state);
-  EXPECT_NE(FindString(*state, "message").find("spec.policies[0].timeout"), std::string_view::npos) << ToText(*state);
 }
 
 TEST_F(LifeTest, DependentTasksStartWhenWhatTheyNeedIsReady) {
@@ -178,24 +130,6 @@ TEST_F(LifeTest, DependentTasksStartWhenWhatTheyNeedIsReady) {
   }
   EXPECT_NE(first_ready, absl::Time());
   EXPECT_GT(dependent, first_ready);
-}
-
-// The scheduler counts a succeeded pod only as long as the pod exists.
-TEST_F(LifeTest, APodIsMadeAgainThoughDonePodsOfItsGangAreGone) {
-  suite_.CreateObject(
-      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"g","namespace":"default"},)"
-      R"("spec":{"schedulerName":"volcano","queue":"default","minAvailable":4,"tasks":[)"
-      R"({"name":"quick","replicas":2,"template":{"spec":{"restartPolicy":"Never","containers":[)"
-      R"({"name":"c","image":"busybox","command":["sleep","5"],"resources":{"requests":{"cpu":"100m"}}}]}}},)"
-      R"({"name":"slow","replicas":2,"template":{"spec":{"restartPolicy":"Never","containers":[)"
-      R"({"name":"c","image":"busybox","command":["sleep","60"],"resources":{"requests":{"cpu":"100m"}}}]}}}]}})");
-  ASSERT_TRUE(Reaches("g", "Running"));
-  suite_.time().Advance(absl::Seconds(15));
-  for (const std::string_view pod : {"g-quick-0", "g-quick-1", "g-slow-1"}) {
-    suite_.DeleteObject(fmt::format("/api/v1/namespaces/default/pods/{}", pod));
-  }
-  EXPECT_TRUE(Reaches("g", "Completed", absl::Minutes(4))) << suite_.JobPhase("default", "g");
-  EXPECT_EQ(Writes("create", "pods"), 5) << "only what was still at work is made again";
 }
 
 TEST_F(LifeTest, ADeletedJobTakesEverythingWithIt) {

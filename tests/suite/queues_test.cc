@@ -79,17 +79,6 @@ class QueuesTest : public ::testing::Test {
   SimSuite suite_;
 };
 
-TEST_F(QueuesTest, RootAndDefaultAreMadeAndOpened) {
-  StartAll();
-  suite_.time().Advance(absl::Seconds(10));
-  EXPECT_EQ(State("root"), "Open");
-  EXPECT_EQ(State("default"), "Open");
-  const json::value root = Queue("root");
-  EXPECT_FALSE(FindPath(root, {"spec", "reclaimable"})->as_bool());
-  EXPECT_EQ(FindPath(root, {"spec", "parent"}), nullptr);
-  EXPECT_EQ(FindString(*FindPath(Queue("default"), {"spec"}), "parent"), "root");
-}
-
 TEST_F(QueuesTest, ANewQueueIsOpenedUnderRootAndARestartWritesNothing) {
   StartAll();
   ASSERT_TRUE(suite_.api()

@@ -31,7 +31,7 @@ class RefusalsTest : public ::testing::Test {
   SimSuite suite_;
 };
 
-TEST_F(RefusalsTest, AWebhookThatAsksForADaysPatienceInOneNamespaceLeavesTheOthersAlone) {
+TEST_F(RefusalsTest, AWebhookOfOneNamespaceLeavesTheOthersAlone) {
   for (const int code : {429, 503}) {
     kubesim::FaultRule rule;
     rule.verb = "*";

@@ -25,7 +25,7 @@ TEST_F(WatchConformance, FromAListsVersionItTellsWhatComesAfterInOrder) {
   EXPECT_EQ(watch.Take(4), "ADDED a MODIFIED a ADDED b DELETED a");
 }
 
-TEST_F(WatchConformance, WhatHappenedBeforeItWasOpenedIsToldToo) {
+TEST_F(WatchConformance, EventsFromBeforeItWasOpenedAreSentToo) {
   const std::string version = Now();
   MakeSecret("a");
   Label("a", R"({"x":"1"})");
@@ -186,7 +186,7 @@ TEST_F(WatchConformance, EnteringASelectorIsAnAdditionAndLeavingItADeletion) {
   EXPECT_EQ(watch.Take(4), "ADDED a MODIFIED a DELETED a ADDED b");
 }
 
-TEST_F(WatchConformance, WhoLeavesASelectorIsShownAsItLastMatchedWithTheVersionOfLeaving) {
+TEST_F(WatchConformance, AnObjectThatLeavesASelectorIsShownAsItLastMatched) {
   MakeSecret("a", R"({"w":"1"})");
   Watch watch(Server(), From(Now(), "&labelSelector=w%3D1"));
   const Answer left = Label("a", R"({"w":"2"})");
@@ -274,7 +274,7 @@ TEST_F(WatchConformance, TheParameterIsNotHeededOnOneObject) {
 
 // ---- bookmarks and ends ----
 
-TEST_F(WatchConformance, ABookmarkHasTheKindAndAVersionAndComesBeforeTheEndAtTheLatest) {
+TEST_F(WatchConformance, ABookmarkHasKindAndVersionAndComesBeforeTheEnd) {
   MakeSecret("a");
   const std::string version = Now();
   Watch watch(Server(), From(version, "&allowWatchBookmarks=true&timeoutSeconds=4"));

@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "FieldValueForbidden spec.secret: Forbidden: no secrets here"}),
     kTitle);
 
-TEST_F(RulesTest, OfTheRootSeeTheName) {
+TEST_F(RulesTest, RulesOfTheRootSeeTheName) {
   const Answer made = Post(Rules(), Rule("forbidden", "{}"));
   EXPECT_EQ(made.status, 422) << made;
   EXPECT_TRUE(made.message().ends_with("this name is taken")) << made;

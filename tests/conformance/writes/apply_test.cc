@@ -73,13 +73,13 @@ metadata:
 )")) << forced;
 }
 
-TEST_F(ApplyConformance, WhatIsLeftOutGoes) {
+TEST_F(ApplyConformance, AFieldThatIsLeftOutGoes) {
   ApplyConfig("me", "{x: '1', q: '1'}");
   const Answer applied = ApplyConfig("me", "{x: '1'}");
   EXPECT_TRUE(Has(applied.json, "data: {x: '1', q: null}")) << applied;
 }
 
-TEST_F(ApplyConformance, WhatOthersSetStays) {
+TEST_F(ApplyConformance, FieldsOfOthersStay) {
   ApplyConfig("me", "{x: '1'}");
   Patch(Configs("a") + "?fieldManager=edit", kMerge, J("data: {z: '1'}"));
   EXPECT_TRUE(Has(ApplyConfig("me", "{q: '1'}").json, "data: {x: null, q: '1', z: '1'}"));

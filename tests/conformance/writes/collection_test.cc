@@ -36,7 +36,7 @@ TEST_F(DeleteCollectionConformance, TheListOfACustomKindIsAnswered) {
   EXPECT_EQ(gone.Names(), "a");
 }
 
-TEST_F(DeleteCollectionConformance, OfNothingIsNoError) {
+TEST_F(DeleteCollectionConformance, AnEmptyChoiceIsNoError) {
   const Answer gone = Delete(Configs() + "?labelSelector=none%3Dhere");
   EXPECT_EQ(gone.status, 200) << gone;
   EXPECT_EQ(gone.Names(), "");

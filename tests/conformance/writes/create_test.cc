@@ -336,22 +336,11 @@ TEST_F(CreateConformance, ABuiltInBodyNeedNotNameItsKind) {
   EXPECT_TRUE(Has(made.json, "{kind: ConfigMap, apiVersion: v1}"));
 }
 
-TEST_F(CreateConformance, BrokenJsonIsABadRequest) {
-  EXPECT_EQ(Post(Configs(), "{\"metadata\":").status, 400);
-  EXPECT_EQ(Post(Widgets(), "{\"metadata\":").status, 400);
-}
-
 TEST_F(CreateConformance, ABodyMayBeYaml) {
   const Answer made = Post(Configs(), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n",
                            {{"Content-Type", "application/yaml"}});
   EXPECT_EQ(made.status, 201) << made;
   EXPECT_TRUE(Has(made.json, "data: {k: v}"));
-}
-
-TEST_F(CreateConformance, AnotherFormatIsUnsupported) {
-  const Answer made = Post(Configs(), "hello", {{"Content-Type", "text/plain"}});
-  EXPECT_EQ(made.status, 415) << made;
-  EXPECT_EQ(made.reason(), "UnsupportedMediaType");
 }
 
 // ---- options ----
@@ -368,49 +357,11 @@ TEST_F(CreateConformance, ADryRunIsRefusedLikeAnother) {
   EXPECT_EQ(Post(Configs() + "?dryRun=All", ConfigBody("a")).status, 409);
 }
 
-struct BadOption {
-  const char* title;
-  const char* query;
-  const char* status_text;
-};
-
-class BadOptionConformance : public WriteConformance, public ::testing::WithParamInterface<BadOption> {};
-
-TEST_P(BadOptionConformance, IsRefused) {
-  EXPECT_EQ(StatusText(Post(Configs() + GetParam().query, ConfigBody("a"))), GetParam().status_text);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    , BadOptionConformance,
-    ::testing::Values(BadOption{"DryRun", "?dryRun=Some",
-                                "422 Invalid: CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: "
-                                "[\"Some\"]: supported values: \"All\""},
-                      BadOption{"FieldValidation", "?fieldValidation=Maybe",
-                                "422 Invalid: CreateOptions.meta.k8s.io \"\" is invalid: fieldValidation: Unsupported "
-                                "value: \"Maybe\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""},
-                      BadOption{"Manager", "?fieldManager=a%01b",
-                                "422 Invalid: CreateOptions.meta.k8s.io \"\" is invalid: fieldManager: Invalid value: "
-                                "\"a\\x01b\": invalid character U+0001 (at position 1)"},
-                      BadOption{"Timeout", "?timeout=soon",
-                                "400 BadRequest: invalid timeout specified in the request URL - time: invalid "
-                                "duration \"soon\""}),
-    kTitle);
-
-TEST_F(CreateConformance, ATimeoutThatHasElapsedIsTold) {
-  const Answer made = Post(Configs() + "?timeout=1ns", ConfigBody("a"));
-  EXPECT_EQ(made.status, 504) << made;
-  EXPECT_EQ(made.reason(), "Timeout");
-}
-
-TEST_F(CreateConformance, ATimeoutThatSufficesChangesNothing) {
-  EXPECT_EQ(Post(Configs() + "?timeout=20s", ConfigBody("a")).status, 201);
-}
-
-TEST_F(CreateConformance, UnknownFieldsAreRefusedWhereTheClientIsStrict) {
-  const Answer made = Post(Widgets() + "?fieldValidation=Strict", WidgetBody("a", "spec: {replica: 1}"));
-  EXPECT_EQ(StatusText(made),
-            "400 BadRequest: Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: "
-            "unknown field \"spec.replica\"");
+// reads/errors_test has the other options that are refused.
+TEST_F(CreateConformance, AManagerOfControlCharactersIsRefused) {
+  EXPECT_EQ(StatusText(Post(Configs() + "?fieldManager=a%01b", ConfigBody("a"))),
+            "422 Invalid: CreateOptions.meta.k8s.io \"\" is invalid: fieldManager: Invalid value: \"a\\x01b\": "
+            "invalid character U+0001 (at position 1)");
 }
 
 TEST_F(CreateConformance, UnknownFieldsAreWarnedOf) {
@@ -418,12 +369,6 @@ TEST_F(CreateConformance, UnknownFieldsAreWarnedOf) {
   EXPECT_EQ(made.status, 201) << made;
   EXPECT_EQ(made.Header("Warning"), "299 - \"unknown field \\\"spec.replica\\\"\"");
   EXPECT_TRUE(Has(made.json, "spec: {replica: null}"));
-}
-
-TEST_F(CreateConformance, UnknownFieldsCanBeIgnored) {
-  const Answer made = Post(Widgets() + "?fieldValidation=Ignore", WidgetBody("a", "spec: {replica: 1}"));
-  EXPECT_EQ(made.status, 201) << made;
-  EXPECT_EQ(made.Header("Warning"), "");
 }
 
 }  // namespace

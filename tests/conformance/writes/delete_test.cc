@@ -35,7 +35,7 @@ TEST_F(DeleteConformance, IsAnsweredWithAStatus) {
   EXPECT_EQ(Get(Configs("a")).status, 404);
 }
 
-TEST_F(DeleteConformance, OfACustomObjectIsAnsweredWithItsGroup) {
+TEST_F(DeleteConformance, ACustomObjectIsAnsweredWithItsGroup) {
   const Answer made = MakeWidget("a");
   const Answer gone = Delete(Widgets("a"));
   EXPECT_TRUE(
@@ -45,7 +45,7 @@ TEST_F(DeleteConformance, OfACustomObjectIsAnsweredWithItsGroup) {
       << gone;
 }
 
-TEST_F(DeleteConformance, OfAPodIsAnsweredWithThePod) {
+TEST_F(DeleteConformance, APodIsAnsweredWithThePod) {
   const Answer made = MakePod("a");
   const Answer gone = Delete(Pods("a"));
   EXPECT_EQ(gone.status, 200);
@@ -56,12 +56,12 @@ TEST_F(DeleteConformance, OfAPodIsAnsweredWithThePod) {
   EXPECT_EQ(Get(Pods("a")).status, 404);
 }
 
-TEST_F(DeleteConformance, OfAServiceIsAnsweredWithTheService) {
+TEST_F(DeleteConformance, AServiceIsAnsweredWithTheService) {
   Post(Core("services"), Body("Service", "a", "spec: {ports: [{port: 80}]}"));
   EXPECT_TRUE(Has(Delete(Core("services", "a")).json, "{kind: Service, metadata: {name: a}}"));
 }
 
-TEST_F(DeleteConformance, OfNothingIsNotFound) {
+TEST_F(DeleteConformance, AMissingObjectIsNotFound) {
   EXPECT_EQ(StatusText(Delete(Configs("a"))), "404 NotFound: configmaps \"a\" not found");
 }
 
@@ -287,7 +287,7 @@ TEST_F(DeleteConformance, NoFinalizerIsAddedToWhatIsBeingDeleted) {
   Free("a");
 }
 
-TEST_F(DeleteConformance, WhatIsBeingDeletedCanStillBeWritten) {
+TEST_F(DeleteConformance, AnObjectBeingDeletedCanStillBeWritten) {
   MakeHeld("a");
   Delete(Widgets("a"));
   EXPECT_TRUE(Has(Patch(Widgets("a"), kMerge, J("spec: {replicas: 3}")).json,

@@ -76,17 +76,10 @@ TEST_F(UpdateConformance, AnotherIdentityIsAConflict) {
       << put;
 }
 
-TEST_F(UpdateConformance, WhatIsNotThereIsNotFound) {
+TEST_F(UpdateConformance, AMissingObjectIsNotFound) {
   EXPECT_EQ(StatusText(Put(Configs("a"), ConfigBody("a"))), "404 NotFound: configmaps \"a\" not found");
   EXPECT_EQ(StatusText(Put(Widgets("a"), WidgetBody("a", "", "resourceVersion: '1'"))),
             "404 NotFound: widgets.conformance.example.com \"a\" not found");
-}
-
-TEST_F(UpdateConformance, APutMakesALeaseThatIsNotThere) {
-  const Answer put = Put(Group("coordination.k8s.io/v1", "leases", "a"),
-                         R"({"metadata":{"name":"a"},"spec":{"holderIdentity":"me"}})");
-  EXPECT_EQ(put.status, 201) << put;
-  EXPECT_TRUE(Has(put.json, "spec: {holderIdentity: me}"));
 }
 
 TEST_F(UpdateConformance, ANameThatIsNotThePathsIsRefused) {
