@@ -61,23 +61,6 @@ TEST_F(PartHostTest, OfAJobThatHasGoneNobodyIsTold) {
   EXPECT_TRUE(job.pending_events.empty());
 }
 
-TEST_F(PartHostTest, AJobIsForwardedWhereItsQueueHasOtherClusters) {
-  kube::v1::Queue queue;
-  queue.mutable_meta()->set_name("near");
-  host.queues().Receive(queue, /*gone=*/false, /*now_ms=*/0);
-  queue.mutable_meta()->set_name("far");
-  queue.set_has_extend_clusters(true);
-  host.queues().Receive(queue, /*gone=*/false, /*now_ms=*/0);
-  struct Case {
-    const char* queue;
-    bool is_forwarded;
-  };
-  for (const Case& test : {Case{"far", true}, Case{"near", false}, Case{"unknown", false}}) {
-    job.compiled->spec.set_queue(test.queue);
-    EXPECT_EQ(host.IsForwarded(job), test.is_forwarded) << test.queue;
-  }
-}
-
 TEST_F(PartHostTest, WhatEffectsFollowFromSaysWhatHoldsThemBack) {
   const std::set<std::string> busy;
   struct Case {

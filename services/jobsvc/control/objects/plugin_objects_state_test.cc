@@ -134,14 +134,10 @@ TEST_F(PluginObjectsStateTest, ObjectsShareTheirPauseUntilAllAreThereAndEndTheir
   EXPECT_FALSE(job.problems.has("PluginError"));
 }
 
-TEST_F(PluginObjectsStateTest, AnotherSpecDoesNotWait) {
-  Apply();
-  Answer(Refused(403, "Forbidden", "no"));
-  Apply();
-  EXPECT_EQ(WhatIsAsked(), Asked::kNothing);
-  job.plugin_objects.TryNow();
-  Apply();
-  EXPECT_EQ(WhatIsAsked(), Asked::kCreate);
+TEST_F(PluginObjectsStateTest, ARefusalHoldsNeitherAnotherSpecNorAnotherJob) {
+  CheckPause(
+      "PluginError", [this] { Apply(); }, [this] { job.plugin_objects.TryNow(); },
+      [this] { return job.plugin_objects.retry(); });
 }
 
 TEST_F(PluginObjectsStateTest, AConflictThatLastsIsToldOf) {
