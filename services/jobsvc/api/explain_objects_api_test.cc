@@ -27,9 +27,7 @@ class MissingClaimsTest : public ExplainApiTest {
     kube::v1::Job job = MakeJob("j", 1, 1);
     job.mutable_spec()->add_plugins()->set_name("svc");
     for (const char* name : {"data", "models"}) {
-      auto* volume = job.mutable_spec()->add_volumes();
-      volume->set_mount_path(std::string("/") + name);
-      volume->set_volume_claim_name(name);
+      AddClaim(job, name);
     }
     Begin(job);
   }
@@ -84,18 +82,6 @@ TEST_F(MissingClaimsTest, AnObjectOfAPluginThatIsSomebodyElsesIsToldWithWhatHelp
   EXPECT_EQ(cause.advice(),
             "Delete that object if nobody needs it, and the job goes on by itself; or submit the job under another "
             "name.");
-}
-
-TEST_F(MissingClaimsTest, ObjectsThatAreNotMadeYetAreToldWithSinceWhenWithoutAnyWords) {
-  for (const char* name : {"data", "models"}) MakeClaim(name);
-  rig_.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.resource().plural() == "configmaps" && request.has_create() ? Fate::kNotSent : Fate::kNormal;
-  };
-  BeginWaiting();
-  const int64_t began_ms = rig_.kube().job("default/j").meta().creation_ms();
-  const Cause cause = Find(Explain(), Cause::KIND_PLUGIN, "the objects of its plugins are being made");
-  EXPECT_GE(SinceMs(cause), began_ms);
-  EXPECT_LT(SinceMs(cause), began_ms + 1000);
 }
 
 class OneOfTwoClaimsTest : public MissingClaimsTest, public ::testing::WithParamInterface<bool> {};
@@ -163,9 +149,7 @@ TEST_F(MissingClaimsTest, WhatIsRefusedBesideAClaimThatAppearsIsTriedNoSooner) {
 TEST_F(MissingClaimsTest, ARefusedObjectIsToldOfThoughAnotherOfItsPluginIsMade) {
   refuse_ = true;
   for (const char* name : {"data", "models"}) MakeClaim(name);
-  rig_.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.resource().plural() == "configmaps" && request.has_create() ? Fate::kNotSent : Fate::kNormal;
-  };
+  Lose(Creates("configmaps"));
   BeginWaiting();
   rig_.Run(absl::Minutes(10));
   const Cause cause = Find(Explain(), Cause::KIND_PLUGIN, "no right to make services");

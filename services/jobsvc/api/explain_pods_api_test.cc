@@ -89,7 +89,7 @@ TEST_F(ExplainApiTest, WhatFailedAndWhatCanBeDoneIsToldOfAFailedJob) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   job.mutable_spec()->mutable_tasks(0)->set_min_available(2);
   BeginRunning(job);
-  const int64_t now_ms = absl::ToUnixMillis(rig_.time().Now());
+  const int64_t now_ms = NowMs();
   int64_t ago_ms = 0;
   for (const char* pod : {"default/j-t0-0", "default/j-t0-1", "default/j-t1-0"}) {
     rig_.kube().EditPod(pod, [&](kube::v1::Pod& failed) {
@@ -104,10 +104,7 @@ TEST_F(ExplainApiTest, WhatFailedAndWhatCanBeDoneIsToldOfAFailedJob) {
   for (const bool lost : {false, true}) {
     SCOPED_TRACE(lost ? "its disk is lost" : "it is remembered");
     if (lost) {
-      rig_.Kill();
-      rig_.LoseDisk();
-      rig_.Start();
-      rig_.Run(absl::Seconds(5));
+      RestartFor(absl::Seconds(5), /*lose_disk=*/true);
     }
     const auto explanation = Explain();
     ASSERT_EQ(explanation.phase(), kFailed);
@@ -134,7 +131,7 @@ TEST_F(ExplainApiTest, WhatUsedUpTheRetriesIsTold) {
         failed.set_phase(kPodFailed);
         failed.set_exit_code(42);
         failed.set_reason("Error");
-        failed.set_finished_ms(absl::ToUnixMillis(rig_.time().Now()));
+        failed.set_finished_ms(NowMs());
       });
     }
     rig_.Run(absl::Seconds(10));
