@@ -12,7 +12,7 @@ namespace {
 using job::v1::Cause;
 using ::testing::HasSubstr;
 
-TEST_F(ExplainApiTest, OfAJobThatRunsNothingHoldsItUp) {
+TEST_F(ExplainApiTest, NothingHoldsUpAJobThatRuns) {
   BeginRunning(MakeJob("j", 1, 2));
   const auto explanation = Explain();
   EXPECT_EQ(explanation.phase(), kRunning);
@@ -117,7 +117,7 @@ TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedAndNoTryIsPromised) {
   EXPECT_THAT(cause.advice(), HasSubstr("Create PersistentVolumeClaim data in namespace default"));
 }
 
-TEST_F(ExplainApiTest, SinceWhenAClaimIsMissingAndAQueueAndASpecIsRefusedOutlivesTheProcess) {
+TEST_F(ExplainApiTest, TheTimesOfClaimSpecAndQueueOutliveTheProcess) {
   kube::v1::Job job = MakeJob("j", 1, 1);
   AddClaim(job, "data");
   kube::v1::Job refused = MakeJob("j", 1, 1);
@@ -183,7 +183,7 @@ TEST_F(ExplainApiTest, EachTaskThatWaitsForAnotherIsNamed) {
 
 // The group requests the first task alone. The explanation has the scheduler's message about that task, with its number
 // of pods.
-TEST_F(ExplainApiTest, OfTasksThatWaitForEachOtherTheFirstIsToldToNeedRoom) {
+TEST_F(ExplainApiTest, TheFirstOfTasksThatWaitForEachOtherNeedsRoom) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
   Begin(job);

@@ -143,7 +143,7 @@ TEST_F(ExplainGroupsTest, ObjectsOfAPluginThatAreNotMadeYetAreToldWithTheirNextT
 }
 
 // Nothing else that the job waited for matters any more.
-TEST_F(ExplainGroupsTest, OfAJobThatIsBeingDeletedNothingElseIsTold) {
+TEST_F(ExplainGroupsTest, ADeletionIsTheOnlyCauseOfAJobThatIsBeingDeleted) {
   Refuse(Creates("services"), "denied by policy");
   Begin(WithSvc());
   rig_.kube().HoldDeletedJob("default/j");

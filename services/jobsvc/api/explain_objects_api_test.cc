@@ -116,7 +116,7 @@ TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
 
 INSTANTIATE_TEST_SUITE_P(Appears, OneOfTwoClaimsTest, ::testing::Bool());
 
-TEST_F(MissingClaimsTest, OfWhatIsWatchedNoTryIsPromisedThoughAnotherIsRefused) {
+TEST_F(MissingClaimsTest, NoTryIsPromisedOfAWatchedClaimBesideARefusal) {
   refuse_ = true;
   BeginWaiting();
   rig_.Run(absl::Minutes(10));
@@ -126,7 +126,7 @@ TEST_F(MissingClaimsTest, OfWhatIsWatchedNoTryIsPromisedThoughAnotherIsRefused) 
   EXPECT_EQ(UntilMs(Find(explanation, Cause::KIND_CLAIM, "claim data")), 0);
 }
 
-TEST_F(MissingClaimsTest, WhatIsRefusedBesideAClaimThatAppearsIsTriedNoSooner) {
+TEST_F(MissingClaimsTest, ARefusalBesideAClaimThatAppearsIsTriedNoSooner) {
   refuse_ = true;
   BeginWaiting();
   rig_.Run(absl::Minutes(10));

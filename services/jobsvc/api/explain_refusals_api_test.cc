@@ -36,7 +36,7 @@ TEST_F(ExplainApiTest, ANameThatAForeignPodHoldsIsToldWithWhatFreesIt) {
   }
 }
 
-TEST_F(ExplainApiTest, WhatIsRefusedIsToldBesideANameThatIsHeldAndEndsByItself) {
+TEST_F(ExplainApiTest, ARefusalIsExplainedBesideAHeldNameAndEndsByItself) {
   Refuse(Creates("pods"), "exceeded quota");
   rig_.kube().PutForeignPod("default", "j-t0-0", "j");
   // The watch shows the pod.
@@ -90,7 +90,7 @@ TEST_F(ExplainApiTest, AJobThatHasToBeReadFirstIsToldWithHowTheReadIsRefused) {
   for (const Cause& other : later.causes()) EXPECT_NE(other.kind(), Cause::KIND_STATUS_WRITE) << other.DebugString();
 }
 
-TEST_F(ExplainApiTest, WhatTheApiServerRefusesIsToldInItsWordsWithTheBackOff) {
+TEST_F(ExplainApiTest, ARefusalIsQuotedWithItsNextTry) {
   Refuse(Creates("pods"), "pods \"j-t0-0\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4");
   Begin(MakeJob("j", 1, 1));
   const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "exceeded quota: team");
@@ -109,7 +109,7 @@ TEST_F(ExplainApiTest, HowLongTheServerIsLeftAloneIsToldWithoutAnyWordsOfIt) {
   EXPECT_EQ(SinceMs(Find(Explain(), Cause::KIND_PODS, "pods are being made")), SinceMs(cause));
 }
 
-TEST_F(ExplainApiTest, WhatKeepsPodsFromBeingDeletedIsToldInEveryPhase) {
+TEST_F(ExplainApiTest, ARefusedDeletionIsExplainedInEveryPhase) {
   for (const char* action : {"AbortJob", "CompleteJob", "RestartJob"}) {
     SCOPED_TRACE(action);
     rig_.kube().SetRefuse(nullptr);
@@ -134,7 +134,7 @@ TEST_F(ExplainApiTest, AStatusThatTheApiServerRefusesIsTold) {
   EXPECT_THAT(explanation.summary(), HasSubstr("denied by policy"));
 }
 
-TEST_F(ExplainApiTest, WhatASuspendedJobWasRefusedIsOver) {
+TEST_F(ExplainApiTest, ASuspensionEndsARefusal) {
   Refuse(Creates("pods"), "exceeded quota: team");
   Begin(MakeJob("j", 1, 1));
   const auto refused = Explain();
@@ -210,7 +210,7 @@ TEST_F(ExplainApiTest, ASpecIsRefusedSinceItsEditWhateverBecomesOfTheJob) {
   ExpectRefusedSince(again_ms, "once it was accepted in between");
 }
 
-TEST_F(ExplainApiTest, OfARefusalWhoseRecordIsLostTheStatusTells) {
+TEST_F(ExplainApiTest, TheStatusDatesARefusalWhoseRecordIsLost) {
   BeginRunning(MakeJob("j", 1, 2));
   const int64_t edited_ms = NowMs();
   EditMinAvailable(9);
@@ -226,7 +226,7 @@ TEST_F(ExplainApiTest, OfARefusalWhoseRecordIsLostTheStatusTells) {
   ExpectRefusedSince(started_ms, "in a phase whose time does not tell of it");
 }
 
-TEST_F(ExplainApiTest, OfAPluginThatDoesNotExistTheStatusTellsSinceWhen) {
+TEST_F(ExplainApiTest, TheStatusDatesAPluginThatDoesNotExist) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_plugins()->set_name("torch");
   rig_.Start();
@@ -300,7 +300,7 @@ TEST_F(ExplainApiTest, APodThatHasLostItsLabelIsToldWithWhatBringsItBack) {
   EXPECT_EQ(cause.advice(), "Either will do; the job goes on by itself.");
 }
 
-TEST_F(ExplainApiTest, WhatIsSaidOfAClaimIsNotSaidOfOneWhoseNameBeginsAlike) {
+TEST_F(ExplainApiTest, ClaimsWhoseNamesBeginAlikeAreExplainedApart) {
   kube::v1::Job job = MakeJob("j", 1, 1);
   for (const char* name : {"data", "data-1"}) {
     AddClaim(job, name);

@@ -56,7 +56,7 @@ TEST_F(CommandCleanupTest, ACommandIsDeletedOnceTheStatusSaysThatItIsCarriedOut)
   }
 }
 
-TEST_F(CommandCleanupTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
+TEST_F(CommandCleanupTest, AFailedDeletionIsTriedAgainAndARefusalIsReported) {
   const AnswerCase cases[] = {
       {"accepted: the watch shows the end", Done(), false, false},
       {"gone already", Refused(404, "NotFound", "no"), false, false},
@@ -70,7 +70,7 @@ TEST_F(CommandCleanupTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
   for (const AnswerCase& test : cases) CheckAnswer(test, "CommandError", [this] { Apply(); });
 }
 
-TEST_F(CommandCleanupTest, AnAcceptedDeletionIsNotAskedForAgainBeforeTheWatchShowsTheEnd) {
+TEST_F(CommandCleanupTest, AnAcceptedDeletionIsNotRepeatedBeforeTheWatchShowsTheEnd) {
   Apply();
   Answer(Done());
   context.Advance(absl::Hours(1));

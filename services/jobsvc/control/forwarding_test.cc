@@ -78,7 +78,7 @@ TEST_F(ForwardingTest, TheJobOfThatUidIsPatchedWhateverItsVersion) {
   EXPECT_EQ(request.patch().body(), R"({"metadata":{"annotations":{"volcano.sh/job-forwarding":"true"}}})");
 }
 
-TEST_F(ForwardingTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
+TEST_F(ForwardingTest, AFailedWriteIsTriedAgainAndARefusalIsReported) {
   const AnswerCase cases[] = {
       {"a newer state", Refused(409, "Conflict"), true, false},
       {"gone", Refused(404, "NotFound", "no"), true, false},

@@ -54,14 +54,14 @@ TEST_F(PartHostTest, AProblemIsOneEventForEachCause) {
   EXPECT_EQ(job.pending_events[1].message, "pod b: never");
 }
 
-TEST_F(PartHostTest, OfAJobThatHasGoneNobodyIsTold) {
+TEST_F(PartHostTest, AJobThatHasGoneHasNoProblem) {
   job.job.reset();
   host.ReportProblem(job, "FailedCreate", "no");
   EXPECT_TRUE(job.problems.empty());
   EXPECT_TRUE(job.pending_events.empty());
 }
 
-TEST_F(PartHostTest, WhatEffectsFollowFromSaysWhatHoldsThemBack) {
+TEST_F(PartHostTest, TheInputOfEffectsNamesWhatHoldsThemBack) {
   const std::set<std::string> busy;
   struct Case {
     const char* what;

@@ -57,7 +57,7 @@ TEST(DeadlinesTest, APodHasOneAndAnotherActionReplacesIt) {
   EXPECT_EQ(TextOf(deadlines, {"p"}), "p: PodFailed AbortJob @u3; ");
 }
 
-TEST(DeadlinesTest, WhatConcernsATaskIsOneWhicheverPodTellsOfIt) {
+TEST(DeadlinesTest, ATaskHasOneDeadlineWhicheverPodReportsTheEvent) {
   DeadlineSet deadlines;
   EXPECT_TRUE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "t", "p", "u1")));
   EXPECT_FALSE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "t", "q", "u2")));
@@ -151,7 +151,7 @@ TEST(DeadlinesTest, AnActionCleansUpThoseOfItsLevelWithinItsScope) {
   }
 }
 
-TEST(DeadlinesTest, WhatIsDueComesInTheOrderOfTheDeadlines) {
+TEST(DeadlinesTest, DueDeadlinesComeInTheirOrder) {
   DeadlineSet deadlines;
   for (const auto& [pod, due] : {std::pair("a", 30), {"b", 10}, {"c", 20}, {"d", 40}}) {
     PendingAction deadline = Deadline("PodEvicted", "RestartTask", "t", pod, "");
@@ -227,7 +227,7 @@ TEST(DeadlinesTest, OnlyWhatIsKeptAsksToBeWritten) {
   EXPECT_EQ(deadlines.TakeChanged(), Pods{"q"});
 }
 
-TEST(DeadlinesTest, WhatEndsAllAsksForEachThatIsKept) {
+TEST(DeadlinesTest, AnEndOfAllIsWrittenForEachThatIsKept) {
   const auto fill = [](DeadlineSet& deadlines) {
     deadlines.Add(Deadline("PodPending", "AbortJob", "t", "p", "u1"));
     deadlines.Add(Deadline("PodEvicted", "AbortJob", "t", "q", "u2"));
@@ -252,7 +252,7 @@ TEST(DeadlinesTest, WhatEndsAllAsksForEachThatIsKept) {
   EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s", "z"}));
 }
 
-TEST(DeadlinesTest, WhatIsFoundOnTheDiskIsAsIfItHadBeenAddedAndIsNotWrittenAgain) {
+TEST(DeadlinesTest, ARestoredDeadlineCountsAndIsNotWrittenAgain) {
   DeadlineSet deadlines;
   deadlines.Restore(Deadline("PodFailed", "RestartPod", "t", "p", "u1"));
   deadlines.Restore(Deadline("TaskCompleted", "CompleteJob", "t", "q", "u2"));

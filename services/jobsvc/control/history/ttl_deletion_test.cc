@@ -104,7 +104,7 @@ TEST_F(TtlDeletionTest, WaitsForWhatIsNotKnown) {
   EXPECT_TRUE(context.writes.empty()) << "when it ended";
 }
 
-TEST_F(TtlDeletionTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
+TEST_F(TtlDeletionTest, AFailedWriteIsTriedAgainAndARefusalIsReported) {
   job.compiled->spec.set_ttl_seconds_after_finished(0);
   SetPhase(JOB_PHASE_COMPLETED);
   const AnswerCase cases[] = {

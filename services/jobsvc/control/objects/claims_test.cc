@@ -72,7 +72,7 @@ TEST_F(ClaimsTest, AnAnswerToACreateSaysWhetherTheClaimIsThere) {
       "PVCError", [this] { BeginWith("{}"); }, [this] { return job.claims.HasAll(job); });
 }
 
-TEST_F(ClaimsTest, WhatHasTheNameOfAClaim) {
+TEST_F(ClaimsTest, TheOwnerOfAClaimThatWasReadDecides) {
   struct Case {
     const char* what;
     const char* json;  // If not empty, a create was refused because the name is taken.

@@ -32,7 +32,7 @@ class PluginObjectsStateTest : public ObjectsTest {
   using Map = std::map<std::string, std::string>;
 };
 
-TEST_F(PluginObjectsStateTest, WhatTheStatusRemembersIsDoubtedWhereItMayBeRemovedAlready) {
+TEST_F(PluginObjectsStateTest, ARememberedObjectIsDoubtedWhereItMayBeRemoved) {
   struct Case {
     kube::v1::JobPhase phase;
     const char* remembered;

@@ -50,7 +50,7 @@ class PluginObjectsTest : public ObjectsTest {
   bool IsReady() const { return job.plugin_objects.IsReady(job); }
 };
 
-TEST_F(PluginObjectsTest, WhatIsKnownOfAnObjectSaysWhatIsAsked) {
+TEST_F(PluginObjectsTest, TheRequestFollowsFromTheRememberedState) {
   struct Case {
     const char* what;
     const char* remembered;
@@ -108,7 +108,7 @@ TEST_F(PluginObjectsTest, AnAnswerToACreateSaysWhetherTheObjectIsThere) {
       });
 }
 
-TEST_F(PluginObjectsTest, WhatHasTheNameOfAnObjectSaysWhoseItIs) {
+TEST_F(PluginObjectsTest, TheOwnerOfAnObjectThatWasReadDecides) {
   struct Case {
     const char* what;
     bool is_marked;  // The object is read first. Otherwise it is read because a create found the name taken.
@@ -162,7 +162,7 @@ TEST_F(PluginObjectsTest, AnObjectOfSomebodyElseIsToldOfAsSuch) {
   EXPECT_EQ(job.problems.Find("PluginError")->kind, ProblemKind::kTaken);
 }
 
-TEST_F(PluginObjectsTest, WhatIsGoneWhenItIsToBeChangedIsMadeAnewAndNotTakenForMadeBefore) {
+TEST_F(PluginObjectsTest, AnObjectThatIsGoneBeforeItsPatchIsMadeAnew) {
   BeginWith(OnChange::kPatch, "old object-uid", /*is_marked=*/true);
   Apply();
   Answer(Refused(404, "NotFound"));

@@ -84,7 +84,7 @@ TEST(PodSetTest, APodThatDoesNotSayItsVersionOrTaskIsForeign) {
   }
 }
 
-TEST(PodSetTest, APodOfAnOlderVersionIsTerminatingUntilItIsGoneAndARetainedOneStays) {
+TEST(PodSetTest, AnOlderPodTerminatesUntilItIsGoneAndARetainedOneStays) {
   PodSet pods = Two();
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
   pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
@@ -143,7 +143,7 @@ TEST(PodSetTest, AStaleEndOfAnotherUidChangesNothing) {
 }
 
 // The end of a surplus pod is not reported, so nothing would act on it once its index is back.
-TEST(PodSetTest, WhatFailedWhileItWasSurplusIsMarkedAlsoWhenItsIndexIsBack) {
+TEST(PodSetTest, AFailureWhileSurplusIsMarkedAlsoOnceItsIndexIsBack) {
   PodSet pods = testing::MakePodSet({{"a", 4}});
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED));
   pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
@@ -212,7 +212,7 @@ TEST(PodSetTest, ATaskIsWholeOnceItsOwnPodsOfThisRunAreThere) {
   EXPECT_EQ(pods.facts().StartOf(1), Start::kWhole);
 }
 
-TEST(PodSetTest, WhatIsToldIsSoUntilItChangesAndAgainOnceItIsBack) {
+TEST(PodSetTest, AReportedStatusMatchesUntilAChangeAndOnceItIsUndone) {
   PodSet pods = Two();
   EXPECT_FALSE(pods.MatchesReported()) << "nothing was";
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));

@@ -380,7 +380,7 @@ TEST(ValidateJobTest, AJobHasSoManyPodsAtMost) {
 }
 
 // The checks of a plugin cost as much as the job has pods. A job with too many pods is not given to plugins.
-TEST(ValidateJobTest, OfTooManyPodsNoPluginIsAsked) {
+TEST(ValidateJobTest, NoPluginIsAskedAboutTooManyPods) {
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   struct Case {
     const char* what;
@@ -512,7 +512,7 @@ TEST(ValidateJobTest, ATaskThatWaitsForItselfIsNotSaidToWaitForAnother) {
             "spec.tasks[].dependsOn goes round in a circle: a waits for itself; remove the dependency");
 }
 
-TEST(ValidateJobTest, ForeignWordsInAMessageAreCutBetweenCharactersAndHaveNoControlCharacters) {
+TEST(ValidateJobTest, ForeignWordsInMessagesAreCutBetweenWholeCharacters) {
   std::string words = "\x1b[2J\n";
   for (int i = 0; i < 100'000; ++i) words += "é";
   JobSpec spec = GoodSpec();

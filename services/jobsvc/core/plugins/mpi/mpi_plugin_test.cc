@@ -17,7 +17,7 @@ std::string Pod(const std::string& members) {
   return R"({"spec":{"containers":[{"name":"c",)" + members + R"(}],"initContainers":[{"name":"i",)" + members + "}]}}";
 }
 
-TEST(MpiPluginTest, TellsEveryMasterTheHostsOfAllWorkersAndExposesThePortEverywhere) {
+TEST(MpiPluginTest, TellsMastersTheHostsAndExposesThePortEverywhere) {
   const auto plugin = MakePlugin("mpi");
   const JobView job = JobWith({{"master", 2}, {"worker", 2}, {"other", 1}});
   const std::string master = Pod(Port() + "," + Hosts("j-worker-0.j,j-worker-1.j"));
