@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
 #include <utility>
 
 #include "services/jobsvc/api/explain_api_fixture.h"
@@ -117,51 +119,44 @@ TEST_F(ExplainApiTest, AClaimThatIsMissingIsNamedAndNoTryIsPromised) {
   EXPECT_THAT(cause.advice(), HasSubstr("Create PersistentVolumeClaim data in namespace default"));
 }
 
-TEST_F(ExplainApiTest, TheTimesOfClaimSpecAndQueueOutliveTheProcess) {
-  kube::v1::Job job = MakeJob("j", 1, 1);
-  AddClaim(job, "data");
-  kube::v1::Job refused = MakeJob("j", 1, 1);
-  refused.mutable_spec()->mutable_tasks(0)->set_min_available(4);
-  kube::v1::Job waits = MakeJob("j", 1, 1);
-  waits.mutable_spec()->set_queue("nobodys");
-  rig_.kube().new_group_phase = "Pending";
-  const std::pair<kube::v1::Job, Cause::Kind> rows[] = {
-      {job, Cause::KIND_CLAIM}, {refused, Cause::KIND_SPEC}, {waits, Cause::KIND_QUEUE}};
-  for (const auto& [row, kind] : rows) {
-    SCOPED_TRACE(Cause::Kind_Name(kind));
-    rig_.Run(absl::Seconds(10));
-    const int64_t begun_ms = NowMs();
-    Begin(row);
-    rig_.Run(absl::Minutes(2));
-    ExpectSince(Find(Explain(), kind, ""), begun_ms, 5000);
-    RestartFor(absl::Minutes(1));
-    ExpectSince(Find(Explain(), kind, ""), begun_ms, 5000);
-    rig_.kube().DeleteJob("default/j");
-    rig_.Run(absl::Seconds(5));
-  }
-}
-
-TEST_F(ExplainApiTest, SinceWhenSomethingIsRefusedOutlivesTheProcess) {
+TEST_F(ExplainApiTest, TheTimeOfEachCauseOutlivesTheProcess) {
   struct Row {
-    std::string refused;  // A plural; empty if the first pod's name is held.
     Cause::Kind kind;
+    std::function<void(kube::v1::Job&)> prepare;
   };
-  for (const Row& row : {Row{"pods", Cause::KIND_REFUSED}, Row{"configmaps", Cause::KIND_PLUGIN},
-                         Row{"podgroups", Cause::KIND_POD_GROUP}, Row{"", Cause::KIND_NAME_HELD}}) {
-    SCOPED_TRACE(row.refused);
+  const Row rows[] = {
+      {Cause::KIND_REFUSED, [&](kube::v1::Job&) { Refuse(Creates("pods"), "denied by policy"); }},
+      {Cause::KIND_PLUGIN,
+       [&](kube::v1::Job& job) {
+         Refuse(Creates("configmaps"), "denied by policy");
+         job.mutable_spec()->add_plugins()->set_name("svc");
+       }},
+      {Cause::KIND_POD_GROUP,
+       [&](kube::v1::Job&) { rig_.kube().refuse_group = absl::UnavailableError("pgsvc is on its way"); }},
+      {Cause::KIND_CLAIM, [&](kube::v1::Job& job) { AddClaim(job, "data"); }},
+      {Cause::KIND_SPEC, [&](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_min_available(4); }},
+      {Cause::KIND_QUEUE,
+       [&](kube::v1::Job& job) {
+         rig_.kube().new_group_phase = "Pending";
+         job.mutable_spec()->set_queue("nobodys");
+       }},
+      {Cause::KIND_NAME_HELD, [&](kube::v1::Job&) { rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/""); }},
+  };
+  const std::string usual_phase = rig_.kube().new_group_phase;
+  for (const Row& row : rows) {
+    SCOPED_TRACE(Cause::Kind_Name(row.kind));
     rig_.Run(absl::Seconds(10));
     const int64_t begun_ms = NowMs();
-    Refuse(Creates(row.refused), "denied by policy");
-    if (row.refused == "podgroups") rig_.kube().refuse_group = absl::UnavailableError("pgsvc is on its way");
-    if (row.refused.empty()) rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
     kube::v1::Job job = MakeJob("j", 1, 1);
-    if (row.refused == "configmaps") job.mutable_spec()->add_plugins()->set_name("svc");
+    row.prepare(job);
     Begin(job);
     rig_.Run(absl::Minutes(2));
     ExpectSince(Find(Explain(), row.kind, ""), begun_ms, 5000);
     RestartFor(absl::Minutes(1));
     ExpectSince(Find(Explain(), row.kind, ""), begun_ms, 5000);
+    rig_.kube().SetRefuse(nullptr);
     rig_.kube().refuse_group = absl::OkStatus();
+    rig_.kube().new_group_phase = usual_phase;
     rig_.kube().DeleteJob("default/j");
     rig_.Run(absl::Seconds(5));
   }
