@@ -138,7 +138,7 @@ TEST_F(CommandApiTest, ARequestThatIsRepeatedMakesOneCommand) {
   EXPECT_EQ(rig_.kube().job("default/j").status().version(), 2) << "one without an id is another one";
 }
 
-TEST_F(CommandApiTest, WhatCannotBeMeantIsRefusedByFieldAndNothingIsWritten) {
+TEST_F(CommandApiTest, ABadCommandIsRefusedByFieldAndNothingIsWritten) {
   const auto with = [](const std::string& action, auto edit) {
     job::v1::CommandJobRequest request = Request(action);
     edit(request);
@@ -187,7 +187,7 @@ TEST_F(CommandApiTest, ACommandWithoutTheTargetThatItNeedsIsAnsweredAndDoesNothi
   EXPECT_EQ(Kept(), "t0-0 t0-1 t0-2 t0-3 t1-0 t1-1 t1-2 t1-3");
 }
 
-TEST_F(CommandApiTest, WhatTheServerRefusesIsToldInItsWords) {
+TEST_F(CommandApiTest, ARefusalOfTheServerIsQuoted) {
   rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (request.resource().plural() != "commands") return false;
     error.set_code(403);

@@ -4,9 +4,13 @@
 // is named j.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "common/kube/timestamp.h"
@@ -74,8 +78,59 @@ class ExplainApiTest : public ::testing::Test {
   }
   // The tolerance is the time for which a status write of counts and messages waits.
   void ExpectRefusedSince(int64_t since_ms, const char* when) {
-    const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "spec.tasks[0].minAvailable");
-    EXPECT_NEAR(static_cast<double>(SinceMs(cause)), static_cast<double>(since_ms), 6000) << when;
+    SCOPED_TRACE(when);
+    ExpectSince(Find(Explain(), job::v1::Cause::KIND_SPEC, "spec.tasks[0].minAvailable"), since_ms, 6000);
+  }
+  using Writes = std::function<bool(const gateway::v1::WriteRequest&)>;
+  static bool IsOf(const gateway::v1::WriteRequest& request, std::string_view plural) {
+    return request.resource().plural() == plural;
+  }
+  static Writes Creates(std::string plural) {
+    return [=](const auto& request) { return request.has_create() && IsOf(request, plural); };
+  }
+  static Writes Deletes(std::string plural) {
+    return [=](const auto& request) {
+      return (request.has_delete_() || request.has_delete_collection()) && IsOf(request, plural);
+    };
+  }
+  static Writes StatusWrites() {
+    return [](const auto& request) { return request.subresource() == "status"; };
+  }
+  // Writes of a job's annotations.
+  static Writes JobPatches() {
+    return [](const auto& request) {
+      return request.has_patch() && IsOf(request, "jobs") && request.subresource().empty();
+    };
+  }
+  // The API server refuses these writes from here on.
+  void Refuse(Writes writes, std::string words) {
+    rig_.kube().SetRefuse([=](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+      if (!writes(request)) return false;
+      error.set_code(403);
+      error.set_reason("Forbidden");
+      error.set_message(words);
+      return true;
+    });
+  }
+  // These writes do not reach the API server from here on.
+  void Lose(Writes writes) {
+    rig_.fate = [=](const gateway::v1::WriteRequest& request) {
+      return writes(request) ? Fate::kNotSent : Fate::kNormal;
+    };
+  }
+  void RestartFor(absl::Duration time, bool lose_disk = false) {
+    rig_.Kill();
+    if (lose_disk) rig_.LoseDisk();
+    rig_.Start();
+    rig_.Run(time);
+  }
+  static void ExpectSince(const job::v1::Cause& cause, int64_t since_ms, int64_t tolerance_ms = 1000) {
+    EXPECT_LE(std::abs(SinceMs(cause) - since_ms), tolerance_ms) << cause.DebugString();
+  }
+  static void AddClaim(kube::v1::Job& job, const std::string& name) {
+    auto* volume = job.mutable_spec()->add_volumes();
+    volume->set_mount_path("/" + name);
+    volume->set_volume_claim_name(name);
   }
   std::string GroupKey() { return rig_.kube().groups().begin()->first; }
 

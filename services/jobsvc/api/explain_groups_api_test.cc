@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
 
 #include "services/jobsvc/api/explain_api_fixture.h"
 
@@ -13,24 +12,9 @@ namespace {
 using job::v1::Cause;
 using ::testing::HasSubstr;
 
-bool IsOf(const gateway::v1::WriteRequest& request, std::string_view plural) {
-  return request.resource().plural() == plural;
-}
-
 class ExplainGroupsTest : public ExplainApiTest {
  protected:
   std::string GroupSubject() { return "PodGroup j-" + rig_.kube().job("default/j").meta().uid(); }
-  void Refuse(std::string_view plural, bool creates) {
-    rig_.kube().SetRefuse([plural, creates](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-      if (!IsOf(request, plural) || request.has_create() != creates) return false;
-      error.set_code(403);
-      error.set_message("denied by policy");
-      return true;
-    });
-  }
-  void ExpectSince(const Cause& cause, int64_t since_ms) {
-    EXPECT_NEAR(static_cast<double>(SinceMs(cause)), static_cast<double>(since_ms), 1000) << cause.DebugString();
-  }
   static kube::v1::Job WithSvc() {
     kube::v1::Job job = MakeJob("j", 1, 1);
     job.mutable_spec()->add_plugins()->set_name("svc");
@@ -54,9 +38,7 @@ TEST_F(ExplainGroupsTest, AGroupThatIsNotMadeYetIsNamedWithItsNextTry) {
 TEST_F(ExplainGroupsTest, AGroupOfTheRunBeforeIsWaitedForSinceThisRun) {
   BeginRunning(MakeJob("j", 1, 1));
   rig_.Run(absl::Hours(3));
-  rig_.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.has_delete_() && IsOf(request, "podgroups") ? Fate::kNotSent : Fate::kNormal;
-  };
+  Lose(Deletes("podgroups"));
   const int64_t restarted_ms = NowMs();
   rig_.kube().PutCommand("default", "again", "RestartJob", "j");
   rig_.Run(absl::Minutes(1));
@@ -120,12 +102,7 @@ TEST_F(ExplainGroupsTest, AnAnnotationThatCannotBeWrittenIsTold) {
   queue.mutable_queue()->set_state("Open");
   queue.mutable_queue()->set_has_extend_clusters(true);
   rig_.controller().OnShared("queues", queue, /*gone=*/false);
-  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_patch() || !IsOf(request, "jobs") || !request.subresource().empty()) return false;
-    error.set_code(403);
-    error.set_message("denied by policy");
-    return true;
-  });
+  Refuse(JobPatches(), "denied by policy");
   rig_.Run(absl::Seconds(10));
   const int64_t refused_ms = NowMs();
   BeginRunning(MakeJob("j", 1, 1));
@@ -133,11 +110,13 @@ TEST_F(ExplainGroupsTest, AnAnnotationThatCannotBeWrittenIsTold) {
   const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "");
   EXPECT_EQ(cause.message(), "the annotation volcano.sh/job-forwarding cannot be written: denied by policy");
   EXPECT_EQ(cause.subject(), "");
+  EXPECT_GT(UntilMs(cause), NowMs());
   ExpectSince(cause, refused_ms);
+  EXPECT_THAT(Explain().summary(), HasSubstr("Nothing holds it up"));
 }
 
 TEST_F(ExplainGroupsTest, AnObjectOfAPluginThatIsRefusedIsNamedWithItsPlugin) {
-  Refuse("services", /*creates=*/true);
+  Refuse(Creates("services"), "denied by policy");
   rig_.Run(absl::Seconds(10));
   const int64_t refused_ms = NowMs();
   Begin(WithSvc());
@@ -152,19 +131,20 @@ TEST_F(ExplainGroupsTest, AnObjectOfAPluginThatIsRefusedIsNamedWithItsPlugin) {
 }
 
 TEST_F(ExplainGroupsTest, ObjectsOfAPluginThatAreNotMadeYetAreToldWithTheirNextTry) {
-  rig_.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.has_create() && IsOf(request, "services") ? Fate::kNotSent : Fate::kNormal;
-  };
+  Lose(Creates("services"));
   Begin(WithSvc());
   const auto explanation = Explain();
   const Cause cause = Find(explanation, Cause::KIND_PLUGIN, "the objects of its plugins are being made");
   EXPECT_GT(UntilMs(cause), NowMs());
+  const int64_t began_ms = rig_.kube().job("default/j").meta().creation_ms();
+  EXPECT_GE(SinceMs(cause), began_ms);
+  EXPECT_LT(SinceMs(cause), began_ms + 1000);
   EXPECT_THAT(explanation.summary(), HasSubstr(" The objects of its plugins are being made."));
 }
 
 // Nothing else that the job waited for matters any more.
-TEST_F(ExplainGroupsTest, OfAJobThatIsBeingDeletedNothingElseIsTold) {
-  Refuse("services", /*creates=*/true);
+TEST_F(ExplainGroupsTest, ADeletionIsTheOnlyCauseOfAJobThatIsBeingDeleted) {
+  Refuse(Creates("services"), "denied by policy");
   Begin(WithSvc());
   rig_.kube().HoldDeletedJob("default/j");
   const int64_t deleted_ms = rig_.kube().job("default/j").meta().deletion_ms();

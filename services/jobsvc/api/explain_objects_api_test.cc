@@ -27,9 +27,7 @@ class MissingClaimsTest : public ExplainApiTest {
     kube::v1::Job job = MakeJob("j", 1, 1);
     job.mutable_spec()->add_plugins()->set_name("svc");
     for (const char* name : {"data", "models"}) {
-      auto* volume = job.mutable_spec()->add_volumes();
-      volume->set_mount_path(std::string("/") + name);
-      volume->set_volume_claim_name(name);
+      AddClaim(job, name);
     }
     Begin(job);
   }
@@ -86,18 +84,6 @@ TEST_F(MissingClaimsTest, AnObjectOfAPluginThatIsSomebodyElsesIsToldWithWhatHelp
             "name.");
 }
 
-TEST_F(MissingClaimsTest, ObjectsThatAreNotMadeYetAreToldWithSinceWhenWithoutAnyWords) {
-  for (const char* name : {"data", "models"}) MakeClaim(name);
-  rig_.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.resource().plural() == "configmaps" && request.has_create() ? Fate::kNotSent : Fate::kNormal;
-  };
-  BeginWaiting();
-  const int64_t began_ms = rig_.kube().job("default/j").meta().creation_ms();
-  const Cause cause = Find(Explain(), Cause::KIND_PLUGIN, "the objects of its plugins are being made");
-  EXPECT_GE(SinceMs(cause), began_ms);
-  EXPECT_LT(SinceMs(cause), began_ms + 1000);
-}
-
 class OneOfTwoClaimsTest : public MissingClaimsTest, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
@@ -130,7 +116,7 @@ TEST_P(OneOfTwoClaimsTest, TheOtherIsToldOfAsBefore) {
 
 INSTANTIATE_TEST_SUITE_P(Appears, OneOfTwoClaimsTest, ::testing::Bool());
 
-TEST_F(MissingClaimsTest, OfWhatIsWatchedNoTryIsPromisedThoughAnotherIsRefused) {
+TEST_F(MissingClaimsTest, NoTryIsPromisedOfAWatchedClaimBesideARefusal) {
   refuse_ = true;
   BeginWaiting();
   rig_.Run(absl::Minutes(10));
@@ -140,7 +126,7 @@ TEST_F(MissingClaimsTest, OfWhatIsWatchedNoTryIsPromisedThoughAnotherIsRefused) 
   EXPECT_EQ(UntilMs(Find(explanation, Cause::KIND_CLAIM, "claim data")), 0);
 }
 
-TEST_F(MissingClaimsTest, WhatIsRefusedBesideAClaimThatAppearsIsTriedNoSooner) {
+TEST_F(MissingClaimsTest, ARefusalBesideAClaimThatAppearsIsTriedNoSooner) {
   refuse_ = true;
   BeginWaiting();
   rig_.Run(absl::Minutes(10));
@@ -163,9 +149,7 @@ TEST_F(MissingClaimsTest, WhatIsRefusedBesideAClaimThatAppearsIsTriedNoSooner) {
 TEST_F(MissingClaimsTest, ARefusedObjectIsToldOfThoughAnotherOfItsPluginIsMade) {
   refuse_ = true;
   for (const char* name : {"data", "models"}) MakeClaim(name);
-  rig_.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.resource().plural() == "configmaps" && request.has_create() ? Fate::kNotSent : Fate::kNormal;
-  };
+  Lose(Creates("configmaps"));
   BeginWaiting();
   rig_.Run(absl::Minutes(10));
   const Cause cause = Find(Explain(), Cause::KIND_PLUGIN, "no right to make services");

@@ -56,7 +56,7 @@ TEST_F(ExplainApiTest, PodsThatCrashAgainAndAgainHoldAJobUp) {
       HasSubstr("with restartPolicy Always no pod of task t1 ever finishes"));
 }
 
-TEST_F(ExplainApiTest, WhatIsBehindADependencyIsToldToo) {
+TEST_F(ExplainApiTest, TheCauseBehindADependencyIsExplainedFirst) {
   kube::v1::Job job = MakeJob("j", 2, 1);
   job.mutable_spec()->set_min_available(1);
   job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
@@ -85,11 +85,11 @@ TEST_F(ExplainApiTest, HowItFailedAndWhenItIsDeletedIsTold) {
   EXPECT_EQ(UntilMs(deletion), rig_.kube().job("default/j").status().last_transition_ms() + 3'600'000);
 }
 
-TEST_F(ExplainApiTest, WhatFailedAndWhatCanBeDoneIsToldOfAFailedJob) {
+TEST_F(ExplainApiTest, AFailedJobIsExplainedByItsFailedPods) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   job.mutable_spec()->mutable_tasks(0)->set_min_available(2);
   BeginRunning(job);
-  const int64_t now_ms = absl::ToUnixMillis(rig_.time().Now());
+  const int64_t now_ms = NowMs();
   int64_t ago_ms = 0;
   for (const char* pod : {"default/j-t0-0", "default/j-t0-1", "default/j-t1-0"}) {
     rig_.kube().EditPod(pod, [&](kube::v1::Pod& failed) {
@@ -104,10 +104,7 @@ TEST_F(ExplainApiTest, WhatFailedAndWhatCanBeDoneIsToldOfAFailedJob) {
   for (const bool lost : {false, true}) {
     SCOPED_TRACE(lost ? "its disk is lost" : "it is remembered");
     if (lost) {
-      rig_.Kill();
-      rig_.LoseDisk();
-      rig_.Start();
-      rig_.Run(absl::Seconds(5));
+      RestartFor(absl::Seconds(5), /*lose_disk=*/true);
     }
     const auto explanation = Explain();
     ASSERT_EQ(explanation.phase(), kFailed);
@@ -119,7 +116,7 @@ TEST_F(ExplainApiTest, WhatFailedAndWhatCanBeDoneIsToldOfAFailedJob) {
   }
 }
 
-TEST_F(ExplainApiTest, WhatUsedUpTheRetriesIsTold) {
+TEST_F(ExplainApiTest, TheRestartThatUsedUpTheRetriesIsNamed) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->set_max_retry(2);
   auto* policy = job.mutable_spec()->add_policies();
@@ -134,7 +131,7 @@ TEST_F(ExplainApiTest, WhatUsedUpTheRetriesIsTold) {
         failed.set_phase(kPodFailed);
         failed.set_exit_code(42);
         failed.set_reason("Error");
-        failed.set_finished_ms(absl::ToUnixMillis(rig_.time().Now()));
+        failed.set_finished_ms(NowMs());
       });
     }
     rig_.Run(absl::Seconds(10));
@@ -212,7 +209,7 @@ TEST_F(ExplainApiTest, AnAbortedJobCanBeResumed) {
   EXPECT_THAT(explanation.summary(), HasSubstr("AbortJob by command stop."));
 }
 
-TEST_F(ExplainApiTest, WhatIsKnownOfPodsOutlivesARecordThatProvesStale) {
+TEST_F(ExplainApiTest, KnownPodsOutliveARecordThatProvesStale) {
   Begin(MakeJob("j", 1, 2));
   for (const char* pod : {"default/j-t0-0", "default/j-t0-1"}) {
     rig_.kube().EditPod(pod, [](kube::v1::Pod& changed) {
@@ -257,7 +254,7 @@ TEST_F(ExplainApiTest, WhyKubernetesEvictedAPodIsNamed) {
   }
 }
 
-TEST_F(ExplainApiTest, WhatIsKnownOfPodsThatHoldNamesOutlivesTheirJob) {
+TEST_F(ExplainApiTest, KnownPodsThatHoldNamesOutliveTheirJob) {
   BeginRunning(MakeJob("j", 1, 1));
   rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_node_name("node-1"); });
   rig_.Run();

@@ -11,33 +11,33 @@ using job::v1::Cause;
 using ::testing::HasSubstr;
 
 TEST_F(ExplainApiTest, ANameThatAForeignPodHoldsIsToldWithWhatFreesIt) {
-  rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
-  Begin(MakeJob("j", 1, 1));
-  rig_.Run(absl::Seconds(5));
-  const auto explanation = Explain();
-  const Cause cause = Find(explanation, Cause::KIND_NAME_HELD, "the name is held by an object that nobody owns");
-  EXPECT_EQ(cause.subject(), "pod j-t0-0");
-  EXPECT_EQ(cause.advice(), "Delete that object: nobody owns it, so it does not go by itself.");
-  EXPECT_THAT(explanation.summary(), HasSubstr(cause.advice()));
+  struct Row {
+    const char* owner;
+    const char* words;
+    const char* advice;
+  };
+  for (const Row& row : {Row{"", "the name is held by an object that nobody owns",
+                             "Delete that object: nobody owns it, so it does not go by itself."},
+                         Row{"somebody", "the name is held by an object of another owner",
+                             "Delete that object, or wait until it is gone."}}) {
+    SCOPED_TRACE(row.words);
+    rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
+    rig_.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) { pod.set_owner_uid(row.owner); });
+    Begin(MakeJob("j", 1, 1));
+    rig_.Run(absl::Seconds(5));
+    const auto explanation = Explain();
+    const Cause cause = Find(explanation, Cause::KIND_NAME_HELD, row.words);
+    EXPECT_EQ(cause.subject(), "pod j-t0-0");
+    EXPECT_EQ(cause.advice(), row.advice);
+    EXPECT_THAT(explanation.summary(), HasSubstr(row.advice));
+    rig_.kube().DeleteJob("default/j");
+    rig_.kube().RemovePod("default/j-t0-0");
+    rig_.Run(absl::Minutes(1));
+  }
 }
 
-TEST_F(ExplainApiTest, ANameThatAnotherOwnersPodHoldsMayBeWaitedFor) {
-  rig_.kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
-  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_owner_uid("somebody"); });
-  Begin(MakeJob("j", 1, 1));
-  rig_.Run(absl::Seconds(5));
-  const Cause cause = Find(Explain(), Cause::KIND_NAME_HELD, "the name is held by an object of another owner");
-  EXPECT_EQ(cause.advice(), "Delete that object, or wait until it is gone.");
-}
-
-TEST_F(ExplainApiTest, WhatIsRefusedIsToldBesideANameThatIsHeldAndEndsByItself) {
-  bool full = true;
-  rig_.kube().SetRefuse([&full](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!full || !request.has_create() || request.resource().plural() != "pods") return false;
-    error.set_code(403);
-    error.set_message("exceeded quota");
-    return true;
-  });
+TEST_F(ExplainApiTest, ARefusalIsExplainedBesideAHeldNameAndEndsByItself) {
+  Refuse(Creates("pods"), "exceeded quota");
   rig_.kube().PutForeignPod("default", "j-t0-0", "j");
   // The watch shows the pod.
   rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_job_uid_label("another"); });
@@ -46,7 +46,7 @@ TEST_F(ExplainApiTest, WhatIsRefusedIsToldBesideANameThatIsHeldAndEndsByItself) 
   const auto explanation = Explain();
   Find(explanation, Cause::KIND_NAME_HELD, "pod j-t0-0: the name is held");
   Find(explanation, Cause::KIND_REFUSED, "exceeded quota");
-  full = false;
+  rig_.kube().SetRefuse(nullptr);
   rig_.Run(absl::Minutes(2));
   const auto later = Explain();
   for (const Cause& cause : later.causes()) EXPECT_NE(cause.kind(), Cause::KIND_REFUSED) << cause.DebugString();
@@ -61,9 +61,7 @@ TEST_F(ExplainApiTest, AClaimThatCannotBeReadIsNotSaidToBeMissing) {
     return true;
   };
   kube::v1::Job job = MakeJob("j", 1, 1);
-  auto* volume = job.mutable_spec()->add_volumes();
-  volume->set_mount_path("/data");
-  volume->set_volume_claim_name("data");
+  AddClaim(job, "data");
   Begin(job);
   EXPECT_EQ(Find(Explain(), Cause::KIND_CLAIM, "basalt may not get").message(),
             "claim data: basalt may not get persistentvolumeclaims");
@@ -84,7 +82,7 @@ TEST_F(ExplainApiTest, AJobThatHasToBeReadFirstIsToldWithHowTheReadIsRefused) {
   Begin(MakeJob("j", 1, 1));
   rig_.Run(absl::Seconds(5));
   const Cause cause = Find(Explain(), Cause::KIND_STATUS_WRITE, "refuses to show the job: jobs is forbidden");
-  EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_GT(UntilMs(cause), NowMs());
   rig_.kube().refuse_get = nullptr;
   rig_.kube().SetRefuse(nullptr);
   rig_.Run(absl::Minutes(1));
@@ -92,77 +90,36 @@ TEST_F(ExplainApiTest, AJobThatHasToBeReadFirstIsToldWithHowTheReadIsRefused) {
   for (const Cause& other : later.causes()) EXPECT_NE(other.kind(), Cause::KIND_STATUS_WRITE) << other.DebugString();
 }
 
-TEST_F(ExplainApiTest, WhatTheApiServerRefusesIsToldInItsWordsWithTheBackOff) {
-  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "pods") return false;
-    error.set_code(403);
-    error.set_reason("Forbidden");
-    error.set_message("pods \"j-t0-0\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4");
-    return true;
-  });
+TEST_F(ExplainApiTest, ARefusalIsQuotedWithItsNextTry) {
+  Refuse(Creates("pods"), "pods \"j-t0-0\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4");
   Begin(MakeJob("j", 1, 1));
   const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "exceeded quota: team");
-  EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_GT(UntilMs(cause), NowMs());
   EXPECT_THAT(cause.advice(), HasSubstr("ResourceQuota"));
 }
 
 TEST_F(ExplainApiTest, HowLongTheServerIsLeftAloneIsToldWithoutAnyWordsOfIt) {
-  rig_.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.has_create() && request.resource().plural() == "pods" ? Fate::kNotSent : Fate::kNormal;
-  };
+  Lose(Creates("pods"));
   Begin(MakeJob("j", 1, 1));
   const Cause cause = Find(Explain(), Cause::KIND_PODS, "pods are being made");
-  EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_GT(UntilMs(cause), NowMs());
   EXPECT_GT(SinceMs(cause), 0);
   EXPECT_LE(SinceMs(cause), NowMs() - 1000);
   rig_.Run(absl::Minutes(10));
   EXPECT_EQ(SinceMs(Find(Explain(), Cause::KIND_PODS, "pods are being made")), SinceMs(cause));
 }
 
-TEST_F(ExplainApiTest, AGroupThatNobodyMakesIsToldWithSinceWhen) {
-  rig_.kube().refuse_group = absl::UnavailableError("pgsvc is on its way");
-  Begin(MakeJob("j", 1, 1));
-  const int64_t began_ms = rig_.kube().job("default/j").meta().creation_ms();
-  const Cause cause = Find(Explain(), Cause::KIND_POD_GROUP, "");
-  EXPECT_GE(SinceMs(cause), began_ms);
-  EXPECT_LT(SinceMs(cause), began_ms + 1000);
-}
-
-TEST_F(ExplainApiTest, ARefusedAnnotationHoldsNothingUpAndIsToldWithItsNextTry) {
-  kube::v1::Object queue;
-  queue.mutable_queue()->mutable_meta()->set_name("default");
-  queue.mutable_queue()->set_state("Open");
-  queue.mutable_queue()->set_has_extend_clusters(true);
-  rig_.controller().OnShared("queues", queue, /*gone=*/false);
-  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_patch() || request.resource().plural() != "jobs" || !request.subresource().empty()) return false;
-    error.set_code(403);
-    error.set_message("denied by policy");
-    return true;
-  });
-  BeginRunning(MakeJob("j", 1, 2));
-  rig_.Run(absl::Minutes(1));
-  const auto explanation = Explain();
-  EXPECT_GT(UntilMs(Find(explanation, Cause::KIND_REFUSED, "denied by policy")), NowMs());
-  EXPECT_THAT(explanation.summary(), HasSubstr("Nothing holds it up"));
-}
-
-TEST_F(ExplainApiTest, WhatKeepsPodsFromBeingDeletedIsToldInEveryPhase) {
+TEST_F(ExplainApiTest, ARefusedDeletionIsExplainedInEveryPhase) {
   for (const char* action : {"AbortJob", "CompleteJob", "RestartJob"}) {
     SCOPED_TRACE(action);
     rig_.kube().SetRefuse(nullptr);
     BeginRunning(MakeJob("j", 1, 2));
-    rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-      if (request.resource().plural() != "pods" || request.has_create() || request.has_patch()) return false;
-      error.set_code(403);
-      error.set_message("pods are kept by policy");
-      return true;
-    });
+    Refuse(Deletes("pods"), "pods are kept by policy");
     rig_.kube().PutCommand("default", "end", action, "j");
     rig_.Run(absl::Seconds(10));
     const auto explanation = Explain();
     const Cause cause = Find(explanation, Cause::KIND_REFUSED, "pods are kept by policy");
-    EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
+    EXPECT_GT(UntilMs(cause), NowMs());
     EXPECT_THAT(explanation.summary(), HasSubstr("pods are kept by policy."));
     rig_.kube().DeleteJob("default/j");
     rig_.Run(absl::Seconds(5));
@@ -170,25 +127,15 @@ TEST_F(ExplainApiTest, WhatKeepsPodsFromBeingDeletedIsToldInEveryPhase) {
 }
 
 TEST_F(ExplainApiTest, AStatusThatTheApiServerRefusesIsTold) {
-  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (request.subresource() != "status") return false;
-    error.set_code(403);
-    error.set_message("denied by policy");
-    return true;
-  });
+  Refuse(StatusWrites(), "denied by policy");
   Begin(MakeJob("j", 1, 1));
   const auto explanation = Explain();
   Find(explanation, Cause::KIND_STATUS_WRITE, "the API server refuses the job's status: denied by policy");
   EXPECT_THAT(explanation.summary(), HasSubstr("denied by policy"));
 }
 
-TEST_F(ExplainApiTest, WhatASuspendedJobWasRefusedIsOver) {
-  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "pods") return false;
-    error.set_code(403);
-    error.set_message("exceeded quota: team");
-    return true;
-  });
+TEST_F(ExplainApiTest, ASuspensionEndsARefusal) {
+  Refuse(Creates("pods"), "exceeded quota: team");
   Begin(MakeJob("j", 1, 1));
   const auto refused = Explain();
   EXPECT_THAT(refused.summary(), HasSubstr("Pod j-t0-0: exceeded quota: team."));
@@ -202,12 +149,7 @@ TEST_F(ExplainApiTest, WhatASuspendedJobWasRefusedIsOver) {
 
 TEST_F(ExplainApiTest, ACommandThatCannotBeDeletedIsToldWithThoseBehindIt) {
   BeginRunning(MakeJob("j", 1, 1));
-  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_delete_() || request.resource().plural() != "commands") return false;
-    error.set_code(403);
-    error.set_message("no right to delete commands");
-    return true;
-  });
+  Refuse(Deletes("commands"), "no right to delete commands");
   rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
   rig_.Run(absl::Seconds(1));
   rig_.kube().PutCommand("default", "go", "ResumeJob", "j");
@@ -218,7 +160,7 @@ TEST_F(ExplainApiTest, ACommandThatCannotBeDeletedIsToldWithThoseBehindIt) {
   const auto explanation = Explain();
   const Cause cause = Find(explanation, Cause::KIND_COMMAND,
                            "command stop is carried out and cannot be deleted: no right to delete commands");
-  EXPECT_GT(UntilMs(cause), absl::ToUnixMillis(rig_.time().Now()));
+  EXPECT_GT(UntilMs(cause), NowMs());
   Find(explanation, Cause::KIND_COMMAND, "command go waits for its turn");
   rig_.kube().SetRefuse(nullptr);
   rig_.Run(absl::Minutes(1));
@@ -260,9 +202,7 @@ TEST_F(ExplainApiTest, ASpecIsRefusedSinceItsEditWhateverBecomesOfTheJob) {
   ExpectRefusedSince(edited_ms, "in another phase");
   EditMinAvailable(8);
   ExpectRefusedSince(edited_ms, "after an edit that is refused as well");
-  rig_.Kill();
-  rig_.Start();
-  rig_.Run(absl::Minutes(2));
+  RestartFor(absl::Minutes(2));
   ExpectRefusedSince(edited_ms, "after a restart");
   EditMinAvailable(2);
   const int64_t again_ms = NowMs();
@@ -270,14 +210,11 @@ TEST_F(ExplainApiTest, ASpecIsRefusedSinceItsEditWhateverBecomesOfTheJob) {
   ExpectRefusedSince(again_ms, "once it was accepted in between");
 }
 
-TEST_F(ExplainApiTest, OfARefusalWhoseRecordIsLostTheStatusTells) {
+TEST_F(ExplainApiTest, TheStatusDatesARefusalWhoseRecordIsLost) {
   BeginRunning(MakeJob("j", 1, 2));
   const int64_t edited_ms = NowMs();
   EditMinAvailable(9);
-  rig_.Kill();
-  rig_.LoseDisk();
-  rig_.Start();
-  rig_.Run(absl::Minutes(2));
+  RestartFor(absl::Minutes(2), /*lose_disk=*/true);
   ExpectRefusedSince(edited_ms, "since the status told of it");
   rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
   rig_.Run(absl::Minutes(2));
@@ -289,7 +226,7 @@ TEST_F(ExplainApiTest, OfARefusalWhoseRecordIsLostTheStatusTells) {
   ExpectRefusedSince(started_ms, "in a phase whose time does not tell of it");
 }
 
-TEST_F(ExplainApiTest, OfAPluginThatDoesNotExistTheStatusTellsSinceWhen) {
+TEST_F(ExplainApiTest, TheStatusDatesAPluginThatDoesNotExist) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   job.mutable_spec()->add_plugins()->set_name("torch");
   rig_.Start();
@@ -303,7 +240,7 @@ TEST_F(ExplainApiTest, OfAPluginThatDoesNotExistTheStatusTellsSinceWhen) {
     rig_.Start();
     rig_.Run(absl::Minutes(2));
     const job::v1::Cause cause = Find(Explain(), job::v1::Cause::KIND_SPEC, "torch");
-    EXPECT_NEAR(static_cast<double>(SinceMs(cause)), static_cast<double>(made_ms), 6000) << lost;
+    ExpectSince(cause, made_ms, 6000);
   }
 }
 
@@ -343,12 +280,8 @@ TEST_F(ExplainApiTest, EachLayerOfRetriesIsTold) {
 }
 
 TEST_F(ExplainApiTest, WordsOfTheServerThatReadLikeOursAreARefusalOfItsOwn) {
-  rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "pods") return false;
-    error.set_code(403);
-    error.set_message("names: the name is held by an object of another owner, or it is there, but without the label");
-    return true;
-  });
+  Refuse(Creates("pods"),
+         "names: the name is held by an object of another owner, or it is there, but without the label");
   Begin(MakeJob("j", 1, 1));
   const Cause cause = Find(Explain(), Cause::KIND_REFUSED, "held by an object of another owner");
   EXPECT_THAT(cause.advice(), HasSubstr("Mend what the API server names"));
@@ -367,12 +300,10 @@ TEST_F(ExplainApiTest, APodThatHasLostItsLabelIsToldWithWhatBringsItBack) {
   EXPECT_EQ(cause.advice(), "Either will do; the job goes on by itself.");
 }
 
-TEST_F(ExplainApiTest, WhatIsSaidOfAClaimIsNotSaidOfOneWhoseNameBeginsAlike) {
+TEST_F(ExplainApiTest, ClaimsWhoseNamesBeginAlikeAreExplainedApart) {
   kube::v1::Job job = MakeJob("j", 1, 1);
   for (const char* name : {"data", "data-1"}) {
-    auto* volume = job.mutable_spec()->add_volumes();
-    volume->set_mount_path(std::string("/") + name);
-    volume->set_volume_claim_name(name);
+    AddClaim(job, name);
   }
   Begin(job);
   const auto explanation = Explain();

@@ -89,7 +89,7 @@ TEST_F(JobApiTest, AKillIsToldWithWhatWasSeenOfThePodAndHowItEnded) {
   EXPECT_GT(rig.kube().WritesButEvents(), writes);
 }
 
-TEST_F(JobApiTest, WhatAnEndLeavesAliveIsToldWhenItIsGone) {
+TEST_F(JobApiTest, HistoryRecordsWhenThePodsLeftByAnEndAreGone) {
   JobRig& rig = RigOf("j");
   rig.kube().SchedulePods();
   kube::v1::Job job = MakeJob("j", 1, 2);
@@ -142,7 +142,7 @@ TEST_F(JobApiTest, AnEditThatIsRefusedAndItsMendingAreTold) {
   EXPECT_EQ(rig.kube().WritesButEvents(), writes + 2) << "the writes of the words themselves";
 }
 
-TEST_F(JobApiTest, WhatBecameOfACommandIsToldToPrograms) {
+TEST_F(JobApiTest, HistoryHasTheResultOfACommandForPrograms) {
   Put("j");
   Run();
   RigOf("j").kube().SetAllPods(kPodRunning);
@@ -181,7 +181,7 @@ TEST_F(JobApiTest, ALongHistoryLosesItsBeginning) {
       << "without a gap";
 }
 
-TEST_F(JobApiTest, OfJobsThatAreGoneTheNewestHistoryIsKeptAsFarAsItsBoundAllows) {
+TEST_F(JobApiTest, HistoryOfGoneJobsIsKeptUpToItsBound) {
   for (JobRig& rig : rigs_) {
     rig.options.history_limits.bytes = 4096;
     rig.Start();

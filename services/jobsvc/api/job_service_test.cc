@@ -62,25 +62,44 @@ struct SilentWorkers final : Workers {
   void OnWorker(size_t, Task) override {}
 };
 
+// A server of job services, and a client of it.
+struct Served {
+  Served(SteppedLoop& loop, std::unique_ptr<Workers> workers, std::unique_ptr<rpc::Members> members,
+         std::shared_ptr<watch::WatchHub> hub = std::make_shared<watch::WatchHub>()) {
+    auto started = rpc::GrpcServer::Start(
+        {},
+        MakeJobServices(loop, {.workers = std::move(workers), .members = std::move(members), .hub = std::move(hub)}));
+    EXPECT_THAT(started, testing::IsOk());
+    server = *std::move(started);
+    for (int service = 0; service < 2; ++service) loop.Step();
+    stub = job::v1::JobService::NewStub(
+        grpc::CreateChannel(fmt::format("127.0.0.1:{}", server->port()), grpc::InsecureChannelCredentials()));
+  }
+  std::unique_ptr<rpc::GrpcServer> server;
+  std::unique_ptr<job::v1::JobService::Stub> stub;
+};
+
+job::v1::SubmitJobRequest Submission(const std::string& ns, const std::string& members_of_pod = "") {
+  job::v1::SubmitJobRequest request;
+  request.set_namespace_(ns);
+  request.set_manifest_json(
+      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j"},"spec":{"tasks":[)"
+      R"({"name":"t","replicas":2,"template":{"spec":{)" +
+      members_of_pod + R"("containers":[{"name":"c","image":"i"}]}}}]}})");
+  return request;
+}
+
 TEST(JobServiceTest, NothingRefersToTheApiOnceTheServerHasDrainedItsWatches) {
   SteppedLoop loop;
   const auto hub = std::make_shared<watch::WatchHub>();
-  auto server =
-      rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::make_unique<SilentWorkers>(),
-                                                        .members = std::make_unique<rpc::testing::OneMember>(""),
-                                                        .hub = hub}));
-  ASSERT_THAT(server, testing::IsOk());
-  for (int service = 0; service < 2; ++service) loop.Step();
-
-  const auto stub = job::v1::JobService::NewStub(
-      grpc::CreateChannel(fmt::format("127.0.0.1:{}", (*server)->port()), grpc::InsecureChannelCredentials()));
+  const Served served(loop, std::make_unique<SilentWorkers>(), std::make_unique<rpc::testing::OneMember>(""), hub);
   grpc::ClientContext context;
-  const std::unique_ptr<grpc::ClientReader<job::v1::WatchJobsResponse>> reader = stub->WatchJobs(&context, {});
+  const std::unique_ptr<grpc::ClientReader<job::v1::WatchJobsResponse>> reader = served.stub->WatchJobs(&context, {});
   EXPECT_EQ(hub->watches(), 0u);
   loop.Step();  // Starts the watch.
   EXPECT_EQ(hub->watches(), 1u);
 
-  std::thread drain([&] { (*server)->Drain(absl::ZeroDuration()); });
+  std::thread drain([&] { served.server->Drain(absl::ZeroDuration()); });
   loop.Step();  // The server cancels the watch.
   drain.join();
   EXPECT_EQ(hub->watches(), 0u);
@@ -119,25 +138,14 @@ TEST(JobServiceTest, ASubmissionIsAnsweredHereAlsoWhereTheJobWasAnothersFirst) {
     auto own_members = std::make_unique<ChangingMembers>();
     ChangingMembers& members = *own_members;
     members.owner = first;
-    auto server = rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::move(own_workers),
-                                                                    .members = std::move(own_members),
-                                                                    .hub = std::make_shared<watch::WatchHub>()}));
-    ASSERT_THAT(server, testing::IsOk());
-    for (int service = 0; service < 2; ++service) loop.Step();
-
-    const auto stub = job::v1::JobService::NewStub(
-        grpc::CreateChannel(fmt::format("127.0.0.1:{}", (*server)->port()), grpc::InsecureChannelCredentials()));
+    const Served served(loop, std::move(own_workers), std::move(own_members));
     grpc::ClientContext context;
-    job::v1::SubmitJobRequest request;
-    request.set_namespace_("default");
-    request.set_manifest_json(
-        R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j"},"spec":{"tasks":[)"
-        R"({"name":"t","replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}]}})");
+    const job::v1::SubmitJobRequest request = Submission("default");
     job::v1::Job job;
     std::promise<grpc::Status> answer;
     rpc::ConstructionFence prepared;
     prepared.Release();
-    stub->async()->SubmitJob(&context, &request, &job, [&](const grpc::Status& status) {
+    served.stub->async()->SubmitJob(&context, &request, &job, [&](const grpc::Status& status) {
       prepared.Acquire();
       answer.set_value(status);
     });
@@ -148,33 +156,23 @@ TEST(JobServiceTest, ASubmissionIsAnsweredHereAlsoWhereTheJobWasAnothersFirst) {
     EXPECT_EQ(workers.slots, std::vector<uint32_t>{SlotOf("default/j")});
     // The worker has dropped the task.
     EXPECT_EQ(answer.get_future().get().error_code(), grpc::StatusCode::UNKNOWN);
-    (*server)->Drain(absl::ZeroDuration());
+    served.server->Drain(absl::ZeroDuration());
   }
 }
 
 TEST(JobServiceTest, ASubmissionIntoANamespaceThatIsNotServedIsRefusedByItsField) {
   SteppedLoop loop;
   loop.timers_are_due = true;
-  auto server = rpc::GrpcServer::Start({}, MakeJobServices(loop, {.workers = std::make_unique<SilentWorkers>(),
-                                                                  .members = std::make_unique<ChangingMembers>(),
-                                                                  .hub = std::make_shared<watch::WatchHub>()}));
-  ASSERT_THAT(server, testing::IsOk());
-  for (int service = 0; service < 2; ++service) loop.Step();
-  const auto stub = job::v1::JobService::NewStub(
-      grpc::CreateChannel(fmt::format("127.0.0.1:{}", (*server)->port()), grpc::InsecureChannelCredentials()));
+  const Served served(loop, std::make_unique<SilentWorkers>(), std::make_unique<ChangingMembers>());
   grpc::ClientContext context;
-  job::v1::SubmitJobRequest request;
-  request.set_namespace_("kube-system");
-  request.set_manifest_json(
-      R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j"},"spec":{"tasks":[)"
-      R"({"name":"t","replicas":2,"template":{"spec":{"hostPID":true,"containers":[{"name":"c","image":"i"}]}}}]}})");
+  const job::v1::SubmitJobRequest request = Submission("kube-system", R"("hostPID":true,)");
   job::v1::Job job;
   // The manifest is read, and refused, beside the loop.
-  const grpc::Status status = stub->SubmitJob(&context, request, &job);
+  const grpc::Status status = served.stub->SubmitJob(&context, request, &job);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(status.error_message(),
             "metadata.namespace: namespace 'kube-system' is served only where --namespaces names it");
-  (*server)->Drain(absl::ZeroDuration());
+  served.server->Drain(absl::ZeroDuration());
 }
 
 }  // namespace

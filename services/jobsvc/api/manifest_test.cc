@@ -68,7 +68,7 @@ TEST(ManifestTest, ProgramsReadTheFieldOfEachViolation) {
   }
 }
 
-TEST(ManifestTest, WhatIsNoJobIsRefusedByFieldAndRule) {
+TEST(ManifestTest, AManifestThatIsNoJobIsRefusedByFieldAndRule) {
   ExpectRefused({
       {"", "not valid JSON"},
       {"{", "not valid JSON"},
@@ -161,7 +161,7 @@ TEST(ManifestTest, SeveralErrorsAreToldAtOnceEachInALineOfItsOwn) {
             "spec.no: there is no such field");
 }
 
-TEST(ManifestTest, OfVeryManyErrorsTheFirstAreToldAndTheRestCounted) {
+TEST(ManifestTest, VeryManyErrorsAreCutAndCounted) {
   std::string tasks;
   for (int i = 0; i < 1000; ++i) tasks += std::string(i == 0 ? "" : ",") + R"({"name":"_","replicas":1,"template":{}})";
   const absl::Status status = ReadManifest(Manifest(R"({"name":"j"})", R"({"tasks":[)" + tasks + "]}"), "").status();
@@ -170,7 +170,7 @@ TEST(ManifestTest, OfVeryManyErrorsTheFirstAreToldAndTheRestCounted) {
   EXPECT_NE(message.find(" more)"), std::string_view::npos) << message;
 }
 
-TEST(ManifestTest, WhatIsStoredIsWhatWasValidated) {
+TEST(ManifestTest, TheValidatedManifestIsTheStoredOne) {
   const auto result = ReadManifest(
       Manifest(R"({"name":"j","labels":{"a":"b"},"annotations":null})",
                R"({"tasks":[{"replicas":3,"template":{"metadata":{"x":1},"spec":{"restartPolicy":"Never",)"
@@ -194,7 +194,7 @@ TEST(ManifestTest, WhatIsStoredIsWhatWasValidated) {
 }
 
 // Job spec 2.1: D2, D6, D7, D9, D10.
-TEST(ManifestTest, WhatIsDefaultedOfTasksPluginsAndTheSchedulerIsStored) {
+TEST(ManifestTest, DefaultsOfTasksPluginsAndSchedulerAreStored) {
   const auto result = ReadManifest(
       Manifest(
           R"({"name":"j"})",
@@ -247,7 +247,7 @@ TEST(ManifestTest, TheStatusIsNotTheUsersToWrite) {
   EXPECT_EQ(result->job.meta().namespace_(), "default");
 }
 
-TEST(ManifestTest, OfAKeyThatStandsTwiceWhatIsValidatedIsWhatIsStored) {
+TEST(ManifestTest, ADoubledKeyIsStoredAsItWasValidated) {
   const auto result = ReadManifest(
       Manifest(R"({"name":"first","name":"j"})",
                R"({"tasks":[{"name":"hidden","replicas":9,"template":{}}],"tasks":[)" + std::string(kTask) + "]}"),

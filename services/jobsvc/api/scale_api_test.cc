@@ -87,7 +87,7 @@ TEST_F(ScaleApiTest, ToZeroAndBackTheJobKeepsItsPhase) {
   EXPECT_EQ(rig_.kube().pods().size(), 2U);
 }
 
-TEST_F(ScaleApiTest, WhatIsSoAlreadyIsNotWritten) {
+TEST_F(ScaleApiTest, TheSameSizeIsNotWritten) {
   Begin();
   const auto same = Scale(Request("t1", 3));
   ASSERT_TRUE(same.ok()) << same.status();

@@ -43,7 +43,7 @@ TEST_F(JobApiTest, ADryRunAsksKubernetesAndMakesNothing) {
   EXPECT_EQ(Submit(ManifestOf("j"), true).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST_F(JobApiTest, WhatKubernetesRefusesComesBackWithItsWordsAndACodeThatFits) {
+TEST_F(JobApiTest, ARefusalOfKubernetesKeepsItsWordsAndGetsAFittingCode) {
   struct Case {
     int code;
     const char* reason;
@@ -89,7 +89,7 @@ TEST_F(JobApiTest, ALostAnswerIsToldForASubmissionAndWorthAnotherTryForADryRun) 
   EXPECT_EQ(Submit(ManifestOf("k")).status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST_F(JobApiTest, WhatIsAcceptedAndHardlyMeantIsToldAtOnce) {
+TEST_F(JobApiTest, ADoubtfulManifestIsAcceptedWithWarnings) {
   const std::string manifest =
       ManifestOf("j", R"("policies":[{"event":"PodPending","action":"RestartJob"}],"plugins":{"pytorch":[]})");
   for (const bool dry_run : {true, false}) {

@@ -193,7 +193,7 @@ TEST_F(JobApiTest, ATokenOutlivesTheProcessButNotItsDisk) {
 }
 
 // A client that resumes learns in this way which of the jobs are gone.
-TEST_F(JobApiTest, WhatWasToldAfterTheTokenIsToldAgainWhereItIsStillThere) {
+TEST_F(JobApiTest, StatesAfterTheTokenAreSentAgainWhereTheJobIsThere) {
   for (char c = 'a'; c <= 'h'; ++c) Put(std::string(1, c));
   Run(absl::Seconds(10));
   const auto watch = Watch({});

@@ -56,7 +56,7 @@ TEST_F(CommandCleanupTest, ACommandIsDeletedOnceTheStatusSaysThatItIsCarriedOut)
   }
 }
 
-TEST_F(CommandCleanupTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
+TEST_F(CommandCleanupTest, AFailedDeletionIsTriedAgainAndARefusalIsReported) {
   const AnswerCase cases[] = {
       {"accepted: the watch shows the end", Done(), false, false},
       {"gone already", Refused(404, "NotFound", "no"), false, false},
@@ -70,7 +70,7 @@ TEST_F(CommandCleanupTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
   for (const AnswerCase& test : cases) CheckAnswer(test, "CommandError", [this] { Apply(); });
 }
 
-TEST_F(CommandCleanupTest, AnAcceptedDeletionIsNotAskedForAgainBeforeTheWatchShowsTheEnd) {
+TEST_F(CommandCleanupTest, AnAcceptedDeletionIsNotRepeatedBeforeTheWatchShowsTheEnd) {
   Apply();
   Answer(Done());
   context.Advance(absl::Hours(1));
@@ -116,24 +116,10 @@ TEST_F(CommandCleanupTest, TheProblemLastsWhileACommandIsLeft) {
   EXPECT_FALSE(job.command_cleanup.retry().Blocks(host.Now())) << "the next one does not wait for it";
 }
 
-TEST_F(CommandCleanupTest, AnotherSpecDoesNotWait) {
-  Apply();
-  Answer(Refused(403, "Forbidden", "no"));
-  Apply();
-  EXPECT_TRUE(context.writes.empty());
-  job.command_cleanup.TryNow();
-  Apply();
-  EXPECT_EQ(context.writes.size(), 1U);
-}
-
-TEST_F(CommandCleanupTest, AnotherJobOfTheNameBeginsAnew) {
-  Apply();
-  BecomeAnotherJob();
-  Answer(Refused(403, "Forbidden", "no"));
-  EXPECT_FALSE(job.problems.has("CommandError"));
-  EXPECT_FALSE(job.command_cleanup.retry().since());
-  Apply();
-  EXPECT_EQ(context.writes.size(), 1U) << "nothing of the job before is under way";
+TEST_F(CommandCleanupTest, ARefusalHoldsNeitherAnotherSpecNorAnotherJob) {
+  CheckPause(
+      "CommandError", [this] { Apply(); }, [this] { job.command_cleanup.TryNow(); },
+      [this] { return job.command_cleanup.retry(); });
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST_F(DeadlineStepsTest, WithoutARecordOfTheJobThoseOfTheStatusAreKept) {
   EXPECT_EQ(Store(), "put deadline j-w-0; drop deadline j-w-1; ");
 }
 
-TEST_F(DeadlineStepsTest, WhatIsDueIsToBeCarriedOutWhereItHolds) {
+TEST_F(DeadlineStepsTest, ADueDeadlineFiresWhereItStillHolds) {
   struct Case {
     const char* what;
     absl::Duration later;
@@ -199,7 +199,7 @@ TEST_F(DeadlineStepsTest, WhatIsDueIsToBeCarriedOutWhereItHolds) {
   }
 }
 
-TEST_F(DeadlineStepsTest, WhatIsCarriedOutCleansUpWhatWaitsAndWhatIsDue) {
+TEST_F(DeadlineStepsTest, AnActionCleansUpWaitingAndDueDeadlines) {
   struct Case {
     const char* done;     // An action about pod j-w-0 of task w.
     const char* waits;    // An answer to the end of that pod, which is not due.
@@ -232,7 +232,7 @@ TEST_F(DeadlineStepsTest, WhatIsCarriedOutCleansUpWhatWaitsAndWhatIsDue) {
   }
 }
 
-TEST_F(DeadlineStepsTest, WhatIsKeptIsWrittenOnceAndGoesWhenAnotherTakesItsPlace) {
+TEST_F(DeadlineStepsTest, AKeptDeadlineIsWrittenOnceAndGivesWayToTheNext) {
   EXPECT_TRUE(job.deadlines.Add(Deadline("PodFailed", "RestartPod")));
   EXPECT_EQ(Store(), "put deadline j-w-0; ");
   EXPECT_EQ(Store(), "");

@@ -78,7 +78,7 @@ TEST_F(ForwardingTest, TheJobOfThatUidIsPatchedWhateverItsVersion) {
   EXPECT_EQ(request.patch().body(), R"({"metadata":{"annotations":{"volcano.sh/job-forwarding":"true"}}})");
 }
 
-TEST_F(ForwardingTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
+TEST_F(ForwardingTest, AFailedWriteIsTriedAgainAndARefusalIsReported) {
   const AnswerCase cases[] = {
       {"a newer state", Refused(409, "Conflict"), true, false},
       {"gone", Refused(404, "NotFound", "no"), true, false},
@@ -106,24 +106,10 @@ TEST_F(ForwardingTest, OnceWrittenNothingIsWrongAnyMore) {
   EXPECT_FALSE(job.forwarding.retry().since());
 }
 
-TEST_F(ForwardingTest, AnotherSpecDoesNotWait) {
-  Apply();
-  Answer(Refused(403, "Forbidden", "no"));
-  Apply();
-  EXPECT_TRUE(context.writes.empty());
-  job.forwarding.TryNow();
-  Apply();
-  EXPECT_EQ(context.writes.size(), 1U);
-}
-
-TEST_F(ForwardingTest, AnotherJobOfTheNameIsAskedForAnew) {
-  Apply();
-  BecomeAnotherJob();
-  Answer(Refused(403, "Forbidden", "no"));
-  EXPECT_FALSE(job.problems.has("ForwardingError"));
-  EXPECT_FALSE(job.forwarding.retry().since());
-  Apply();
-  ASSERT_EQ(context.writes.size(), 1U);
+TEST_F(ForwardingTest, ARefusalHoldsNeitherAnotherSpecNorAnotherJob) {
+  CheckPause(
+      "ForwardingError", [this] { Apply(); }, [this] { job.forwarding.TryNow(); },
+      [this] { return job.forwarding.retry(); });
   EXPECT_EQ(context.writes.front().request.patch().uid(), "another");
 }
 

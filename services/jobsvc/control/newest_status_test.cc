@@ -25,7 +25,7 @@ class NewestStatusTest : public PartTest {
   }
 };
 
-TEST_F(NewestStatusTest, AStatusOfWhichNothingIsRecordedIsDoubtedWhereEffectsMayFollow) {
+TEST_F(NewestStatusTest, AnUnrecordedStatusIsDoubtedWhereEffectsMayFollow) {
   struct Case {
     kube::v1::JobPhase phase;
     bool is_doubted;

@@ -161,6 +161,27 @@ class PartTest : public ::testing::Test {
     EXPECT_EQ(context.writes.size(), test.again ? 1U : 0U);
   }
 
+  // `apply` sends one request at first, and `retry` returns its pause. Checks that a refusal holds it back until
+  // `try_now`, and that no answer reaches the next job of the name.
+  template <typename Apply, typename TryNow, typename Retry>
+  void CheckPause(std::string_view reason, Apply apply, TryNow try_now, Retry retry) {
+    BeginAnew();
+    apply();
+    Answer(runtime::testing::Refused(403, "Forbidden", "no"));
+    EXPECT_TRUE(job.problems.has(reason));
+    apply();
+    EXPECT_TRUE(context.writes.empty());
+    try_now();
+    apply();
+    ASSERT_EQ(context.writes.size(), 1U) << "another spec does not wait";
+    BecomeAnotherJob();
+    Answer(runtime::testing::Refused(403, "Forbidden", "no"));
+    EXPECT_FALSE(job.problems.has(reason));
+    EXPECT_FALSE(retry().since());
+    apply();
+    EXPECT_EQ(context.writes.size(), 1U) << "nothing of the job before is under way";
+  }
+
   runtime::testing::ScriptedContext context;
   HeldKeys keys;
   const std::unique_ptr<obs::Metrics> prometheus = obs::MakeMetrics();

@@ -54,31 +54,14 @@ TEST_F(PartHostTest, AProblemIsOneEventForEachCause) {
   EXPECT_EQ(job.pending_events[1].message, "pod b: never");
 }
 
-TEST_F(PartHostTest, OfAJobThatHasGoneNobodyIsTold) {
+TEST_F(PartHostTest, AJobThatHasGoneHasNoProblem) {
   job.job.reset();
   host.ReportProblem(job, "FailedCreate", "no");
   EXPECT_TRUE(job.problems.empty());
   EXPECT_TRUE(job.pending_events.empty());
 }
 
-TEST_F(PartHostTest, AJobIsForwardedWhereItsQueueHasOtherClusters) {
-  kube::v1::Queue queue;
-  queue.mutable_meta()->set_name("near");
-  host.queues().Receive(queue, /*gone=*/false, /*now_ms=*/0);
-  queue.mutable_meta()->set_name("far");
-  queue.set_has_extend_clusters(true);
-  host.queues().Receive(queue, /*gone=*/false, /*now_ms=*/0);
-  struct Case {
-    const char* queue;
-    bool is_forwarded;
-  };
-  for (const Case& test : {Case{"far", true}, Case{"near", false}, Case{"unknown", false}}) {
-    job.compiled->spec.set_queue(test.queue);
-    EXPECT_EQ(host.IsForwarded(job), test.is_forwarded) << test.queue;
-  }
-}
-
-TEST_F(PartHostTest, WhatEffectsFollowFromSaysWhatHoldsThemBack) {
+TEST_F(PartHostTest, TheInputOfEffectsNamesWhatHoldsThemBack) {
   const std::set<std::string> busy;
   struct Case {
     const char* what;

@@ -4,12 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "services/jobsvc/control/deadline_records.h"
 #include "services/jobsvc/control/part_fixture.h"
-#include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -74,36 +70,7 @@ TEST_F(PendingActionsTest, AnAnswerWithATimeoutWaitsAndManyAreOneEvent) {
   ASSERT_EQ(job.pending_events.size(), 1U);
   EXPECT_EQ(job.pending_events[0].message,
             "RestartJob in 10s because of PodEvicted (pod j-w-0 and 1 more, spec.tasks[0].policies[1])");
-  kv::WriteBatch batch;
-  context.Advance(absl::Seconds(9));
-  FireDueDeadlines(job, host, batch);
-  EXPECT_EQ(job.record.pending_size(), 0);
-  context.Advance(absl::Seconds(2));
-  FireDueDeadlines(job, host, batch);
-  EXPECT_EQ(job.record.pending_size(), 2);
-  EXPECT_TRUE(job.deadlines.empty());
-}
-
-TEST_F(PendingActionsTest, WhatIsKeptOfDeadlinesIsWrittenAndGoesWithThem) {
-  const auto kept = [this] {
-    int count = 0;
-    const auto visit = [&count](const std::string&, const storage::v1::PendingAction&) { ++count; };
-    EXPECT_TRUE(ForEachDeadline(context.store(), job.slot, visit).ok());
-    return count;
-  };
-  QueueActions(job, {EventOf(kEventPodEvicted, 0)});
-  kv::WriteBatch written;
-  StoreDeadlines(job, written);
-  ASSERT_TRUE(context.store().Write(written).ok());
-  EXPECT_EQ(kept(), 1);
-  kv::WriteBatch nothing;
-  StoreDeadlines(job, nothing);
-  EXPECT_TRUE(nothing.empty()) << "nothing has changed";
-  SetPhase(kube::v1::JOB_PHASE_COMPLETED);
-  kv::WriteBatch dropped;
-  FireDueDeadlines(job, host, dropped);
-  ASSERT_TRUE(context.store().Write(dropped).ok());
-  EXPECT_EQ(kept(), 0) << "nothing follows in a job that is finished";
+  EXPECT_EQ(job.deadlines.NextDue(), absl::ToUnixMillis(host.Now()) + 10'000);
 }
 
 TEST_F(PendingActionsTest, CommandsAreTakenOneAtATimeInTheOrderOfTheirResourceVersion) {
@@ -124,17 +91,6 @@ TEST_F(PendingActionsTest, CommandsAreTakenOneAtATimeInTheOrderOfTheirResourceVe
   EnqueueNextCommand(job);
   ASSERT_EQ(job.record.pending_size(), 1);
   EXPECT_EQ(job.record.pending(0).command_uid(), "uid-of-late");
-}
-
-TEST_F(PendingActionsTest, WhatWasCarriedOutCleansUpWhatIsDueAndWhatWaits) {
-  QueueActions(job, {EventOf(kEventPodEvicted, 0), EventOf(kEventPodEvicted, 1)});
-  storage::v1::PendingAction due = *job.deadlines.Find("j-w-0");
-  *job.record.add_pending() = due;
-  storage::v1::PendingAction restarted = due;
-  restarted.clear_due_ms();
-  ClearDeadlines(job, {restarted});
-  EXPECT_EQ(job.record.pending_size(), 0);
-  EXPECT_TRUE(job.deadlines.empty());
 }
 
 TEST_F(PendingActionsTest, TheRemovalOfAPodWhoseFailureIsAnsweredIsNotAnsweredAsWell) {

@@ -57,7 +57,7 @@ TEST(DeadlinesTest, APodHasOneAndAnotherActionReplacesIt) {
   EXPECT_EQ(TextOf(deadlines, {"p"}), "p: PodFailed AbortJob @u3; ");
 }
 
-TEST(DeadlinesTest, WhatConcernsATaskIsOneWhicheverPodTellsOfIt) {
+TEST(DeadlinesTest, ATaskHasOneDeadlineWhicheverPodReportsTheEvent) {
   DeadlineSet deadlines;
   EXPECT_TRUE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "t", "p", "u1")));
   EXPECT_FALSE(deadlines.Add(Deadline("TaskCompleted", "CompleteJob", "t", "q", "u2")));
@@ -107,28 +107,17 @@ TEST(DeadlinesTest, AnActionCleansUpThoseOfItsLevelWithinItsScope) {
   };
   struct Row {
     PendingAction carried_out;
-    const char* left;
+    const char* left;  // The pods of the deadlines that are left.
   };
   const Row rows[] = {
-      {Deadline("PodFailed", "TerminateJob", "a", "x", ""),
-       "a RestartTask, b RestartTask, c RestartPod, d RestartPod, e RestartPartition 1, f RestartPartition 2"},
-      {Deadline("CommandIssued", "ResumeJob", "", "", ""),
-       "a RestartTask, b RestartTask, c RestartPod, d RestartPod, e RestartPartition 1, f RestartPartition 2"},
-      {Deadline("PodFailed", "RestartTask", "a", "x", ""),
-       "job AbortJob, b RestartTask, c RestartPod, d RestartPod, e RestartPartition 1, f RestartPartition 2"},
-      {Deadline("PodFailed", "RestartPod", "t", "d", ""),
-       "job AbortJob, a RestartTask, b RestartTask, c RestartPod, e RestartPartition 1, f RestartPartition 2"},
-      {with(2, Deadline("PodFailed", "RestartPartition", "t", "x", "")),
-       "job AbortJob, a RestartTask, b RestartTask, c RestartPod, d RestartPod, e RestartPartition 1"},
-      {with(2, Deadline("PodFailed", "RestartPartition", "another", "x", "")),
-       "job AbortJob, a RestartTask, b RestartTask, c RestartPod, d RestartPod, e RestartPartition 1, "
-       "f RestartPartition 2"},
-      {Deadline("OutOfSync", "SyncJob", "a", "x", ""),
-       "job AbortJob, a RestartTask, b RestartTask, c RestartPod, d RestartPod, e RestartPartition 1, "
-       "f RestartPartition 2"},
-      {Deadline("CommandIssued", "Nonsense", "a", "x", ""),
-       "job AbortJob, a RestartTask, b RestartTask, c RestartPod, d RestartPod, e RestartPartition 1, "
-       "f RestartPartition 2"},
+      {Deadline("PodFailed", "TerminateJob", "a", "x", ""), "a b c d e f"},
+      {Deadline("CommandIssued", "ResumeJob", "", "", ""), "a b c d e f"},
+      {Deadline("PodFailed", "RestartTask", "a", "x", ""), "job b c d e f"},
+      {Deadline("PodFailed", "RestartPod", "t", "d", ""), "job a b c e f"},
+      {with(2, Deadline("PodFailed", "RestartPartition", "t", "x", "")), "job a b c d e"},
+      {with(2, Deadline("PodFailed", "RestartPartition", "another", "x", "")), "job a b c d e f"},
+      {Deadline("OutOfSync", "SyncJob", "a", "x", ""), "job a b c d e f"},
+      {Deadline("CommandIssued", "Nonsense", "a", "x", ""), "job a b c d e f"},
   };
   for (const Row& row : rows) {
     DeadlineSet deadlines;
@@ -144,14 +133,13 @@ TEST(DeadlinesTest, AnActionCleansUpThoseOfItsLevelWithinItsScope) {
     for (const char* pod : {"job", "a", "b", "c", "d", "e", "f"}) {
       const PendingAction* it = deadlines.Find(pod);
       if (it == nullptr) continue;
-      left += fmt::format("{}{} {}", left.empty() ? "" : ", ", it->pod(), it->action());
-      if (it->partition() != 0) left += fmt::format(" {}", it->partition());
+      left += fmt::format("{}{}", left.empty() ? "" : " ", it->pod());
     }
     EXPECT_EQ(left, row.left) << row.carried_out.action();
   }
 }
 
-TEST(DeadlinesTest, WhatIsDueComesInTheOrderOfTheDeadlines) {
+TEST(DeadlinesTest, DueDeadlinesComeInTheirOrder) {
   DeadlineSet deadlines;
   for (const auto& [pod, due] : {std::pair("a", 30), {"b", 10}, {"c", 20}, {"d", 40}}) {
     PendingAction deadline = Deadline("PodEvicted", "RestartTask", "t", pod, "");
@@ -227,7 +215,7 @@ TEST(DeadlinesTest, OnlyWhatIsKeptAsksToBeWritten) {
   EXPECT_EQ(deadlines.TakeChanged(), Pods{"q"});
 }
 
-TEST(DeadlinesTest, WhatEndsAllAsksForEachThatIsKept) {
+TEST(DeadlinesTest, AnEndOfAllIsWrittenForEachThatIsKept) {
   const auto fill = [](DeadlineSet& deadlines) {
     deadlines.Add(Deadline("PodPending", "AbortJob", "t", "p", "u1"));
     deadlines.Add(Deadline("PodEvicted", "AbortJob", "t", "q", "u2"));
@@ -252,7 +240,7 @@ TEST(DeadlinesTest, WhatEndsAllAsksForEachThatIsKept) {
   EXPECT_EQ(deadlines.TakeChanged(), (Pods{"q", "r", "s", "z"}));
 }
 
-TEST(DeadlinesTest, WhatIsFoundOnTheDiskIsAsIfItHadBeenAddedAndIsNotWrittenAgain) {
+TEST(DeadlinesTest, ARestoredDeadlineCountsAndIsNotWrittenAgain) {
   DeadlineSet deadlines;
   deadlines.Restore(Deadline("PodFailed", "RestartPod", "t", "p", "u1"));
   deadlines.Restore(Deadline("TaskCompleted", "CompleteJob", "t", "q", "u2"));

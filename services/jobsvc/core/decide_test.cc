@@ -98,7 +98,7 @@ TEST(DecideTest, TheStatusNamesObjectsBeforeTheyAreMade) {
 using History = storage::v1::HistoryRecord;
 
 // The answer is a text, and a result for programs.
-TEST(DecideTest, ACommandIsToldWhatBecameOfItAndWhatHelpsWhereItFindsNothingToDo) {
+TEST(DecideTest, HistoryAndEventSayWhatBecameOfACommand) {
   struct Row {
     kube::v1::JobPhase phase;
     const char* action;

@@ -63,9 +63,9 @@ std::string WhyNeverStarted(const kube::v1::JobSpec& spec, const PodSet& pods) {
   for (int i = 0; i < spec.tasks_size() && pods.facts().unstartable() > 0; ++i) {
     std::string why;
     if (!pods.facts().MissesPods(i) || !pods.facts().CanNeverStart(i) || DependencyMet(spec, i, pods, &why)) continue;
+    if (all.size() > kMostWords) return all + "; …";
     if (!all.empty()) all += "; ";
     all += why;
-    if (all.size() > kMostWords) return all + "; …";
   }
   return all;
 }

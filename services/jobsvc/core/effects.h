@@ -91,7 +91,7 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& input);
 bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods, std::string* why_not = nullptr);
 
 // Returns why tasks with missing pods can never start: one sentence per task without a full stop, joined by "; ". Empty
-// if there is no such task.
+// if there is no such task. Ends with "; …" if there are more tasks than fit into a message.
 std::string WhyNeverStarted(const kube::v1::JobSpec& spec, const PodSet& pods);
 
 // Returns whether the group is not the one that pods of the present version may join.

@@ -68,6 +68,26 @@ TEST(DependencyTest, ATaskThatDoesNotExistIsNeverReady) {
   EXPECT_TRUE(Tasks({"z", "a"}, "any").See("a-0", kSucceeded).Starts());
 }
 
+// Each sentence has more than 300 bytes.
+TEST(DependencyTest, MoreTasksThanFitAreHintedAt) {
+  for (const int waiting : {1, 2, 3}) {
+    SCOPED_TRACE(waiting);
+    kube::v1::JobSpec spec;
+    for (int i = 0; i <= waiting; ++i) {
+      auto& task = *spec.add_tasks();
+      task.set_name(i == 0 ? "a" : std::string(300, static_cast<char>('a' + i)));
+      task.set_replicas(1);
+      task.set_min_available(1);
+      if (i > 0) task.mutable_depends_on()->add_names("a");
+    }
+    PodSet pods = testing::MakePodSet(ShapeOf(spec));
+    pods.Apply(testing::MakePod("j-a-0", "u", kube::v1::POD_PHASE_FAILED));
+    const std::string why = WhyNeverStarted(spec, pods);
+    EXPECT_EQ(why.ends_with("has failed for good; …"), waiting > 2) << why;
+    EXPECT_EQ(why.find(spec.tasks(waiting).name()) != std::string::npos, waiting <= 2);
+  }
+}
+
 std::vector<std::string> NextCreated(const testing::DecideFacts& facts, const std::set<std::string>& busy) {
   const EffectInput input{.job = facts.job,
                           .spec = facts.spec,

@@ -99,7 +99,7 @@ TEST_F(EventsTest, ATaskIsCompletedWhenItsLastPodSucceeds) {
   EXPECT_EQ(See(Pod(1, kSucceeded)), List{});
 }
 
-TEST_F(EventsTest, APodThatSucceedsWhileItIsBeingDeletedCompletesItsTaskWhenItIsGone) {
+TEST_F(EventsTest, ASuccessUnderDeletionCompletesItsTaskOnceThePodIsGone) {
   auto last = Pod(1, kSucceeded);
   last.set_deletion_ms(500);
   See(Pod(1, kRunning));
@@ -109,7 +109,7 @@ TEST_F(EventsTest, APodThatSucceedsWhileItIsBeingDeletedCompletesItsTaskWhenItIs
   EXPECT_EQ(Lose(0), List{}) << "it was completed before";
 }
 
-TEST_F(EventsTest, APodThatIsGoneCompletesNothingWhereItsTaskStillMissesOneOrAKillTookIt) {
+TEST_F(EventsTest, APodThatIsGoneCompletesNoTaskThatIsNotDoneOrIsKilled) {
   auto first = Pod(0, kSucceeded);
   first.set_deletion_ms(500);
   See(Pod(0, kRunning));
@@ -221,7 +221,7 @@ TEST_F(EventsTest, APodThatIsGoneWasEvictedByWhatItsLastStateSays) {
   }
 }
 
-TEST_F(EventsTest, AFailureBeforeTheDeletionIsAFailureAlsoWhereBothAreSeenAtOnce) {
+TEST_F(EventsTest, AFailureBeforeTheDeletionStaysAFailure) {
   See(Pod(0, kRunning));
   auto pod = Pod(0, kFailed);
   pod.set_finished_ms(499);
@@ -281,7 +281,7 @@ TEST_F(EventsTest, WhoeverRunsOrIsPendingMayHaveRestartedTooOften) {
   }
 }
 
-TEST_F(EventsTest, ATargetOfTheKillUnderWayRaisesNothingWhereItIsSeenForTheFirstTime) {
+TEST_F(EventsTest, ATargetThatIsFirstSeenUnderItsKillRaisesNothing) {
   PodRules rules;
   rules.targets = {"u0"};
   pods_.SetRules(rules);
@@ -289,7 +289,7 @@ TEST_F(EventsTest, ATargetOfTheKillUnderWayRaisesNothingWhereItIsSeenForTheFirst
   EXPECT_EQ(See(Pod(1, kFailed)), List{"PodFailed"});
 }
 
-TEST_F(EventsTest, WhatIsMarkedRaisesNothingWhateverItDoes) {
+TEST_F(EventsTest, AMarkedPodRaisesNothing) {
   for (const auto phase : {kPending, kRunning, kSucceeded, kFailed}) {
     pods_ = testing::MakePodSet({{"t", 1}});
     See(Pod(0, kube::v1::POD_PHASE_UNKNOWN));
@@ -300,7 +300,7 @@ TEST_F(EventsTest, WhatIsMarkedRaisesNothingWhateverItDoes) {
   }
 }
 
-TEST_F(EventsTest, WhateverPhaseAPodHadItFailsAndSucceeds) {
+TEST_F(EventsTest, APodFailsAndSucceedsFromEveryPhase) {
   for (const auto before : {kPending, kRunning, kube::v1::POD_PHASE_UNKNOWN}) {
     pods_ = testing::MakePodSet({{"t", 2}});
     See(Pod(0, before));

@@ -63,7 +63,7 @@ TEST(RenderedJobTest, PodsAreTheJobsOfItsFirstRun) {
   EXPECT_EQ(PodsOf(*job, {.task = "a", .index = 1}), (std::vector<std::string>{"j-a-1"}));
 }
 
-TEST(RenderedJobTest, WhatCannotBeMadeIsNamed) {
+TEST(RenderedJobTest, AJobThatCannotBeRenderedIsRefused) {
   EXPECT_EQ(RenderedJob::Create(Accepted({{"t", 1, "{"}}, {})).status().code(), absl::StatusCode::kInvalidArgument);
   ExpectInvalid(RenderedJob::Create(Accepted({{"worker", 2147483647}}, {"pytorch"})).status(), "at most 200000");
   const absl::StatusOr<RenderedJob> job = RenderedJob::Create(Accepted({{"t"}}, {}));

@@ -78,7 +78,7 @@ TEST(RestartRunTest, TwoThousandPodsAreOneWriteThatIsToldOnce) {
 }
 
 // Checks which waiting actions go together: `consumed` of the first decision, and its history.
-TEST(RestartRunTest, WhatIsAlikeAndInARowGoesTogether) {
+TEST(RestartRunTest, LikeActionsInARowGoTogether) {
   const auto with = [](PendingAction action, auto change) {
     change(action);
     return action;

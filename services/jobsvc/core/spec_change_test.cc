@@ -117,7 +117,7 @@ std::string ForbiddenBy(const std::function<void(JobSpec&)>& edit) {
 
 std::string CannotChange(const char* field) { return fmt::format("{} {}", field, kCannotChange); }
 
-TEST(SpecChangeTest, WhatADefinitionFillsInIsNoEdit) {
+TEST(SpecChangeTest, ADefaultOfADefinitionIsNoEdit) {
   JobSpec before = Spec(1);
   before.clear_queue();
   before.clear_max_retry();
@@ -136,7 +136,7 @@ TEST(SpecChangeTest, WhatADefinitionFillsInIsNoEdit) {
 }
 
 // Job spec 2.6, U4 and U5.
-TEST(SpecChangeTest, WhatMayNotChangeIsNamedWithWhatMay) {
+TEST(SpecChangeTest, AForbiddenChangeIsNamed) {
   EXPECT_EQ(ForbiddenBy([](JobSpec& spec) {
               spec.set_min_available(1);
               spec.set_priority_class_name("high");
@@ -162,7 +162,7 @@ TEST(SpecChangeTest, WhatMayNotChangeIsNamedWithWhatMay) {
             "spec.tasks are 1, not 2, but cannot be added or removed; a job keeps its number of tasks (and 2 more)");
 }
 
-TEST(SpecChangeTest, WhatMeansTheSameMayBeWrittenInOtherWords) {
+TEST(SpecChangeTest, TheSameMeaningMayBeWrittenInOtherWords) {
   EXPECT_EQ(ForbiddenBy([](JobSpec& spec) {
               spec.mutable_tasks(0)->set_template_json(R"({"metadata":{"labels":{}},"spec":{}})");
               spec.mutable_volumes(1)->set_volume_claim_json(R"({"resources":{"requests":{"storage":"1024Mi"}}})");
@@ -223,7 +223,7 @@ TEST(SpecChangeTest, ASpecThatWasNeverAcceptedMayBeCorrected) {
 }
 
 // The record is kept for each job: its size follows from the fields that are distinguished, not from the templates.
-TEST(SpecChangeTest, WhatIsKeptIsSmall) {
+TEST(SpecChangeTest, TheRecordOfASpecIsSmall) {
   JobSpec spec = Spec(4);
   for (kube::v1::TaskSpec& task : *spec.mutable_tasks()) task.set_template_json(std::string(50'000, ' '));
   EXPECT_LT(SpecFacts(spec).ByteSizeLong(), 200u);

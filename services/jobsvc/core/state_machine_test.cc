@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "common/kube/text.h"
@@ -176,41 +175,6 @@ const Cell kCells[] = {
 
 INSTANTIATE_TEST_SUITE_P(Cells, CellTest, testing::ValuesIn(kCells), [](const auto& cell) { return cell.param.name; });
 
-TEST(StateMachineTest, EightRowsServeTenPhases) {
-  std::set<std::string> rows;
-  for (const JobPhase phase : {kPending, kRunning, kRestarting, kCompleting, kTerminating, kAborting, kAborted,
-                               kCompleted, kTerminated, kFailed}) {
-    std::string row;
-    for (const Action action : kAll) row += Describe(Lookup(phase, action)) + ";";
-    rows.insert(row);
-  }
-  EXPECT_EQ(rows.size(), 8u);
-  for (const Action action : kAll) EXPECT_EQ(Describe(Lookup(kEmpty, action)), Describe(Lookup(kPending, action)));
-}
-
-TEST(StateMachineTest, TargetedActionsKillTheirTargetsFromPendingOn) {
-  for (const JobPhase phase : {kEmpty, kPending, kRunning}) {
-    for (const Action action : {Action::kRestartTask, Action::kRestartPod, Action::kRestartPartition}) {
-      EXPECT_EQ(Describe(Lookup(phase, action)), "Target retry Restarting") << ActionName(action);
-    }
-  }
-}
-
-TEST(StateMachineTest, OnlyARestartOfTheJobKeepsNothing) {
-  for (int phase = kEmpty; phase <= kFailed; ++phase) {
-    for (const Action action : kAll) {
-      const Transition cell = Lookup(static_cast<JobPhase>(phase), action);
-      if (cell.operation != Operation::kKillJob) continue;
-      const bool restarts = action == Action::kRestartJob || cell.callback == Callback::kAfterRestart;
-      const bool resumes = action == Action::kResumeJob;
-      EXPECT_EQ(cell.retain, restarts  ? Retain::kNone
-                             : resumes ? Retain::kSucceeded
-                                       : Retain::kSoft)
-          << phase << " " << ActionName(action);
-    }
-  }
-}
-
 TEST(StateMachineTest, ActionNamesAreThoseOfTheWire) {
   for (Action action : kAll) EXPECT_EQ(ParseAction(ActionName(action)), action);
   EXPECT_FALSE(ParseAction("OpenQueue").has_value());
@@ -339,13 +303,6 @@ INSTANTIATE_TEST_SUITE_P(
                            EXPECT_EQ(After(kCompleting, Input(3, 3, 0, 0, 2, 1, 0)), kCompleted);
                          }}),
     [](const auto& step) { return step.param.name; });
-
-// Job spec, appendix B.
-TEST(StateMachineTest, RestartingWaitsForThePodsBeforeNotForNewOnes) {
-  EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 1)), kRestarting);
-  EXPECT_EQ(After(kRestarting, Input(3, 3, 0, 0, 0, 0, 0)), kPending);
-  EXPECT_EQ(After(kRestarting, Input(3, 2, 0, 0, 0, 0, 1)), kPending);
-}
 
 TEST(StateMachineTest, TheLastRetryKeepsWhatFinished) {
   // Restart budget vectors: maxRetry 3 kills everything twice, then keeps.

@@ -49,7 +49,7 @@ class TargetsTest : public ::testing::Test {
   testing::DecideFacts facts_{{}};
 };
 
-TEST_F(TargetsTest, ATaskOfMorePodsThanAStatusCanNameIsNotRestartedAndTheJobGoesOn) {
+TEST_F(TargetsTest, ARestartOfTooManyPodsIsRefusedAndTheJobGoesOn) {
   Begin(kMostTargets + 1, 1);
   for (int i = 0; i < 3; ++i) Ask("a");
   const Decision decision = Decide();
@@ -157,7 +157,7 @@ TEST_F(TargetsTest, TheNextWriteNamesThePodsThatTheKillUnderWayAnswers) {
   EXPECT_EQ(decision.write, Decision::Write::kNone);
 }
 
-TEST_F(TargetsTest, WhatIsRefusedOrOfAnOlderVersionIsNotAnswered) {
+TEST_F(TargetsTest, RefusedAndOutdatedActionsAnswerNoPod) {
   Begin(kMostTargets + 1, 2);
   for (const char* pod : {"j-a-0", "j-a-1"}) Ask("a").set_pod_uid(pod);
   EXPECT_TRUE(Decide().answered.empty());

@@ -73,7 +73,7 @@ TEST_F(ClusterQueuesTest, TheFirstChildAndTheLastConcernTheJobsOfTheParent) {
   EXPECT_TRUE(queues_.HasChildren("blue"));
 }
 
-TEST_F(ClusterQueuesTest, OfQueuesThatComeAndGoABoundedNumberIsRemembered) {
+TEST_F(ClusterQueuesTest, ABoundedNumberOfQueuesThatAreGoneIsRemembered) {
   Come(MakeQueue("red", "Open"));
   Come(MakeQueue("red", "Closed"));
   for (size_t i = 0; i < 3 * ClusterQueues::kMostGone; ++i) {

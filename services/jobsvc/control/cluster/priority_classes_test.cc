@@ -45,7 +45,7 @@ TEST_F(PriorityClassesTest, AChangeConcernsTheJobsThatAskedForIt) {
 }
 
 // A list that is read anew repeats the states.
-TEST_F(PriorityClassesTest, WhatIsToldAgainConcernsNobody) {
+TEST_F(PriorityClassesTest, ARepeatedStateConcernsNobody) {
   classes_.ValueFor("ns/a", "high");
   Come("high", 100);
   EXPECT_THAT(Come("high", 100), IsEmpty());

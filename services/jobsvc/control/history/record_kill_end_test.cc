@@ -84,7 +84,7 @@ TEST_F(RecordKillEndTest, AKillIsOverOnceItsPodsAreGone) {
   }
 }
 
-TEST_F(RecordKillEndTest, OfADecisionThatHistoryHasNotNothingIsTold) {
+TEST_F(RecordKillEndTest, ADecisionThatHistoryHasNotGetsNoEnd) {
   Begin("RestartJob", absl::Seconds(90));
   ForgetAll();
   RecordEnd();

@@ -140,7 +140,7 @@ TEST_F(RecordSpecEditTest, AJobBeginsWithTheFirstSpecThatIsAccepted) {
   }
 }
 
-TEST_F(RecordSpecEditTest, WhatIsKeptAndCannotBeReadIsCountedAndKeptAnew) {
+TEST_F(RecordSpecEditTest, AnUnreadableRecordIsCountedAndWrittenAnew) {
   kv::WriteBatch damage;
   damage.Put(kv::Family::kAux, SpecKey(job.slot, job.key), "\xff");
   Write(damage);

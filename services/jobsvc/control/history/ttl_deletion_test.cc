@@ -104,7 +104,7 @@ TEST_F(TtlDeletionTest, WaitsForWhatIsNotKnown) {
   EXPECT_TRUE(context.writes.empty()) << "when it ended";
 }
 
-TEST_F(TtlDeletionTest, WhatFailsIsTriedAgainAndRefusalsAreToldOf) {
+TEST_F(TtlDeletionTest, AFailedWriteIsTriedAgainAndARefusalIsReported) {
   job.compiled->spec.set_ttl_seconds_after_finished(0);
   SetPhase(JOB_PHASE_COMPLETED);
   const AnswerCase cases[] = {
@@ -139,24 +139,11 @@ TEST_F(TtlDeletionTest, AConflictIsOverOnceAnotherVersionIsReadAndElseIsARefusal
   }
 }
 
-TEST_F(TtlDeletionTest, AnAnswerDoesNotReachTheNextJobOfTheName) {
+TEST_F(TtlDeletionTest, ARefusalHoldsNeitherAnotherSpecNorAnotherJob) {
   Begin();
-  job.ttl.Apply(job, host);
-  job.record.set_uid("another");
-  Answer(Refused(403, "Forbidden", "no"));
-  EXPECT_FALSE(job.problems.has("TTLError"));
-  EXPECT_FALSE(job.ttl.retry().since());
-}
-
-TEST_F(TtlDeletionTest, AnotherSpecIsTriedAtOnce) {
-  Begin();
-  job.ttl.Apply(job, host);
-  Answer(Refused(403, "Forbidden", "no"));
-  job.ttl.Apply(job, host);
-  EXPECT_TRUE(context.writes.empty());
-  job.ttl.TryNow();
-  job.ttl.Apply(job, host);
-  EXPECT_EQ(context.writes.size(), 1U);
+  CheckPause(
+      "TTLError", [this] { job.ttl.Apply(job, host); }, [this] { job.ttl.TryNow(); },
+      [this] { return job.ttl.retry(); });
 }
 
 TEST_F(TtlDeletionTest, TheEndIsToldAsOursUnlessItWasRefused) {

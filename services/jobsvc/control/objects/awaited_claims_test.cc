@@ -103,7 +103,7 @@ TEST_F(AwaitedClaimsTest, ThatAClaimIsNotThereTakesThePlaceOfThatItCouldNotBeRea
   EXPECT_EQ(job.problems.Reported().message, "claim c does not exist; the job waits for it");
 }
 
-TEST_F(AwaitedClaimsTest, WhatIsRefusedBesideAClaimThatIsAwaitedDoesNotTakeItsPlace) {
+TEST_F(AwaitedClaimsTest, ARefusalBesideAnAwaitedClaimDoesNotTakeItsPlace) {
   WaitForClaim();
   job.compiled->claims.push_back({"d", "{}"});
   for (int tries = 0; tries < 3; ++tries) {

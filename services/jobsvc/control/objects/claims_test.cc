@@ -11,7 +11,6 @@
 namespace basalt::jobsvc::testing {
 namespace {
 
-using runtime::WriteOutcome;
 using runtime::testing::Done;
 using runtime::testing::Refused;
 
@@ -69,43 +68,11 @@ TEST_F(ClaimsTest, TheRequestsNameTheClaim) {
 }
 
 TEST_F(ClaimsTest, AnAnswerToACreateSaysWhetherTheClaimIsThere) {
-  struct Case {
-    const char* what;
-    WriteOutcome outcome;
-    Asked next;
-    bool is_there;
-    bool backs_off;
-    bool has_problem;
-  };
-  const Case cases[] = {
-      {"made", Done(), Asked::kNothing, true, false, false},
-      {"the name is taken", Refused(409, "AlreadyExists"), Asked::kRead, false, false, false},
-      {"a quota is written", Refused(409, "Conflict"), Asked::kNothing, false, true, false},
-      {"forbidden", Refused(403, "Forbidden", "no"), Asked::kNothing, false, true, true},
-      {"no namespace", Refused(404, "NotFound", "no"), Asked::kNothing, false, true, true},
-      {"invalid", Refused(422, "Invalid", "no"), Asked::kNothing, false, true, true},
-      {"too many", Refused(429, "TooManyRequests"), Asked::kNothing, false, true, false},
-      {"not sent", {.kind = WriteOutcome::Kind::kNotSent}, Asked::kNothing, false, true, false},
-      {"no answer", {.kind = WriteOutcome::Kind::kUnknown}, Asked::kNothing, false, true, false},
-  };
-  for (const Case& test : cases) {
-    SCOPED_TRACE(test.what);
-    BeginWith("{}");
-    Apply();
-    Answer(test.outcome);
-    Apply();
-    EXPECT_EQ(WhatIsAsked(), test.next);
-    EXPECT_EQ(job.claims.HasAll(job), test.is_there);
-    EXPECT_EQ(BacksOff(), test.backs_off);
-    EXPECT_EQ(job.problems.has("PVCError"), test.has_problem);
-    EXPECT_EQ(Passes().contains(job.key), test.next == Asked::kNothing) << "a pass makes something of it";
-    EXPECT_EQ(Passes(absl::Seconds(1)).contains(job.key), test.backs_off);
-    Apply();
-    EXPECT_EQ(WhatIsAsked(), test.backs_off ? Asked::kCreate : test.next);
-  }
+  CheckCreateAnswers(
+      "PVCError", [this] { BeginWith("{}"); }, [this] { return job.claims.HasAll(job); });
 }
 
-TEST_F(ClaimsTest, WhatHasTheNameOfAClaim) {
+TEST_F(ClaimsTest, TheOwnerOfAClaimThatWasReadDecides) {
   struct Case {
     const char* what;
     const char* json;  // If not empty, a create was refused because the name is taken.

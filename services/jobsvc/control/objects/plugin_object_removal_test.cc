@@ -66,7 +66,7 @@ TEST_F(PluginObjectRemovalTest, TheKindFollowsFromWhatIsRememberedAlone) {
   EXPECT_EQ(read.namespace_() + "/" + read.name(), "default/s");
 }
 
-TEST_F(PluginObjectRemovalTest, WhatIsReadSaysWhetherItIsOursToDelete) {
+TEST_F(PluginObjectRemovalTest, TheOwnerOfAnObjectThatWasReadDecidesOverItsDeletion) {
   struct Case {
     const char* what;
     absl::StatusOr<gateway::v1::GetResponse> read;
@@ -101,7 +101,7 @@ TEST_F(PluginObjectRemovalTest, WhatIsReadSaysWhetherItIsOursToDelete) {
   }
 }
 
-TEST_F(PluginObjectRemovalTest, WhatIsWantedAgainByTheTimeItIsReadIsLeftAlone) {
+TEST_F(PluginObjectRemovalTest, AnObjectThatIsWantedAgainIsLeftAlone) {
   for (const bool is_there : {true, false}) {
     const std::optional<kube::v1::Job> stored = job.job;
     Remember({{"services/j", ""}});

@@ -32,7 +32,7 @@ class PluginObjectsStateTest : public ObjectsTest {
   using Map = std::map<std::string, std::string>;
 };
 
-TEST_F(PluginObjectsStateTest, WhatTheStatusRemembersIsDoubtedWhereItMayBeRemovedAlready) {
+TEST_F(PluginObjectsStateTest, ARememberedObjectIsDoubtedWhereItMayBeRemoved) {
   struct Case {
     kube::v1::JobPhase phase;
     const char* remembered;
@@ -134,14 +134,10 @@ TEST_F(PluginObjectsStateTest, ObjectsShareTheirPauseUntilAllAreThereAndEndTheir
   EXPECT_FALSE(job.problems.has("PluginError"));
 }
 
-TEST_F(PluginObjectsStateTest, AnotherSpecDoesNotWait) {
-  Apply();
-  Answer(Refused(403, "Forbidden", "no"));
-  Apply();
-  EXPECT_EQ(WhatIsAsked(), Asked::kNothing);
-  job.plugin_objects.TryNow();
-  Apply();
-  EXPECT_EQ(WhatIsAsked(), Asked::kCreate);
+TEST_F(PluginObjectsStateTest, ARefusalHoldsNeitherAnotherSpecNorAnotherJob) {
+  CheckPause(
+      "PluginError", [this] { Apply(); }, [this] { job.plugin_objects.TryNow(); },
+      [this] { return job.plugin_objects.retry(); });
 }
 
 TEST_F(PluginObjectsStateTest, AConflictThatLastsIsToldOf) {

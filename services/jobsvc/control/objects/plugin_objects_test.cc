@@ -50,7 +50,7 @@ class PluginObjectsTest : public ObjectsTest {
   bool IsReady() const { return job.plugin_objects.IsReady(job); }
 };
 
-TEST_F(PluginObjectsTest, WhatIsKnownOfAnObjectSaysWhatIsAsked) {
+TEST_F(PluginObjectsTest, TheRequestFollowsFromTheRememberedState) {
   struct Case {
     const char* what;
     const char* remembered;
@@ -100,44 +100,15 @@ TEST_F(PluginObjectsTest, AnObjectThatIsTooLargeIsToldOfAndNotAskedFor) {
 }
 
 TEST_F(PluginObjectsTest, AnAnswerToACreateSaysWhetherTheObjectIsThere) {
-  struct Case {
-    const char* what;
-    WriteOutcome outcome;
-    Asked next;
-    bool is_ready;
-    bool backs_off;
-    bool has_problem;
-  };
-  const Case cases[] = {
-      {"made", Done(ObjectOf("job-uid")), Asked::kNothing, true, false, false},
-      {"the name is taken", Refused(409, "AlreadyExists"), Asked::kRead, false, false, false},
-      {"a quota is written", Refused(409, "Conflict"), Asked::kNothing, false, true, false},
-      {"forbidden", Refused(403, "Forbidden", "no"), Asked::kNothing, false, true, true},
-      {"no namespace", Refused(404, "NotFound", "no"), Asked::kNothing, false, true, true},
-      {"invalid", Refused(422, "Invalid", "no"), Asked::kNothing, false, true, true},
-      {"too many", Refused(429, "TooManyRequests"), Asked::kNothing, false, true, false},
-      {"not sent", {.kind = WriteOutcome::Kind::kNotSent}, Asked::kNothing, false, true, false},
-      {"no answer", {.kind = WriteOutcome::Kind::kUnknown}, Asked::kNothing, false, true, false},
-  };
-  for (const Case& test : cases) {
-    SCOPED_TRACE(test.what);
-    BeginWith(OnChange::kLeave, nullptr, /*is_marked=*/false);
-    Apply();
-    Answer(test.outcome);
-    Apply();
-    EXPECT_EQ(WhatIsAsked(), test.next);
-    EXPECT_EQ(IsReady(), test.is_ready);
-    EXPECT_EQ(job.plugin_objects.made().UidOf("services/j"), test.is_ready ? "object-uid" : "");
-    EXPECT_EQ(BacksOff(), test.backs_off);
-    EXPECT_EQ(job.problems.has("PluginError"), test.has_problem);
-    EXPECT_EQ(Passes().contains(job.key), test.next == Asked::kNothing) << "a pass makes something of it";
-    EXPECT_EQ(Passes(absl::Seconds(1)).contains(job.key), test.backs_off);
-    Apply();
-    EXPECT_EQ(WhatIsAsked(), test.backs_off ? Asked::kCreate : test.next);
-  }
+  CheckCreateAnswers(
+      "PluginError", [this] { BeginWith(OnChange::kLeave, nullptr, /*is_marked=*/false); },
+      [this] {
+        EXPECT_EQ(job.plugin_objects.made().UidOf("services/j"), IsReady() ? "object-uid" : "");
+        return IsReady();
+      });
 }
 
-TEST_F(PluginObjectsTest, WhatHasTheNameOfAnObjectSaysWhoseItIs) {
+TEST_F(PluginObjectsTest, TheOwnerOfAnObjectThatWasReadDecides) {
   struct Case {
     const char* what;
     bool is_marked;  // The object is read first. Otherwise it is read because a create found the name taken.
@@ -191,7 +162,7 @@ TEST_F(PluginObjectsTest, AnObjectOfSomebodyElseIsToldOfAsSuch) {
   EXPECT_EQ(job.problems.Find("PluginError")->kind, ProblemKind::kTaken);
 }
 
-TEST_F(PluginObjectsTest, WhatIsGoneWhenItIsToBeChangedIsMadeAnewAndNotTakenForMadeBefore) {
+TEST_F(PluginObjectsTest, AnObjectThatIsGoneBeforeItsPatchIsMadeAnew) {
   BeginWith(OnChange::kPatch, "old object-uid", /*is_marked=*/true);
   Apply();
   Answer(Refused(404, "NotFound"));

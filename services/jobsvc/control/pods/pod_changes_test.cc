@@ -27,6 +27,9 @@ class PodChangesTest : public PartTest {
 
   // Begins with task w of two pods. A pod that fails aborts the job.
   void Begin() {
+    kv::WriteBatch batch;
+    job.pod_records.DropAll(job, batch);
+    EXPECT_TRUE(context.store().Write(batch).ok());
     job.pods.Reset("j", kJobUid);
     job.pods.SetTasks({{"w", 2}});
     job.record.set_uid(std::string(kJobUid));
@@ -156,9 +159,6 @@ TEST_F(PodChangesTest, AnEndCountsFromWhenThePodWasLastKnownToBeAlive) {
     const absl::Time time = absl::FromUnixMillis(events[0].time_ms);
     EXPECT_EQ(time, test.is_believed ? seen + test.after_seen + absl::Seconds(1) : host.Now());
     EXPECT_EQ(events[0].observed, !test.is_believed);
-    kv::WriteBatch end;
-    job.pod_records.DropAll(job, end);
-    ASSERT_TRUE(context.store().Write(end).ok());
   }
 }
 
@@ -200,9 +200,6 @@ TEST_F(PodChangesTest, AnEvictionIsOneWhateverOfItIsSeen) {
     }
     EXPECT_EQ(events, std::vector<std::string>{"PodEvicted a"});
     EXPECT_EQ(last_reason_, test.reason);
-    kv::WriteBatch batch;
-    job.pod_records.DropAll(job, batch);
-    ASSERT_TRUE(context.store().Write(batch).ok());
   }
 }
 
@@ -266,9 +263,6 @@ TEST_F(PodChangesTest, AreTakenInTheOrderOfObservation) {
     EXPECT_EQ(Apply(), test.events);
     EXPECT_TRUE(job.pod_changes.empty());
     EXPECT_EQ(RecordedUid(), test.recorded);
-    kv::WriteBatch batch;
-    job.pod_records.DropAll(job, batch);
-    ASSERT_TRUE(context.store().Write(batch).ok());
   }
 }
 

@@ -68,7 +68,7 @@ TEST_F(PodCreatesTest, AnAnswerSaysWhetherTheNameTheTaskOrTheWayIsTheTrouble) {
   }
 }
 
-TEST_F(PodCreatesTest, WhatHasTheNameSaysWhoseItIs) {
+TEST_F(PodCreatesTest, TheOwnerOfAPodThatWasReadDecides) {
   struct Case {
     const char* what;
     const char* owner;

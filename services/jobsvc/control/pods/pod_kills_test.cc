@@ -160,7 +160,7 @@ TEST_F(PodKillsTest, ARefusalIsOverOnceNothingIsToGo) {
   }
 }
 
-TEST_F(PodKillsTest, WhatIsWaitedForEndsEarly) {
+TEST_F(PodKillsTest, AHoldAndAPauseEndEarly) {
   Observe(1, /*is_marked=*/true);
   Apply();
   AnswerAll(Refused(404, "NotFound"));

@@ -16,7 +16,7 @@ using runtime::WriteOutcome;
 using runtime::testing::Done;
 using runtime::testing::Refused;
 
-TEST_F(PodWritesTest, WhatIsLeftToBeDoneIsSent) {
+TEST_F(PodWritesTest, EachRemainingEffectIsSent) {
   ASSERT_FALSE(job.compiled->invalid()) << job.compiled->refusal.message;
   struct Case {
     const char* what;
@@ -54,7 +54,7 @@ TEST_F(PodWritesTest, WhatIsLeftToBeDoneIsSent) {
   }
 }
 
-TEST_F(PodWritesTest, WhatHoldsBackDeletionsNeedNotHoldBackCreates) {
+TEST_F(PodWritesTest, DeletionsAndCreatesAreHeldBackByTheirOwnConditions) {
   const std::string deletion = "delete j-t-1 uid-1; ";
   const std::string create = "create j-t-0; ";
   struct Case {

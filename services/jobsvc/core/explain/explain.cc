@@ -136,16 +136,23 @@ void ExplainCommands(Explaining& draft) {
 
 void ExplainDeadlines(Explaining& draft) {
   const ExplainInput& in = draft.in;
-  for (const storage::v1::PendingAction* deadline : in.deadlines.Earliest(kMostAlike)) {
+  size_t explained = 0;
+  size_t later = 0;
+  for (const storage::v1::PendingAction* deadline : in.deadlines.Earliest(in.deadlines.size())) {
     if (!StillHolds(*deadline, in.effects.pods)) continue;
+    if (explained == kMostAlike) {
+      ++later;
+      continue;
+    }
+    ++explained;
     Cause& cause = draft.Add(Cause::KIND_DEADLINE, deadline->subject(),
                              fmt::format("{} because of {}{}{} ({})", deadline->action(), deadline->event(),
                                          deadline->reason().empty() ? "" : ", ", deadline->reason(), deadline->rule()));
     SetSince(deadline->time_ms(), cause);
     SetUntil(deadline->due_ms(), cause);
   }
-  if (in.deadlines.size() > kMostAlike) {
-    draft.Add(Cause::KIND_DEADLINE, "", fmt::format("and {} later ones", in.deadlines.size() - kMostAlike));
+  if (later > 0) {
+    draft.Add(Cause::KIND_DEADLINE, "", fmt::format("and {} later {}", later, later == 1 ? "one" : "ones"));
   }
 }
 

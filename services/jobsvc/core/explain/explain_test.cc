@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/explain/explain_words.h"
+#include "services/jobsvc/core/testing.h"
 
 namespace basalt::jobsvc {
 namespace {
@@ -99,6 +101,55 @@ TEST(ExplainTest, HowAJobEndsFollowsFromItsSizes) {
                 fmt::format("It ends by {} alone: with restartPolicy Always no pod of task t ever finishes.",
                             always == &spec ? "a command" : "a policy or a command"));
     }
+  }
+}
+
+TEST(ExplainTest, DeadlinesThatHoldAreExplainedUpToTenAndCountedFromThereOn) {
+  struct Row {
+    int moot;  // Deadlines of pods that others have replaced. They are due first.
+    int holding;
+    int explained;
+    const char* last;
+  };
+  const Row rows[] = {
+      {0, 0, 0, ""},
+      {3, 10, 10, "AbortJob because of PodEvicted (a rule)"},
+      {3, 11, 10, "and 1 later one"},
+      {11, 12, 10, "and 2 later ones"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(fmt::format("{} that hold behind {}", row.holding, row.moot));
+    testing::DecideFacts facts({{"t", row.moot + row.holding}});
+    for (int i = 0; i < row.moot + row.holding; ++i) {
+      const std::string pod = fmt::format("j-t-{}", i);
+      if (i < row.moot) facts.pods.Apply(testing::MakePod(pod, "next", kube::v1::POD_PHASE_RUNNING));
+      storage::v1::PendingAction deadline;
+      deadline.set_event("PodEvicted");
+      deadline.set_action("AbortJob");
+      deadline.set_rule("a rule");
+      deadline.set_pod(pod);
+      deadline.set_pod_uid("before");
+      deadline.set_due_ms(1000 + i);
+      facts.deadlines.Add(deadline);
+    }
+    const std::set<std::string> busy;
+    const EffectInput effects{.job = facts.job, .spec = facts.spec, .pods = facts.pods, .busy = busy};
+    const StatusMessage none;
+    const Problems problems;
+    const auto explanation = Explain({.effects = effects,
+                                      .refusal = none,
+                                      .warning = none,
+                                      .problems = problems,
+                                      .status_problem = none,
+                                      .pending = facts.pending,
+                                      .deadlines = facts.deadlines});
+    std::vector<std::string> messages;
+    for (const job::v1::Cause& cause : explanation.causes()) {
+      if (cause.kind() == job::v1::Cause::KIND_DEADLINE) messages.push_back(cause.message());
+    }
+    const size_t more = row.holding > row.explained ? 1 : 0;
+    ASSERT_EQ(messages.size(), static_cast<size_t>(row.explained) + more);
+    EXPECT_EQ(messages.empty() ? "" : messages.back(), row.last);
   }
 }
 

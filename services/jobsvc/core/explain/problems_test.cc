@@ -59,7 +59,7 @@ TEST_F(ProblemsTest, CausesThatTakeTurnsDoNotChangeTheStatus) {
   EXPECT_NE(problems_.Reported().message.find("PodSecurity"), std::string::npos) << "the other is over";
 }
 
-TEST_F(ProblemsTest, WhatAJobNeedsFirstIsInTheStatus) {
+TEST_F(ProblemsTest, TheStatusNamesTheProblemThatComesFirst) {
   EXPECT_TRUE(problems_.Reported().empty());
   Refuse("j-a-0", "exceeded quota");
   problems_.Report({{"PluginError", "plugin svc: Service j: forbidden"}}, {}, now_, kInterval);
@@ -84,7 +84,7 @@ TEST_F(ProblemsTest, EachObjectThatIsMissingIsNamed) {
   EXPECT_EQ(problems_.Reported().message, "claim data-1 does not exist");
 }
 
-TEST_F(ProblemsTest, OfSeveralObjectsEachEndsAlone) {
+TEST_F(ProblemsTest, ProblemsOfSeveralObjectsEndOneByOne) {
   const absl::Time began = now_;
   const auto miss = [this](const std::string& claim, const std::string& what) {
     now_ += absl::Seconds(1);
@@ -112,7 +112,7 @@ TEST_F(ProblemsTest, OfSeveralObjectsEachEndsAlone) {
 }
 
 // Each pass reports all of them again; a message that changed with them would be written to the status again and again.
-TEST_F(ProblemsTest, WhatIsToldStaysWhereThereAreMoreCausesThanAreKept) {
+TEST_F(ProblemsTest, TheReportedCauseStaysBesideMoreThanAreKept) {
   const auto pass = [&] {
     for (int i = 0; i < 100; ++i) {
       const std::string subject = "claim data-" + std::string(static_cast<size_t>(i), 'x');
@@ -151,7 +151,7 @@ TEST_F(ProblemsTest, EachSubjectHasATimeAndWordsOfItsOwn) {
   EXPECT_EQ(problems_.Find("FailedCreate", "claim a"), nullptr);
 }
 
-TEST_F(ProblemsTest, WhatIsKnownBesideTheWordsIsThatOfTheNewest) {
+TEST_F(ProblemsTest, KindAndSubjectAreThoseOfTheNewestReport) {
   Refuse("j-a-0", "exceeded quota");
   EXPECT_EQ(problems_.Find("FailedCreate")->kind, ProblemKind::kRefused);
   EXPECT_TRUE(problems_.Report({.words = {"FailedCreate", "pod j-b-0: the name is held"},

@@ -48,6 +48,9 @@ inline JobView TestView(const kube::v1::Job& job) {
   return view.ok() ? *std::move(view) : JobView{};
 }
 
+// Returns the job j of these tasks.
+inline JobView JobWith(std::initializer_list<TestTask> tasks) { return TestView(TestJob("j", tasks)); }
+
 inline PluginArguments Words(std::initializer_list<std::string> words) { return {words.begin(), words.end()}; }
 
 // Expects the same JSON in any order of members.
@@ -92,6 +95,20 @@ inline void ExpectDoubts(const Plugin& plugin, const JobView& job, const std::ve
   }
 }
 
+struct DoubtRow {
+  PluginArguments arguments;
+  JobView job;
+  std::vector<std::string> texts;
+};
+
+// Expects of each row what the function above does.
+inline void ExpectDoubts(std::string_view plugin, const std::vector<DoubtRow>& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE("row " + std::to_string(i));
+    ExpectDoubts(*MakePlugin(plugin, rows[i].arguments), rows[i].job, rows[i].texts);
+  }
+}
+
 // Expects INVALID_ARGUMENT with the text in its message.
 inline void ExpectInvalid(const absl::Status& status, std::string_view text) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
@@ -104,20 +121,6 @@ inline std::string FlagValue(Plugin& plugin, std::string_view flag) {
     if (known.name == flag) return known.default_value;
   }
   return {};
-}
-
-// Expects that the flag takes ports, and that the complaint about another word names the flag and leaves its default.
-inline void ExpectTakesPorts(std::string_view plugin, const std::string& flag, std::string_view default_port) {
-  for (const char* const bad : {"0", "-1", "65536", "70000", "x", ""}) {
-    const std::unique_ptr<Plugin> made = MakePlugin(plugin, Words({"--" + flag + "=" + bad}));
-    EXPECT_NE(made->ArgumentComplaint().find("flag '" + flag + "'"), std::string::npos) << made->ArgumentComplaint();
-    EXPECT_EQ(FlagValue(*made, flag), default_port) << flag << "=" << bad;
-  }
-  for (const auto& [word, port] : {std::pair("1", "1"), std::pair("65535", "65535"), std::pair("0x50", "80")}) {
-    const std::unique_ptr<Plugin> made = MakePlugin(plugin, Words({"--" + flag + "=" + word}));
-    EXPECT_EQ(made->ArgumentComplaint(), "");
-    EXPECT_EQ(FlagValue(*made, flag), port);
-  }
 }
 
 }  // namespace basalt::jobsvc

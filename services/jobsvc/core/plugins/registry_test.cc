@@ -116,6 +116,54 @@ TEST(RegistryTest, EveryPluginSaysWhatItIsForAndWhatItsFlagsMean) {
   }
 }
 
+TEST(RegistryTest, AFlagOfAPortTakesNothingButPorts) {
+  struct Row {
+    const char* plugin;
+    const char* flag;
+    const char* usual;
+  };
+  for (const Row& row :
+       {Row{"ssh", "ssh-port", "22"}, Row{"tensorflow", "port", "2222"}, Row{"mpi", "port", "22"},
+        Row{"pytorch", "port", "23456"}, Row{"ray", "port", "6379"}, Row{"ray", "dashboardPort", "8265"},
+        Row{"ray", "clientPort", "10001"}, Row{"ray", "clientServerPort", "10001"}}) {
+    SCOPED_TRACE(std::string(row.plugin) + " --" + row.flag);
+    const std::string flag = row.flag;
+    for (const char* const bad : {"0", "-1", "65536", "70000", "x", ""}) {
+      const std::unique_ptr<Plugin> plugin = MakePlugin(row.plugin, Words({"--" + flag + "=" + bad}));
+      EXPECT_NE(plugin->ArgumentComplaint().find("flag '" + flag + "'"), std::string::npos) << bad;
+      EXPECT_EQ(FlagValue(*plugin, flag), row.usual) << bad;
+    }
+    for (const auto& [word, port] : {std::pair("1", "1"), std::pair("65535", "65535"), std::pair("0x50", "80")}) {
+      const std::unique_ptr<Plugin> plugin = MakePlugin(row.plugin, Words({"--" + flag + "=" + word}));
+      EXPECT_EQ(plugin->ArgumentComplaint(), "");
+      EXPECT_EQ(FlagValue(*plugin, flag), port);
+    }
+  }
+}
+
+// The pod of one task is told where the pod of another task is found.
+TEST(RegistryTest, AddressesFollowTheHostnameAndSubdomainOfTheTemplate) {
+  struct Row {
+    const char* plugin;
+    const char* told;
+    const char* found;
+    std::string before;  // The text before the address.
+    std::string behind;
+  };
+  for (const Row& row :
+       {Row{"mpi", "master", "worker", R"("value":")", "\""}, Row{"pytorch", "worker", "master", R"("value":")", "\""},
+        Row{"ray", "worker", "head", "--address=", ":6379"}, Row{"tensorflow", "worker", "ps", R"([\")", ":2222"}}) {
+    for (const auto& [members, host] : {std::pair<std::string, std::string>(R"("hostname":"h")", "h.j"),
+                                        {R"("subdomain":"s")", std::string("j-") + row.found + "-0.s"},
+                                        {R"("hostname":"h","subdomain":"s")", "h.s"}}) {
+      const JobView job = JobWith({{row.told, 2, R"({"spec":{"containers":[{"name":"worker"}]}})"},
+                                   {row.found, 1, R"({"spec":{)" + members + R"(,"containers":[]}})"}});
+      const std::string pod = EditedPod(*MakePlugin(row.plugin), job, 0);
+      EXPECT_NE(pod.find(row.before + host + row.behind), std::string::npos) << row.plugin << " " << pod;
+    }
+  }
+}
+
 TEST(RegistryTest, OnlyHcclrankHasNoMarker) {
   for (const std::string_view name : KnownPlugins())
     EXPECT_EQ(MakePlugin(name)->HasMarker(), name != "hcclrank") << name;
@@ -123,7 +171,7 @@ TEST(RegistryTest, OnlyHcclrankHasNoMarker) {
 
 // A job is warned of variables that its template sets itself: the names are those that the plugin sets.
 TEST(RegistryTest, EveryPluginNamesTheVariablesThatItSets) {
-  const JobView job = TestView(TestJob("j", {{"master", 1}, {"worker", 2}, {"head", 1}, {"ps", 1}, {"other", 1}}));
+  const JobView job = JobWith({{"master", 1}, {"worker", 2}, {"head", 1}, {"ps", 1}, {"other", 1}});
   for (const std::string_view name : KnownPlugins()) {
     const std::unique_ptr<Plugin> plugin = MakePlugin(name);
     const std::vector<PodVariable> variables = plugin->Variables(job);
@@ -148,6 +196,33 @@ TEST(RegistryTest, EveryPluginNamesTheVariablesThatItSets) {
   }
 }
 
+// Kubernetes resolves a reference to an earlier variable: those of a plugin stand before those of the template.
+TEST(RegistryTest, AVariableOfTheTemplateKeepsItsValueAndIsNotDoubled) {
+  const JobView usual = JobWith({{"master", 1}, {"worker", 2}, {"head", 1}, {"ps", 1}, {"other", 1}});
+  int variables = 0;
+  for (const std::string_view name : KnownPlugins()) {
+    const std::unique_ptr<Plugin> plugin = MakePlugin(name);
+    for (const PodVariable& variable : plugin->Variables(usual)) {
+      SCOPED_TRACE(std::string(name) + " " + variable.name);
+      ++variables;
+      const size_t task = variable.task == "worker" ? 1 : 0;
+      JobView job = usual;
+      job.tasks[task].pod_template =
+          json::parse(R"({"spec":{"containers":[{"name":"c","env":[{"name":"X","value":"1"},{"name":")" +
+                      variable.name + R"(","value":"mine"}]}]}})")
+              .as_object();
+      const json::value pod = json::parse(EditedPod(*plugin, job, task, 0));
+      const json::array& env = pod.at("spec").at("containers").as_array().at(0).at("env").as_array();
+      ASSERT_GE(env.size(), 2u);
+      for (size_t i = 0; i + 2 < env.size(); ++i) EXPECT_NE(FindString(env[i], "name"), variable.name);
+      EXPECT_EQ(FindString(env[env.size() - 2], "name"), "X");
+      EXPECT_EQ(FindString(env[env.size() - 1], "name"), variable.name);
+      EXPECT_EQ(FindString(env[env.size() - 1], "value"), "mine");
+    }
+  }
+  EXPECT_EQ(variables, 2 + 2 * 5 + 1 + 1 + 5) << "of env, svc, tensorflow, mpi and pytorch";
+}
+
 TEST(RegistryTest, NoTextIsKeptOfAnObjectThatIsTooLarge) {
   for (const int32_t replicas : {3, 50'000}) {
     kube::v1::Job job = TestJob("j", {{"t", replicas}});
@@ -165,12 +240,14 @@ TEST(RegistryTest, NoTextIsKeptOfAnObjectThatIsTooLarge) {
 }
 
 TEST(RegistryTest, ObjectsComeInOrderOfCreation) {
-  kube::v1::Job job = TestJob("j", {{"t"}});
+  kube::v1::Job job = TestJob("j", {{"master", 1}, {"worker", 2}, {"ps", 1}});
   for (const std::string_view name : KnownPlugins()) job.mutable_spec()->add_plugins()->set_name(std::string(name));
-  std::vector<std::string> keys;
-  for (const WantedObject& object : WantedObjects(MakePlugins(job.spec()), TestView(job))) keys.push_back(object.Key());
-  EXPECT_EQ(keys, (std::vector<std::string>{"configmaps/j-svc", "services/j", "networkpolicies/j", "secrets/j-ssh",
-                                            "services/j-head-svc"}));
+  std::vector<std::string> objects;
+  for (const WantedObject& object : WantedObjects(MakePlugins(job.spec()), TestView(job))) {
+    objects.push_back(object.plugin + " " + object.Key());
+  }
+  EXPECT_EQ(objects, (std::vector<std::string>{"svc configmaps/j-svc", "svc services/j", "svc networkpolicies/j",
+                                               "ssh secrets/j-ssh", "ray services/j-head-svc"}));
 }
 
 TEST(PluginTest, AVariableIsAtMost128KiBLessTheByteThatEndsIt) {
@@ -191,17 +268,30 @@ TEST(PodEditTest, AnExistingMemberStaysWhereItIs) {
   EXPECT_EQ(&metadata, &ObjectMember(pod, "metadata"));
 }
 
+// Kubernetes refuses a container with two ports of one name.
 TEST(PodEditTest, APortIsExposedOnce) {
-  json::object container;
-  container["name"] = "c";
-  for (const char* name : {"a", "b"}) PodEdit::AddPort(container, name, 80);
-  PodEdit::AddPort(container, "c", 81);
-  ExpectJson(ToText(container),
-             R"({"name":"c","ports":[{"name":"a","containerPort":80},{"name":"c","containerPort":81}]})");
+  struct Row {
+    const char* before;
+    const char* after;
+  };
+  for (const Row& row : {
+           Row{"{}", R"({"ports":[{"name":"a","containerPort":80}]})"},
+           Row{R"({"ports":null})", R"({"ports":[{"name":"a","containerPort":80}]})"},
+           Row{R"({"ports":[{"containerPort":81}]})",
+               R"({"ports":[{"containerPort":81},{"name":"a","containerPort":80}]})"},
+           Row{R"({"ports":[{"name":"b","containerPort":80,"protocol":"TCP"}]})",
+               R"({"ports":[{"name":"b","containerPort":80,"protocol":"TCP"}]})"},
+           Row{R"({"ports":[{"name":"a","containerPort":81}]})",
+               R"({"ports":[{"name":"a","containerPort":81},{"containerPort":80}]})"},
+       }) {
+    json::object container = json::parse(row.before).as_object();
+    for (int times = 0; times < 2; ++times) PodEdit::AddPort(container, "a", 80);
+    ExpectJson(ToText(container), row.after);
+  }
 }
 
 TEST(JobViewTest, ATaskIsFoundByItsName) {
-  const JobView job = TestView(TestJob("j", {{"a", 3}, {"b", 0}}));
+  const JobView job = JobWith({{"a", 3}, {"b", 0}});
   EXPECT_EQ(FindTask(job, "b"), &job.tasks[1]);
   EXPECT_EQ(FindTask(job, "c"), nullptr);
   EXPECT_EQ(ReplicasOf(job, "a"), 3);
@@ -238,7 +328,7 @@ TEST(JobViewTest, HostsFollowTemplateHostnameAndSubdomain) {
   for (const Row& row : {Row{"{}", 2, {"j-t-0.j", "j-t-1.j"}}, Row{R"({"subdomain":"s"})", 1, {"j-t-0.s"}},
                          Row{R"({"hostname":"h"})", 3, {"h.j"}}, Row{R"({"hostname":"h","subdomain":"s"})", 3, {"h.s"}},
                          Row{R"({"hostname":"h"})", 0, {}}, Row{"{}", 0, {}}}) {
-    const JobView job = TestView(TestJob("j", {{"t", row.replicas, R"({"spec":)" + row.spec + "}"}}));
+    const JobView job = JobWith({{"t", row.replicas, R"({"spec":)" + row.spec + "}"}});
     EXPECT_EQ(HostsOf(job, job.tasks[0]), row.hosts) << row.spec;
   }
 }

@@ -27,7 +27,7 @@ class CountPlugin : public Plugin {
 };
 
 TEST(CountPluginTest, TellsEveryContainerHowManyPodsThereAre) {
-  const JobView job = TestView(TestJob("j", {{"t", 3}}));
+  const JobView job = JobWith({{"t", 3}});
   CountPlugin plugin;
   ExpectJson(EditedPod(plugin, job, 0), R"({"spec":{"containers":[{"name":"c","env":[
       {"name":"TASK_PODS","value":"3"}]}],"initContainers":[{"name":"i"}]}})");

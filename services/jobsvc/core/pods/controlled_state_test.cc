@@ -5,7 +5,7 @@
 namespace basalt::jobsvc {
 namespace {
 
-TEST(ControlledStateTest, WhatIsWrittenIsReadAndWhatIsUnknownSurvives) {
+TEST(ControlledStateTest, AWrittenStateIsReadBackAndUnknownMembersSurvive) {
   kube::v1::JobStatus status;
   SetResource(status, "basalt", R"({"seq":7,"later":[{"at":5}]})");
   ControlledState state = ReadControlledState(status);
@@ -35,7 +35,7 @@ TEST(ControlledStateTest, WhatIsWrittenIsReadAndWhatIsUnknownSurvives) {
   EXPECT_NE(FindResource(status, "basalt")->find(R"("done":{"t":"0-2,7"})"), std::string::npos);
 }
 
-TEST(ControlledStateTest, WhatAFullKillOfAnotherControllerHasOvertakenIsForgotten) {
+TEST(ControlledStateTest, AFullKillOfAnotherControllerOvertakesTheState) {
   kube::v1::JobStatus status;
   status.set_version(3);
   ControlledState state;

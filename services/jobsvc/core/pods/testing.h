@@ -2,12 +2,15 @@
 
 // The setup of the tests of this folder: pods of a job named j.
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "services/jobsvc/core/pods/place_set.h"
 #include "services/jobsvc/core/pods/pod_set.h"
+#include "services/jobsvc/core/pods/status_facts.h"
 
 namespace basalt::jobsvc::testing {
 
@@ -38,5 +41,20 @@ inline kube::v1::Pod MakePod(std::string name, std::string uid, kube::v1::PodPha
   pod.set_phase(phase);
   return pod;
 }
+
+// A status that was written for the pods of an earlier time.
+struct ReportedStatus {
+  void Write(PodSet& pods) {
+    counts.clear_task_status_count();
+    PutCounts(pods.counts(), pods.task_counts(), pods.tasks(), counts);
+    done.clear();
+    for (size_t task = 0; task < pods.done().size(); ++task) {
+      if (!pods.done()[task].empty()) done[pods.tasks()[task].name] = pods.done()[task];
+    }
+    pods.SetReported(counts, done);
+  }
+  kube::v1::JobStatus counts;
+  std::map<std::string, std::set<int32_t>> done;
+};
 
 }  // namespace basalt::jobsvc::testing

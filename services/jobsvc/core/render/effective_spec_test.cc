@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace basalt::jobsvc {
 namespace {
@@ -10,19 +14,23 @@ namespace {
 using kube::v1::Job;
 using kube::v1::JobSpec;
 
+using Change = std::function<void(Job&)>;
+using Facts = std::function<std::string(const JobSpec&)>;
+
 // One row per default: D1-D4 and D6-D10 of job spec 2.1. D5 belongs to the pod (pod_test.cc).
 struct Row {
   std::string name;
-  std::function<void(Job&)> given;
-  std::function<void(const JobSpec&)> expect;
+  std::vector<Change> given;
+  Facts facts;
+  std::string wanted;
 };
 
 class EffectiveSpecTest : public testing::TestWithParam<Row> {};
 
 TEST_P(EffectiveSpecTest, FillsIn) {
   Job job;
-  GetParam().given(job);
-  GetParam().expect(EffectiveSpec(job));
+  for (const Change& change : GetParam().given) change(job);
+  EXPECT_EQ(GetParam().facts(EffectiveSpec(job)), GetParam().wanted);
 }
 
 void AddTask(Job& job, std::string_view name, int32_t replicas) {
@@ -31,207 +39,122 @@ void AddTask(Job& job, std::string_view name, int32_t replicas) {
   task->set_replicas(replicas);
 }
 
-std::vector<std::string> PluginNames(const JobSpec& spec) {
-  std::vector<std::string> names;
-  for (const auto& plugin : spec.plugins()) names.push_back(plugin.name());
-  return names;
+Change Task(std::string name, int32_t replicas, const std::function<void(kube::v1::TaskSpec&)>& edit = {}) {
+  return [=](Job& job) {
+    AddTask(job, name, replicas);
+    if (edit) edit(*job.mutable_spec()->mutable_tasks()->rbegin());
+  };
+}
+Change Partitioned(std::string name, int32_t replicas, int32_t size, int32_t least = 0, int32_t total = 0) {
+  return Task(std::move(name), replicas, [=](kube::v1::TaskSpec& task) {
+    kube::v1::PartitionPolicy& policy = *task.mutable_partition_policy();
+    if (size != 0) policy.set_partition_size(size);
+    if (least != 0) policy.set_min_partitions(least);
+    if (total != 0) policy.set_total_partitions(total);
+  });
+}
+// The tasks have one replica each.
+Change Tasks(std::vector<std::string> names) {
+  return [=](Job& job) {
+    for (const std::string& name : names) AddTask(job, name, 1);
+  };
+}
+Change DependsOn(int task, std::string name) {
+  return [=](Job& job) { job.mutable_spec()->mutable_tasks(task)->mutable_depends_on()->add_names(name); };
+}
+Change Plugins(std::vector<std::string> names, std::vector<std::string> words_of_last = {}) {
+  return [=](Job& job) {
+    for (const std::string& name : names) job.mutable_spec()->add_plugins()->set_name(name);
+    for (const std::string& word : words_of_last) job.mutable_spec()->mutable_plugins()->rbegin()->add_arguments(word);
+  };
+}
+Change Phase(int64_t generation, kube::v1::JobPhase phase) {
+  return [=](Job& job) {
+    job.mutable_meta()->set_generation(generation);
+    job.mutable_status()->set_phase(phase);
+  };
 }
 
-void GivePlugins(Job& job, std::initializer_list<const char*> names) {
-  for (const char* name : names) job.mutable_spec()->add_plugins()->set_name(name);
+// Returns one text of each task, separated by blanks.
+Facts OfTasks(const std::function<std::string(const kube::v1::TaskSpec&)>& fact) {
+  return [fact](const JobSpec& spec) {
+    std::string all;
+    for (const auto& task : spec.tasks()) all += (&task == &spec.tasks(0) ? "" : " ") + fact(task);
+    return all;
+  };
 }
-
-using Names = std::vector<std::string>;
-
-// Returns the first task on which each task depends.
-Names Dependencies(const JobSpec& spec) {
-  Names names;
-  for (const auto& task : spec.tasks()) {
-    names.push_back(task.depends_on().names_size() == 0 ? "" : task.depends_on().names(0));
+const Facts kTaskNames = OfTasks([](const auto& task) { return task.name(); });
+const Facts kMinimums = OfTasks([](const auto& task) { return std::to_string(task.min_available()); });
+const Facts kRetries = OfTasks([](const auto& task) { return std::to_string(task.max_retry()); });
+const Facts kPartitions = OfTasks([](const auto& task) {
+  return task.has_partition_policy() ? std::to_string(task.partition_policy().total_partitions()) : "none";
+});
+// The first task on which each task depends.
+const Facts kDependencies =
+    OfTasks([](const auto& task) { return task.depends_on().names_size() == 0 ? "-" : task.depends_on().names(0); });
+std::string MaxRetry(const JobSpec& spec) { return std::to_string(spec.max_retry()); }
+std::string Minimum(const JobSpec& spec) { return std::to_string(spec.min_available()); }
+// Returns the plugins with their arguments.
+std::string PluginsOf(const JobSpec& spec) {
+  std::string all;
+  for (const auto& plugin : spec.plugins()) {
+    all += (all.empty() ? "" : " ") + plugin.name();
+    for (const std::string& word : plugin.arguments()) all += ":" + word;
   }
-  return names;
+  return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, EffectiveSpecTest,
-    testing::Values(Row{"Queue", [](Job&) {}, [](const JobSpec& s) { EXPECT_EQ(s.queue(), "default"); }},
-                    Row{"D1QueueGiven", [](Job& j) { j.mutable_spec()->set_queue("q"); },
-                        [](const JobSpec& s) { EXPECT_EQ(s.queue(), "q"); }},
-                    Row{"D2Scheduler", [](Job&) {}, [](const JobSpec& s) { EXPECT_EQ(s.scheduler_name(), "volcano"); }},
-                    Row{"MaxRetry", [](Job& j) { j.mutable_spec()->set_max_retry(0); },
-                        [](const JobSpec& s) { EXPECT_EQ(s.max_retry(), 3); }},
-                    Row{"D3MaxRetryGiven", [](Job& j) { j.mutable_spec()->set_max_retry(5); },
-                        [](const JobSpec& s) { EXPECT_EQ(s.max_retry(), 5); }},
-                    Row{"Names",
-                        [](Job& j) {
-                          AddTask(j, "", 1);
-                          AddTask(j, "b", 1);
-                          AddTask(j, "", 1);
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(s.tasks(0).name(), "default0");
-                          EXPECT_EQ(s.tasks(1).name(), "b");
-                          EXPECT_EQ(s.tasks(2).name(), "default2");
-                        }},
-                    Row{"D6MinAvailableFromReplicas", [](Job& j) { AddTask(j, "a", 4); },
-                        [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).min_available(), 4); }},
-                    Row{"MinAvailableFromPartitions",
-                        [](Job& j) {
-                          AddTask(j, "a", 6);
-                          auto* policy = j.mutable_spec()->mutable_tasks(0)->mutable_partition_policy();
-                          policy->set_partition_size(2);
-                          policy->set_min_partitions(2);
-                        },
-                        [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).min_available(), 4); }},
-                    Row{"S7TotalPartitions",
-                        [](Job& j) {
-                          for (const int replicas : {8, 6, 0}) {
-                            AddTask(j, "", replicas);
-                            auto* task = j.mutable_spec()->mutable_tasks(j.spec().tasks_size() - 1);
-                            task->mutable_partition_policy()->set_partition_size(4);
-                          }
-                          AddTask(j, "given", 8);
-                          auto* policy = j.mutable_spec()->mutable_tasks(3)->mutable_partition_policy();
-                          policy->set_partition_size(4);
-                          policy->set_total_partitions(3);
-                          AddTask(j, "none", 8);
-                          AddTask(j, "sizeless", 8);
-                          j.mutable_spec()->mutable_tasks(5)->mutable_partition_policy();
-                        },
-                        [](const JobSpec& s) {
-                          std::vector<int> totals;
-                          for (const auto& task : s.tasks())
-                            totals.push_back(task.partition_policy().total_partitions());
-                          EXPECT_EQ(totals, (std::vector<int>{2, 0, 0, 3, 0, 0}));
-                          EXPECT_FALSE(s.tasks(4).has_partition_policy());
-                        }},
-                    Row{"D6NoMinPartitions",
-                        [](Job& j) {
-                          AddTask(j, "a", 6);
-                          j.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_partition_size(2);
-                        },
-                        [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).min_available(), 6); }},
-                    Row{"D6GivenZeroStays",
-                        [](Job& j) {
-                          AddTask(j, "a", 6);
-                          j.mutable_spec()->mutable_tasks(0)->set_min_available(0);
-                        },
-                        [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).min_available(), 0); }},
-                    Row{"TaskMaxRetry", [](Job& j) { AddTask(j, "a", 1); },
-                        [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).max_retry(), 3); }},
-                    Row{"D7UnlimitedStays",
-                        [](Job& j) {
-                          AddTask(j, "a", 1);
-                          j.mutable_spec()->mutable_tasks(0)->set_max_retry(-1);
-                        },
-                        [](const JobSpec& s) { EXPECT_EQ(s.tasks(0).max_retry(), -1); }},
-                    Row{"SumAfterD6",
-                        [](Job& j) {
-                          AddTask(j, "a", 4);
-                          AddTask(j, "b", 3);
-                          j.mutable_spec()->mutable_tasks(1)->set_min_available(1);
-                        },
-                        [](const JobSpec& s) { EXPECT_EQ(s.min_available(), 5); }},
-                    Row{"D8OnlyBeforeTheFirstPhase",
-                        [](Job& j) {
-                          AddTask(j, "a", 4);
-                          j.mutable_meta()->set_generation(2);
-                          j.mutable_status()->set_phase(kube::v1::JOB_PHASE_PENDING);
-                        },
-                        [](const JobSpec& s) { EXPECT_EQ(s.min_available(), 0); }},
-                    Row{"D8OrWhileNobodyChangedTheSpec",
-                        [](Job& j) {
-                          AddTask(j, "a", 4);
-                          j.mutable_meta()->set_generation(1);
-                          j.mutable_status()->set_phase(kube::v1::JOB_PHASE_RUNNING);
-                        },
-                        [](const JobSpec& s) { EXPECT_EQ(s.min_available(), 4); }},
-                    Row{"D9Svc",
-                        [](Job& j) {
-                          GivePlugins(j, {"env", "tensorflow"});
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"env", "svc", "tensorflow"}));
-                        }},
-                    Row{"Ray", [](Job& j) { GivePlugins(j, {"ray"}); },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"ray", "svc"}));
-                        }},
-                    Row{"D9RayAndPytorch",
-                        [](Job& j) {
-                          GivePlugins(j, {"pytorch", "ray"});
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"pytorch", "ray", "svc"}));
-                        }},
-                    Row{"D9SvcGiven",
-                        [](Job& j) {
-                          GivePlugins(j, {"mpi", "ssh", "svc"});
-                          j.mutable_spec()->mutable_plugins(2)->add_arguments("x");
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"mpi", "ssh", "svc"}));
-                          EXPECT_EQ(s.plugins(2).arguments(0), "x");
-                        }},
-                    Row{"Ssh", [](Job& j) { GivePlugins(j, {"mpi"}); },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(PluginNames(s), (std::vector<std::string>{"mpi", "ssh", "svc"}));
-                        }},
-                    Row{"MpiOrder",
-                        [](Job& j) {
-                          GivePlugins(j, {"mpi"});
-                          AddTask(j, "master", 1);
-                          AddTask(j, "worker", 2);
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(Dependencies(s), (Names{"worker", ""}));
-                        }},
-                    Row{"MpiOrderOfOtherTasks",
-                        [](Job& j) {
-                          GivePlugins(j, {"mpi"});
-                          for (const char* word : {"--master=boss", "--worker", "node"}) {
-                            j.mutable_spec()->mutable_plugins(0)->add_arguments(word);
-                          }
-                          for (const char* task : {"node", "worker", "master", "boss"}) AddTask(j, task, 1);
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(Dependencies(s), (Names{"", "", "", "node"}));
-                        }},
-                    Row{"MpiOrderGiven",
-                        [](Job& j) {
-                          GivePlugins(j, {"mpi"});
-                          for (const char* task : {"master", "worker", "data"}) AddTask(j, task, 1);
-                          j.mutable_spec()->mutable_tasks(0)->mutable_depends_on()->add_names("data");
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(Dependencies(s), (Names{"data", "", ""}));
-                        }},
-                    Row{"MpiOrderRefusedByAnEmptyOne",
-                        [](Job& j) {
-                          GivePlugins(j, {"mpi"});
-                          for (const char* task : {"master", "worker"}) AddTask(j, task, 1);
-                          j.mutable_spec()->mutable_tasks(0)->mutable_depends_on();
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(Dependencies(s), (Names{"", ""}));
-                        }},
-                    Row{"MpiOrderWouldBeACircle",
-                        [](Job& j) {
-                          GivePlugins(j, {"mpi"});
-                          for (const char* task : {"master", "worker", "data"}) AddTask(j, task, 1);
-                          j.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("data");
-                          j.mutable_spec()->mutable_tasks(2)->mutable_depends_on()->add_names("master");
-                        },
-                        [](const JobSpec& s) {
-                          EXPECT_EQ(Dependencies(s), (Names{"", "data", "master"}));
-                        }},
-                    Row{"MpiOrderWithoutWorkers",
-                        [](Job& j) {
-                          GivePlugins(j, {"mpi"});
-                          AddTask(j, "master", 1);
-                        },
-                        [](const JobSpec& s) { EXPECT_EQ(Dependencies(s), Names{""}); }},
-                    Row{"NoPluginsStaysNone", [](Job&) {}, [](const JobSpec& s) { EXPECT_TRUE(s.plugins().empty()); }}),
+    testing::Values(
+        Row{"Queue", {}, [](const JobSpec& s) { return s.queue(); }, "default"},
+        Row{"D1QueueGiven",
+            {[](Job& j) { j.mutable_spec()->set_queue("q"); }},
+            [](const JobSpec& s) { return s.queue(); },
+            "q"},
+        Row{"D2Scheduler", {}, [](const JobSpec& s) { return s.scheduler_name(); }, "volcano"},
+        Row{"MaxRetry", {[](Job& j) { j.mutable_spec()->set_max_retry(0); }}, MaxRetry, "3"},
+        Row{"D3MaxRetryGiven", {[](Job& j) { j.mutable_spec()->set_max_retry(5); }}, MaxRetry, "5"},
+        Row{"Names", {Tasks({"", "b", ""})}, kTaskNames, "default0 b default2"},
+        Row{"D6MinAvailableFromReplicas", {Task("a", 4)}, kMinimums, "4"},
+        Row{"MinAvailableFromPartitions", {Partitioned("a", 6, 2, 2)}, kMinimums, "4"},
+        Row{"S7TotalPartitions",
+            {Partitioned("", 8, 4), Partitioned("", 6, 4), Partitioned("", 0, 4), Partitioned("given", 8, 4, 0, 3),
+             Task("none", 8), Partitioned("sizeless", 8, 0)},
+            kPartitions,
+            "2 0 0 3 none 0"},
+        Row{"D6NoMinPartitions", {Partitioned("a", 6, 2)}, kMinimums, "6"},
+        Row{"D6GivenZeroStays", {Task("a", 6, [](auto& task) { task.set_min_available(0); })}, kMinimums, "0"},
+        Row{"TaskMaxRetry", {Task("a", 1)}, kRetries, "3"},
+        Row{"D7UnlimitedStays", {Task("a", 1, [](auto& task) { task.set_max_retry(-1); })}, kRetries, "-1"},
+        Row{"SumAfterD6", {Task("a", 4), Task("b", 3, [](auto& task) { task.set_min_available(1); })}, Minimum, "5"},
+        Row{"D8OnlyBeforeTheFirstPhase", {Task("a", 4), Phase(2, kube::v1::JOB_PHASE_PENDING)}, Minimum, "0"},
+        Row{"D8OrWhileNobodyChangedTheSpec", {Task("a", 4), Phase(1, kube::v1::JOB_PHASE_RUNNING)}, Minimum, "4"},
+        Row{"D9Svc", {Plugins({"env", "tensorflow"})}, PluginsOf, "env svc tensorflow"},
+        Row{"Ray", {Plugins({"ray"})}, PluginsOf, "ray svc"},
+        Row{"D9RayAndPytorch", {Plugins({"pytorch", "ray"})}, PluginsOf, "pytorch ray svc"},
+        Row{"D9SvcGiven", {Plugins({"mpi", "ssh", "svc"}, {"x"})}, PluginsOf, "mpi ssh svc:x"},
+        Row{"Ssh", {Plugins({"mpi"})}, PluginsOf, "mpi ssh svc"},
+        Row{"MpiOrder", {Plugins({"mpi"}), Task("master", 1), Task("worker", 2)}, kDependencies, "worker -"},
+        Row{"MpiOrderOfOtherTasks",
+            {Plugins({"mpi"}, {"--master=boss", "--worker", "node"}), Tasks({"node", "worker", "master", "boss"})},
+            kDependencies,
+            "- - - node"},
+        Row{"MpiOrderGiven",
+            {Plugins({"mpi"}), Tasks({"master", "worker", "data"}), DependsOn(0, "data")},
+            kDependencies,
+            "data - -"},
+        Row{"MpiOrderRefusedByAnEmptyOne",
+            {Plugins({"mpi"}), Tasks({"master", "worker"}),
+             [](Job& j) { j.mutable_spec()->mutable_tasks(0)->mutable_depends_on(); }},
+            kDependencies,
+            "- -"},
+        Row{"MpiOrderWouldBeACircle",
+            {Plugins({"mpi"}), Tasks({"master", "worker", "data"}), DependsOn(1, "data"), DependsOn(2, "master")},
+            kDependencies,
+            "- data master"},
+        Row{"MpiOrderWithoutWorkers", {Plugins({"mpi"}), Tasks({"master"})}, kDependencies, "-"},
+        Row{"NoPluginsStaysNone", {}, PluginsOf, ""}),
     [](const auto& row) { return row.param.name; });
 
 TEST(EffectiveSpecTest, HostileNumbersDoNotOverflow) {

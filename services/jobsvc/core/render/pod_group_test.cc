@@ -110,7 +110,7 @@ TEST(WithoutWaitingTest, PartitionsOfATaskThatWaitsAreNoSubgroups) {
 
 using Done = std::vector<std::set<int32_t>>;
 
-TEST(LeftOutTest, WhatTheGroupAsksForStays) {
+TEST(LeftOutTest, ATaskThatTheGroupAsksForIsNotLeftOut) {
   struct Group {
     int32_t min_member;
     std::vector<std::string> named;  // Tasks with the minimums of `spec`.
@@ -151,7 +151,7 @@ TEST(LeftOutTest, WhatTheGroupAsksForStays) {
   }
 }
 
-TEST(LeftOutTest, WhatWaitsIsLeftOutAndOfSeveralThatAreBeingMadeEachIsAskedForByItself) {
+TEST(LeftOutTest, WaitingTasksAreLeftOutAndEachBeingMadeIsLookedAtAlone) {
   kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 4}, {"c", 1}, {"d", 1}}).spec();
   spec.set_min_available(9);
   kube::v1::PodGroupSpec observed = WithoutWaiting(WantedPodGroup(spec, {}), spec, {false, false, true, true});
@@ -161,7 +161,7 @@ TEST(LeftOutTest, WhatWaitsIsLeftOutAndOfSeveralThatAreBeingMadeEachIsAskedForBy
       (std::vector<bool>{false, false, true, true}));
 }
 
-TEST(WithoutDoneTest, WhatIsLeftStartsWhereTheWholeGangWould) {
+TEST(WithoutDoneTest, TheRestStartsWhereTheWholeGangWould) {
   struct Row {
     int32_t min_member;
     int32_t minimum_a, minimum_b;  // For tasks of 4 replicas each.
@@ -192,7 +192,7 @@ TEST(WithoutDoneTest, WhatIsLeftStartsWhereTheWholeGangWould) {
   }
 }
 
-TEST(WithoutDoneTest, OfATaskThatWaitsNothingIsTakenAway) {
+TEST(WithoutDoneTest, ATaskThatWaitsLosesNothing) {
   kube::v1::JobSpec spec = TestJob("j", {{"a", 4}, {"b", 4}}).spec();
   spec.set_min_available(5);
   const std::vector<bool> waits = {false, true};

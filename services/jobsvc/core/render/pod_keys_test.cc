@@ -71,6 +71,9 @@ INSTANTIATE_TEST_SUITE_P(
         KeyRow{"VolcanoGroupName", "scheduling.volcano.sh/group-name", "j-uid-1", "", {}},
         KeyRow{"NumaTopologyPolicy", "volcano.sh/numa-topology-policy", "restricted", "",
                [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_topology_policy("restricted"); }},
+        KeyRow{"NumaTopologyPolicyNone", "volcano.sh/numa-topology-policy", "none", "",
+               [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_topology_policy("none"); }},
+        KeyRow{"NothingElseOfTheJob", "other", "", "", JobSays("other", "no", "no")},
         KeyRow{"Preemptable", "volcano.sh/preemptable", "true", "false",
                JobSays("volcano.sh/preemptable", "true", "false")},
         KeyRow{"CooldownTime", "volcano.sh/cooldown-time", "600s", "300s",
@@ -80,6 +83,11 @@ INSTANTIATE_TEST_SUITE_P(
                JobSays("volcano.sh/jdb-min-available", "50%")},
         KeyRow{"JdbMaxUnavailable", "volcano.sh/jdb-max-unavailable", "2", "",
                JobSays("volcano.sh/jdb-max-unavailable", "2")},
+        KeyRow{"JdbMaxUnavailableBesideMinAvailable", "volcano.sh/jdb-max-unavailable", "", "",
+               [](kube::v1::Job& job) {
+                 JobSays("volcano.sh/jdb-max-unavailable", "2")(job);
+                 JobSays("volcano.sh/jdb-min-available", "50%")(job);
+               }},
         KeyRow{"JobForwarding", "volcano.sh/job-forwarding", "true", "true", {}}),
     [](const auto& row) { return row.param.id; });
 

@@ -115,48 +115,6 @@ TEST(PodTest, VolumesAreMountedInContainersOnlyAndOncePerClaim) {
                   claim));
 }
 
-TEST(PodTest, CopiesWhatTheJobSaysAboutPreemption) {
-  kube::v1::Job job = TestJob("j", {{"t"}});
-  auto* annotations = job.mutable_meta()->mutable_annotations();
-  Put(annotations, "other", "no");
-  Put(annotations, "volcano.sh/cooldown-time", "600s");
-  Put(annotations, "volcano.sh/jdb-max-unavailable", "2");
-  Put(annotations, "volcano.sh/preemptable", "true");
-  Put(annotations, "volcano.sh/revocable-zone", "*");
-  Put(job.mutable_meta()->mutable_labels(), "other", "no");
-  Put(job.mutable_meta()->mutable_labels(), "volcano.sh/preemptable", "false");
-  json::value pod = json::parse(Pod(job, 0, 0));
-  EXPECT_EQ(Member(pod, "annotations", "volcano.sh/preemptable"), "true");
-  EXPECT_EQ(Member(pod, "annotations", "volcano.sh/cooldown-time"), "600s");
-  EXPECT_EQ(Member(pod, "annotations", "volcano.sh/revocable-zone"), "*");
-  EXPECT_EQ(Member(pod, "annotations", "volcano.sh/jdb-max-unavailable"), "2");
-  EXPECT_EQ(Member(pod, "annotations", "other"), "");
-  EXPECT_EQ(Member(pod, "labels", "volcano.sh/preemptable"), "false");
-  EXPECT_EQ(Member(pod, "labels", "volcano.sh/cooldown-time"), "");
-  EXPECT_EQ(Member(pod, "labels", "other"), "");
-
-  Put(annotations, "volcano.sh/jdb-min-available", "50%");
-  pod = json::parse(Pod(job, 0, 0));
-  EXPECT_EQ(Member(pod, "annotations", "volcano.sh/jdb-min-available"), "50%");
-  EXPECT_EQ(Member(pod, "annotations", "volcano.sh/jdb-max-unavailable"), "");
-}
-
-TEST(PodTest, ForwardingIsOnThePodOnlyWhenItHolds) {
-  const kube::v1::Job job = TestJob("j", {{"t"}});
-  PodContext context = kContext;
-  EXPECT_EQ(Member(json::parse(Pod(job, 0, 0, context)), "labels", "volcano.sh/job-forwarding"), "");
-  context.forwarding = true;
-  const json::value pod = json::parse(Pod(job, 0, 0, context));
-  EXPECT_EQ(Member(pod, "labels", "volcano.sh/job-forwarding"), "true");
-  EXPECT_EQ(Member(pod, "annotations", "volcano.sh/job-forwarding"), "true");
-}
-
-TEST(PodTest, TopologyPolicyIsAnAnnotationAlsoWhenNone) {
-  kube::v1::Job job = TestJob("j", {{"t"}});
-  job.mutable_spec()->mutable_tasks(0)->set_topology_policy("none");
-  EXPECT_EQ(Member(json::parse(Pod(job, 0, 0)), "annotations", "volcano.sh/numa-topology-policy"), "none");
-}
-
 // Job spec, appendix B.
 TEST(PodTest, PartitionLabel) {
   EXPECT_EQ(PartitionOf(0, 2), 0);

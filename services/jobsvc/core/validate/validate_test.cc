@@ -39,9 +39,11 @@ std::string RulesOf(const std::vector<Violation>& violations) {
   return text;
 }
 
+using Change = std::function<void(JobSpec&)>;
+
 struct Row {
   std::string name;
-  std::function<void(JobSpec&)> change;
+  Change change;
   std::string wanted;  // Rule, kind and field of each violation.
   std::string job_name = "j";
 };
@@ -58,24 +60,49 @@ TEST_P(ValidateJobTest, NamesRuleKindAndField) {
   }
 }
 
-void AddVolume(JobSpec& spec, std::string path, std::string claim_name, std::string claim = "") {
-  kube::v1::VolumeSpec* volume = spec.add_volumes();
-  volume->set_mount_path(std::move(path));
-  volume->set_volume_claim_name(std::move(claim_name));
-  volume->set_volume_claim_json(std::move(claim));
+// Returns the change that is all of these.
+Change All(std::vector<Change> changes) {
+  return [changes = std::move(changes)](JobSpec& s) {
+    for (const Change& change : changes) change(s);
+  };
 }
 
-void AddPlugin(JobSpec& spec, const char* name, std::initializer_list<const char*> arguments = {}) {
-  kube::v1::JobPlugin* plugin = spec.add_plugins();
-  plugin->set_name(name);
-  for (const char* argument : arguments) plugin->add_arguments(argument);
+Change Volume(std::string path, std::string claim_name, std::string claim = "") {
+  return [=](JobSpec& s) {
+    kube::v1::VolumeSpec* volume = s.add_volumes();
+    volume->set_mount_path(path);
+    volume->set_volume_claim_name(claim_name);
+    volume->set_volume_claim_json(claim);
+  };
 }
 
-void Partition(JobSpec& spec, int32_t total, int32_t size, int32_t least) {
-  kube::v1::PartitionPolicy* policy = spec.mutable_tasks(1)->mutable_partition_policy();
-  policy->set_total_partitions(total);
-  policy->set_partition_size(size);
-  policy->set_min_partitions(least);
+void AddPlugin(JobSpec& spec, const char* name) { spec.add_plugins()->set_name(name); }
+
+Change Plugin(const char* name, std::initializer_list<const char*> arguments = {}) {
+  return [name, words = std::vector<const char*>(arguments)](JobSpec& s) {
+    AddPlugin(s, name);
+    for (const char* word : words) s.mutable_plugins()->rbegin()->add_arguments(word);
+  };
+}
+
+Change Depends(int task, const char* name) {
+  return [task, name](JobSpec& s) { s.mutable_tasks(task)->mutable_depends_on()->add_names(name); };
+}
+
+Change TaskPolicy(int task, LifecyclePolicy policy) {
+  return [task, policy](JobSpec& s) { *s.mutable_tasks(task)->add_policies() = policy; };
+}
+
+Change EveryTask(LifecyclePolicy policy) { return All({TaskPolicy(0, policy), TaskPolicy(1, policy)}); }
+
+// The second task has a policy of partitions.
+Change Partition(int32_t total, int32_t size, int32_t least) {
+  return [=](JobSpec& s) {
+    kube::v1::PartitionPolicy* policy = s.mutable_tasks(1)->mutable_partition_policy();
+    policy->set_total_partitions(total);
+    policy->set_partition_size(size);
+    policy->set_min_partitions(least);
+  };
 }
 
 void BothTiers(kube::v1::NetworkTopology* topology) {
@@ -83,7 +110,7 @@ void BothTiers(kube::v1::NetworkTopology* topology) {
   topology->set_highest_tier_name("rack");
 }
 
-std::function<void(JobSpec&)> JobPolicies(std::vector<LifecyclePolicy> policies) {
+Change JobPolicies(std::vector<LifecyclePolicy> policies) {
   return [policies](JobSpec& s) {
     for (const LifecyclePolicy& policy : policies) *s.add_policies() = policy;
   };
@@ -93,15 +120,14 @@ std::string RowName(const testing::TestParamInfo<Row>& row) { return row.param.n
 
 TEST(ValidateWordsTest, SayWhatIsSoAndWhatHelps) {
   const struct {
-    std::function<void(JobSpec&)> change;
+    Change change;
     const char* message;
   } rows[] = {
-      {[](JobSpec& s) { AddPlugin(s, "mpi", {"--master="}); },
+      {Plugin("mpi", {"--master="}),
        "spec.plugins.mpi has an empty --master: mpi works on a task that does not exist; name one with --master="},
-      {[](JobSpec& s) { AddPlugin(s, "mpi", {"--master=x"}); },
+      {Plugin("mpi", {"--master=x"}),
        "spec.plugins.mpi is for 'x': mpi works on a task that does not exist; name one with --master="},
-      {[](JobSpec& s) { AddPlugin(s, "ray", {"--head="}); },
-       "spec.plugins.ray has an empty --head; name the task of the head with --head="},
+      {Plugin("ray", {"--head="}), "spec.plugins.ray has an empty --head; name the task of the head with --head="},
       {[](JobSpec& s) { s.mutable_tasks(0)->clear_template_json(); },
        "spec.tasks[0].template is missing; say which pods the task makes"},
   };
@@ -124,26 +150,13 @@ INSTANTIATE_TEST_SUITE_P(
               s.set_min_available(99);
             },
             "C1 REQUIRED spec.tasks"},
-        Row{"C2MpiWithoutMasterStops",
-            [](JobSpec& s) {
-              AddPlugin(s, "mpi");
-              s.set_min_available(99);
-            },
+        Row{"C2MpiWithoutMasterStops", All({Plugin("mpi"), [](JobSpec& s) { s.set_min_available(99); }}),
             "C2 NOT_FOUND spec.plugins.mpi"},
-        Row{"C2MpiWithAnEmptyMaster", [](JobSpec& s) { AddPlugin(s, "mpi", {"--master="}); },
-            "C2 NOT_FOUND spec.plugins.mpi"},
+        Row{"C2MpiWithAnEmptyMaster", Plugin("mpi", {"--master="}), "C2 NOT_FOUND spec.plugins.mpi"},
         Row{"C8TemplateMissing", [](JobSpec& s) { s.mutable_tasks(1)->clear_template_json(); },
             "C8 REQUIRED spec.tasks[1].template"},
-        Row{"C2MpiNamesItsMaster",
-            [](JobSpec& s) {
-              AddPlugin(s, "mpi", {"--worker=b", "--master=a"});
-            },
-            ""},
-        Row{"C2MpiNamesItsMasterInTwoWords",
-            [](JobSpec& s) {
-              AddPlugin(s, "mpi", {"--master", "a"});
-            },
-            ""},
+        Row{"C2MpiNamesItsMaster", Plugin("mpi", {"--worker=b", "--master=a"}), ""},
+        Row{"C2MpiNamesItsMasterInTwoWords", Plugin("mpi", {"--master", "a"}), ""},
         Row{"C3", [](JobSpec& s) { BothTiers(s.mutable_network_topology()); }, "C3 CONFLICT spec.networkTopology"},
         Row{"C4", [](JobSpec& s) { s.mutable_tasks(0)->set_min_available(3); },
             "C4 INVALID spec.tasks[0].minAvailable"},
@@ -153,8 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
               s.mutable_tasks(1)->set_template_json("{");
             },
             "C5 DUPLICATE spec.tasks[1].name"},
-        Row{"C6", [](JobSpec& s) { *s.mutable_tasks(1)->add_policies() = Policy("RestartTask", {}); },
-            "P2 REQUIRED spec.tasks[1].policies[0]"},
+        Row{"C6", TaskPolicy(1, Policy("RestartTask", {})), "P2 REQUIRED spec.tasks[1].policies[0]"},
         Row{"C7UsesTheTasksPosition",
             [](JobSpec& s) {
               s.mutable_tasks(0)->set_replicas(0);
@@ -167,20 +179,19 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"C9", [](JobSpec& s) { s.mutable_tasks(0)->set_topology_policy("restricted"); },
             "C9 INVALID spec.tasks[0].template.spec.containers[0].resources.requests.cpu"},
         Row{"C9NotForNone", [](JobSpec& s) { s.mutable_tasks(0)->set_topology_policy("none"); }, ""},
-        Row{"C10Good", [](JobSpec& s) { Partition(s, 2, 2, 2); }, ""},
-        Row{"S7C10NoTotal", [](JobSpec& s) { Partition(s, 0, 3, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
-        Row{"S7NoTotalThatFits", [](JobSpec& s) { Partition(s, 0, 2, 0); }, ""},
-        Row{"S7NegativeTotal", [](JobSpec& s) { Partition(s, -1, 2, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
-        Row{"C10NoSize", [](JobSpec& s) { Partition(s, 2, 0, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
-        Row{"C10WrongProduct", [](JobSpec& s) { Partition(s, 3, 2, 0); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
-        Row{"C10WrongMinimum", [](JobSpec& s) { Partition(s, 2, 2, 1); }, "C10 INVALID spec.tasks[1].partitionPolicy"},
-        Row{"C10HugeProduct", [](JobSpec& s) { Partition(s, 65536, 65536, 0); },
-            "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10Good", Partition(2, 2, 2), ""},
+        Row{"S7C10NoTotal", Partition(0, 3, 0), "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"S7NoTotalThatFits", Partition(0, 2, 0), ""},
+        Row{"S7NegativeTotal", Partition(-1, 2, 0), "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10NoSize", Partition(2, 0, 0), "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10WrongProduct", Partition(3, 2, 0), "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10WrongMinimum", Partition(2, 2, 1), "C10 INVALID spec.tasks[1].partitionPolicy"},
+        Row{"C10HugeProduct", Partition(65536, 65536, 0), "C10 INVALID spec.tasks[1].partitionPolicy"},
         Row{"C10Tiers",
-            [](JobSpec& s) {
-              Partition(s, 2, 2, 0);
-              BothTiers(s.mutable_tasks(1)->mutable_partition_policy()->mutable_network_topology());
-            },
+            All({Partition(2, 2, 0),
+                 [](JobSpec& s) {
+                   BothTiers(s.mutable_tasks(1)->mutable_partition_policy()->mutable_network_topology());
+                 }}),
             "C10 CONFLICT spec.tasks[1].partitionPolicy.networkTopology"},
         Row{"C11", [](JobSpec&) {},
             "C7 INVALID spec.tasks[0].name X1 INVALID spec.tasks[0].name C7 INVALID spec.tasks[1].name X1 INVALID "
@@ -188,27 +199,15 @@ INSTANTIATE_TEST_SUITE_P(
             std::string(64, 'j')},
         Row{"C12", [](JobSpec& s) { s.set_min_available(7); }, "C12 INVALID spec.minAvailable"},
         Row{"C12IsZeroAllowed", [](JobSpec& s) { s.set_min_available(0); }, ""},
-        Row{"C15", [](JobSpec& s) { AddVolume(s, "", "c"); }, "V1 REQUIRED spec.volumes[0].mountPath"},
+        Row{"C15", Volume("", "c"), "V1 REQUIRED spec.volumes[0].mountPath"},
         Row{"C13", JobPolicies({Policy("AbortJob", {})}), "P2 REQUIRED spec.policies[0]"},
-        Row{"C14", [](JobSpec& s) { AddPlugin(s, "nvlink"); }, "C14 NOT_FOUND spec.plugins.nvlink"},
+        Row{"C14", Plugin("nvlink"), "C14 NOT_FOUND spec.plugins.nvlink"},
         Row{"C16c", [](JobSpec& s) { s.set_queue("root"); }, "C16c PRECONDITION spec.queue"},
-        Row{"C17Circle",
-            [](JobSpec& s) {
-              s.mutable_tasks(0)->mutable_depends_on()->add_names("b");
-              s.mutable_tasks(1)->mutable_depends_on()->add_names("a");
-            },
-            "C17 INVALID spec.tasks[].dependsOn"},
-        Row{"C17Self", [](JobSpec& s) { s.mutable_tasks(0)->mutable_depends_on()->add_names("a"); },
-            "C17 INVALID spec.tasks[].dependsOn"},
-        Row{"C17Unknown", [](JobSpec& s) { s.mutable_tasks(0)->mutable_depends_on()->add_names("z"); },
-            "C17 INVALID spec.tasks[0].dependsOn.name"},
-        Row{"C17ChainIsFine", [](JobSpec& s) { s.mutable_tasks(0)->mutable_depends_on()->add_names("b"); }, ""},
-        Row{"C17NamedTwiceIsFine",
-            [](JobSpec& s) {
-              s.mutable_tasks(0)->mutable_depends_on()->add_names("b");
-              s.mutable_tasks(0)->mutable_depends_on()->add_names("b");
-            },
-            ""}),
+        Row{"C17Circle", All({Depends(0, "b"), Depends(1, "a")}), "C17 INVALID spec.tasks[].dependsOn"},
+        Row{"C17Self", Depends(0, "a"), "C17 INVALID spec.tasks[].dependsOn"},
+        Row{"C17Unknown", Depends(0, "z"), "C17 INVALID spec.tasks[0].dependsOn.name"},
+        Row{"C17ChainIsFine", Depends(0, "b"), ""},
+        Row{"C17NamedTwiceIsFine", All({Depends(0, "b"), Depends(0, "b")}), ""}),
     RowName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -239,64 +238,36 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"P8", JobPolicies({Policy("AbortJob", {"*"}), Policy("RestartJob", {"PodFailed"})}),
             "P8 CONFLICT spec.policies"},
         Row{"P8ExitCodesMayCoexist", JobPolicies({Policy("AbortJob", {"*"}), Policy("RestartJob", {}, 3)}), ""},
-        Row{"TheFirstViolationOfAListWins",
-            JobPolicies({Policy("AbortJob", {}), Policy("Nonsense", {"PodFailed"})}), "P2 REQUIRED spec.policies[0]"},
+        Row{"TheFirstViolationOfAListWins", JobPolicies({Policy("AbortJob", {}), Policy("Nonsense", {"PodFailed"})}),
+            "P2 REQUIRED spec.policies[0]"},
         Row{"P8IsStillEvaluated",
             JobPolicies({Policy("AbortJob", {"*"}), Policy("AbortJob", {"PodFailed"}), Policy("AbortJob", {})}),
             "P2 REQUIRED spec.policies[2] P8 CONFLICT spec.policies"},
         Row{"X4", JobPolicies({Policy("Nonsense", {}, 3)}), "X4 INVALID spec.policies[0].action"},
         Row{"X6Job", JobPolicies({Policy("RestartPartition", {"PodFailed"})}), "X6 INVALID spec.policies[0].action"},
         Row{"X6OtherTask",
-            [](JobSpec& s) {
-              Partition(s, 2, 2, 0);
-              *s.mutable_tasks(0)->add_policies() = Policy("RestartPartition", {"PodFailed"});
-              *s.mutable_tasks(1)->add_policies() = Policy("RestartPartition", {"PodFailed"});
-            },
+            All({Partition(2, 2, 0), TaskPolicy(0, Policy("RestartPartition", {"PodFailed"})),
+                 TaskPolicy(1, Policy("RestartPartition", {"PodFailed"}))}),
             "X6 INVALID spec.tasks[0].policies[0].action"}),
     RowName);
 
 INSTANTIATE_TEST_SUITE_P(
     Volumes, ValidateJobTest,
     testing::Values(
-        Row{"V1", [](JobSpec& s) { AddVolume(s, "", "c"); }, "V1 REQUIRED spec.volumes[0].mountPath"},
-        Row{"V2",
-            [](JobSpec& s) {
-              AddVolume(s, "/a", "c");
-              AddVolume(s, "/a", "d");
-            },
+        Row{"V1", Volume("", "c"), "V1 REQUIRED spec.volumes[0].mountPath"},
+        Row{"V2", All({Volume("/a", "c"), Volume("/a", "d")}), "V2 DUPLICATE spec.volumes[1].mountPath"},
+        Row{"V2OfSvc", All({Plugin("svc"), Volume("/a", "c"), Volume("/etc/volcano", "d")}),
             "V2 DUPLICATE spec.volumes[1].mountPath"},
-        Row{"V2OfSvc",
-            [](JobSpec& s) {
-              AddPlugin(s, "svc");
-              AddVolume(s, "/a", "c");
-              AddVolume(s, "/etc/volcano", "d");
-            },
-            "V2 DUPLICATE spec.volumes[1].mountPath"},
-        Row{"V2OfSsh",
-            [](JobSpec& s) {
-              AddPlugin(s, "svc");
-              AddPlugin(s, "ssh", {"--ssh-key-file-path=/keys"});
-              AddVolume(s, "/keys", "c");
-            },
+        Row{"V2OfSsh", All({Plugin("svc"), Plugin("ssh", {"--ssh-key-file-path=/keys"}), Volume("/keys", "c")}),
             "V2 DUPLICATE spec.volumes[0].mountPath"},
-        Row{"V3", [](JobSpec& s) { AddVolume(s, "/a", ""); }, "V3 REQUIRED spec.volumes[0]"},
-        Row{"V4", [](JobSpec& s) { AddVolume(s, "/a", "c", "{}"); }, "V4 CONFLICT spec.volumes[0]"},
-        Row{"V5", [](JobSpec& s) { AddVolume(s, "/a", "C!"); }, "V5 INVALID spec.volumes[0].volumeClaimName"},
-        Row{"TheFirstViolationWins",
-            [](JobSpec& s) {
-              AddVolume(s, "/a", "");
-              AddVolume(s, "", "");
-            },
-            "V3 REQUIRED spec.volumes[0]"},
-        Row{"X2TooLong", [](JobSpec& s) { AddVolume(s, "/a", "c"); }, "X2 INVALID metadata.name", std::string(51, 'j')},
-        Row{"X2Fits", [](JobSpec& s) { AddVolume(s, "/a", "c"); }, "", std::string(50, 'j')},
-        Row{"X2NoDots", [](JobSpec& s) { AddVolume(s, "/a", "c"); }, "X2 INVALID metadata.name", "j.k"},
-        Row{"X7",
-            [](JobSpec& s) {
-              AddVolume(s, "/a", "c");
-              AddVolume(s, "/b", "c");
-            },
-            "X7 DUPLICATE spec.volumes[1].volumeClaimName"}),
+        Row{"V3", Volume("/a", ""), "V3 REQUIRED spec.volumes[0]"},
+        Row{"V4", Volume("/a", "c", "{}"), "V4 CONFLICT spec.volumes[0]"},
+        Row{"V5", Volume("/a", "C!"), "V5 INVALID spec.volumes[0].volumeClaimName"},
+        Row{"TheFirstViolationWins", All({Volume("/a", ""), Volume("", "")}), "V3 REQUIRED spec.volumes[0]"},
+        Row{"X2TooLong", Volume("/a", "c"), "X2 INVALID metadata.name", std::string(51, 'j')},
+        Row{"X2Fits", Volume("/a", "c"), "", std::string(50, 'j')},
+        Row{"X2NoDots", Volume("/a", "c"), "X2 INVALID metadata.name", "j.k"},
+        Row{"X7", All({Volume("/a", "c"), Volume("/b", "c")}), "X7 DUPLICATE spec.volumes[1].volumeClaimName"}),
     RowName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -314,47 +285,31 @@ INSTANTIATE_TEST_SUITE_P(
               s.mutable_tasks(0)->set_replicas(100);
             },
             ""},
-        Row{"X3DigitIsTheApiServersAffair", [](JobSpec& s) { AddPlugin(s, "svc"); }, "", "0j"},
-        Row{"X3Dot", [](JobSpec& s) { AddPlugin(s, "svc"); }, "X3 INVALID metadata.name", "j.k"},
-        Row{"X3Fits", [](JobSpec& s) { AddPlugin(s, "svc"); }, "", std::string(59, 'j')},
-        Row{"X3TooLong", [](JobSpec& s) { AddPlugin(s, "svc"); },
+        Row{"X3DigitIsTheApiServersAffair", Plugin("svc"), "", "0j"},
+        Row{"X3Dot", Plugin("svc"), "X3 INVALID metadata.name", "j.k"},
+        Row{"X3Fits", Plugin("svc"), "", std::string(59, 'j')},
+        Row{"X3TooLong", Plugin("svc"),
             "C7 INVALID spec.tasks[0].name X1 INVALID spec.tasks[0].name C7 INVALID spec.tasks[1].name X1 INVALID "
             "spec.tasks[1].name X3 INVALID metadata.name",
             std::string(60, 'j')},
-        Row{"X3RayFits", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, "", std::string(54, 'j')},
-        Row{"X3RayTooLong", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, "X3 INVALID metadata.name",
-            std::string(55, 'j')},
-        Row{"X3SshDot", [](JobSpec& s) { AddPlugin(s, "ssh"); }, "X3 INVALID metadata.name", "j.k"},
-        Row{"X3SshFits", [](JobSpec& s) { AddPlugin(s, "ssh"); }, "", std::string(59, 'j')},
-        Row{"X3SshTooLong", [](JobSpec& s) { AddPlugin(s, "ssh"); },
+        Row{"X3RayFits", Plugin("ray", {"--head=b"}), "", std::string(54, 'j')},
+        Row{"X3RayTooLong", Plugin("ray", {"--head=b"}), "X3 INVALID metadata.name", std::string(55, 'j')},
+        Row{"X3SshDot", Plugin("ssh"), "X3 INVALID metadata.name", "j.k"},
+        Row{"X3SshFits", Plugin("ssh"), "", std::string(59, 'j')},
+        Row{"X3SshTooLong", Plugin("ssh"),
             "C7 INVALID spec.tasks[0].name X1 INVALID spec.tasks[0].name C7 INVALID spec.tasks[1].name X1 INVALID "
             "spec.tasks[1].name X3 INVALID metadata.name",
             std::string(60, 'j')},
-        Row{"X3SvcAndSshAreOneSentence",
-            [](JobSpec& s) {
-              AddPlugin(s, "ssh");
-              AddPlugin(s, "svc");
-            },
-            "X3 INVALID metadata.name", "j.k"},
-        Row{"N4OneNumberForTwoPorts",
-            [](JobSpec& s) {
-              AddPlugin(s, "ray", {"--head=b", "--port=8265"});
-            },
-            "N4 INVALID spec.plugins.ray"},
+        Row{"X3SvcAndSshAreOneSentence", All({Plugin("ssh"), Plugin("svc")}), "X3 INVALID metadata.name", "j.k"},
+        Row{"N4OneNumberForTwoPorts", Plugin("ray", {"--head=b", "--port=8265"}), "N4 INVALID spec.plugins.ray"},
         Row{"N4VariableFits",
-            [](JobSpec& s) {
-              AddPlugin(s, "tensorflow", {"--worker=b"});
-              s.mutable_tasks(1)->set_replicas(5000);
-            },
+            All({Plugin("tensorflow", {"--worker=b"}), [](JobSpec& s) { s.mutable_tasks(1)->set_replicas(5000); }}),
             ""},
         Row{"N4VariableTooLong",
-            [](JobSpec& s) {
-              AddPlugin(s, "tensorflow", {"--worker=b"});
-              s.mutable_tasks(1)->set_replicas(50'000);
-            },
+            All({Plugin("tensorflow", {"--worker=b"}), [](JobSpec& s) { s.mutable_tasks(1)->set_replicas(50'000); }}),
             "N4 INVALID spec.plugins.tensorflow"},
-        Row{"X5", [](JobSpec& s) { AddPlugin(s, "ray"); }, "X5 NOT_FOUND spec.plugins.ray"},
-        Row{"X5NamesItsHead", [](JobSpec& s) { AddPlugin(s, "ray", {"--head=b"}); }, ""},
+        Row{"X5", Plugin("ray"), "X5 NOT_FOUND spec.plugins.ray"},
+        Row{"X5NamesItsHead", Plugin("ray", {"--head=b"}), ""},
         Row{"S1", [](JobSpec& s) { s.set_scheduler_name(std::string(64, 's')); }, "S1 INVALID spec.schedulerName"},
         Row{"S2",
             [](JobSpec& s) {
@@ -381,7 +336,7 @@ INSTANTIATE_TEST_SUITE_P(
               s.mutable_network_topology()->set_highest_tier_allowed(-1);
             },
             "S5 INVALID spec.networkTopology.mode S5 INVALID spec.networkTopology.highestTierAllowed"},
-        Row{"S6", [](JobSpec& s) { AddVolume(s, "/a:b", "c"); }, "S6 INVALID spec.volumes[0].mountPath"}),
+        Row{"S6", Volume("/a:b", "c"), "S6 INVALID spec.volumes[0].mountPath"}),
     RowName);
 
 struct QueueRow {
@@ -425,7 +380,7 @@ TEST(ValidateJobTest, AJobHasSoManyPodsAtMost) {
 }
 
 // The checks of a plugin cost as much as the job has pods. A job with too many pods is not given to plugins.
-TEST(ValidateJobTest, OfTooManyPodsNoPluginIsAsked) {
+TEST(ValidateJobTest, NoPluginIsAskedAboutTooManyPods) {
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   struct Case {
     const char* what;
@@ -494,46 +449,28 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ACodeBeforeThem", JobPolicies({ForCode(3), Policy("RestartJob", {"*"})}), ""},
         Row{"ACodeBehindOtherEvents", JobPolicies({Policy("RestartJob", {"PodEvicted"}), ForCode(3)}), ""},
         Row{"WhatEveryTaskAnswersTo",
-            [](JobSpec& s) {
-              *s.add_policies() = Policy("RestartJob", {"PodFailed", "PodEvicted"});
-              *s.add_policies() = ForCode(3);
-              for (auto& task : *s.mutable_tasks()) *task.add_policies() = Policy("AbortJob", {"*"});
-            },
+            All({JobPolicies({Policy("RestartJob", {"PodFailed", "PodEvicted"})}), JobPolicies({ForCode(3)}),
+                 EveryTask(Policy("AbortJob", {"*"}))}),
             "W26 INVALID spec.policies[1].exitCode W26 INVALID spec.policies[0] W26 INVALID spec.policies[1]"},
         Row{"WhatOneTaskLeavesToIt",
-            [](JobSpec& s) {
-              *s.add_policies() = Policy("RestartJob", {"PodFailed", "PodEvicted"});
-              *s.mutable_tasks(0)->add_policies() = Policy("AbortJob", {"*"});
-              *s.mutable_tasks(1)->add_policies() = Policy("AbortJob", {"PodFailed"});
-            },
+            All({JobPolicies({Policy("RestartJob", {"PodFailed", "PodEvicted"})}),
+                 TaskPolicy(0, Policy("AbortJob", {"*"})), TaskPolicy(1, Policy("AbortJob", {"PodFailed"}))}),
             ""},
         Row{"ACodeThatEveryTaskAnswersTo",
-            [](JobSpec& s) {
-              *s.add_policies() = ForCode(3);
-              *s.mutable_tasks(0)->add_policies() = ForCode(3);
-              *s.mutable_tasks(1)->add_policies() = Policy("AbortJob", {"PodFailed"});
-            },
+            All({JobPolicies({ForCode(3)}), TaskPolicy(0, ForCode(3)),
+                 TaskPolicy(1, Policy("AbortJob", {"PodFailed"}))}),
             "W26 INVALID spec.policies[0]"},
         Row{"ACodeThatOneTaskAnswersTo",
-            [](JobSpec& s) {
-              *s.add_policies() = ForCode(3);
-              *s.mutable_tasks(0)->add_policies() = Policy("AbortJob", {"PodFailed"});
-              *s.mutable_tasks(1)->add_policies() = ForCode(4);
-            },
+            All({JobPolicies({ForCode(3)}), TaskPolicy(0, Policy("AbortJob", {"PodFailed"})),
+                 TaskPolicy(1, ForCode(4))}),
             ""},
         Row{"APendingPodThatNoTaskAnswersToWithoutATimeout",
-            [](JobSpec& s) {
-              *s.add_policies() = Policy("RestartJob", {"PodPending"});
-              s.mutable_policies(0)->set_timeout_ms(1000);
-              for (auto& task : *s.mutable_tasks()) *task.add_policies() = Policy("AbortJob", {"*"});
-            },
+            All({JobPolicies({Policy("RestartJob", {"PodPending"})}),
+                 [](JobSpec& s) { s.mutable_policies(0)->set_timeout_ms(1000); },
+                 EveryTask(Policy("AbortJob", {"*"}))}),
             ""},
         Row{"EveryEventOfTheWholeJob",
-            [](JobSpec& s) {
-              *s.add_policies() = Policy("RestartJob", {"*"});
-              for (auto& task : *s.mutable_tasks()) *task.add_policies() = Policy("AbortJob", {"*"});
-            },
-            ""}),
+            All({JobPolicies({Policy("RestartJob", {"*"})}), EveryTask(Policy("AbortJob", {"*"}))}), ""}),
     RowName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -541,25 +478,19 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Row{"X8PendingWithoutATimeout", JobPolicies({Policy("AbortJob", {"PodPending"})}),
                         "X8 INVALID spec.policies[0].timeout"},
                     Row{"ATimeoutSilencesIt",
-                        [](JobSpec& s) {
-                          *s.add_policies() = Policy("AbortJob", {"PodPending"});
-                          s.mutable_policies(0)->set_timeout_ms(0);
-                        },
+                        All({JobPolicies({Policy("AbortJob", {"PodPending"})}),
+                             [](JobSpec& s) { s.mutable_policies(0)->set_timeout_ms(0); }}),
                         ""},
-                    Row{"AGangWhoseTasksWaitForEachOther",
-                        [](JobSpec& s) { s.mutable_tasks(1)->mutable_depends_on()->add_names("a"); }, ""},
+                    Row{"AGangWhoseTasksWaitForEachOther", Depends(1, "a"), ""},
                     Row{"W26ANegativeTimeout",
-                        [](JobSpec& s) {
-                          *s.add_policies() = Policy("AbortJob", {"PodFailed"});
-                          s.mutable_policies(0)->set_timeout_ms(-1000);
-                        },
+                        All({JobPolicies({Policy("AbortJob", {"PodFailed"})}),
+                             [](JobSpec& s) { s.mutable_policies(0)->set_timeout_ms(-1000); }}),
                         "W26 INVALID spec.policies[0].timeout"},
                     Row{"W26AnEventThatNeverHappens", JobPolicies({Policy("AbortJob", {"JobUpdated"})}),
                         "W26 INVALID spec.policies[0].event"},
                     Row{"AnEventWithoutATarget", JobPolicies({Policy("RestartTask", {"Unknown"})}),
                         "W32 INVALID spec.policies[0].action"},
-                    Row{"APluginThatFindsNoTaskOfItsOwn", [](JobSpec& s) { AddPlugin(s, "tensorflow"); },
-                        "N2 INVALID spec.plugins.tensorflow"},
+                    Row{"APluginThatFindsNoTaskOfItsOwn", Plugin("tensorflow"), "N2 INVALID spec.plugins.tensorflow"},
                     Row{"AVariableOfAPluginThatTheTemplateSets",
                         [](JobSpec& s) {
                           AddPlugin(s, "env");
@@ -569,8 +500,7 @@ INSTANTIATE_TEST_SUITE_P(
                           s.mutable_tasks(0)->set_template_json(ToText(pod));
                         },
                         "N2 INVALID spec.plugins.env"},
-                    Row{"AnArgumentThatNobodyReads", [](JobSpec& s) { AddPlugin(s, "svc", {"--nonsense"}); },
-                        "N2 INVALID spec.plugins.svc"}),
+                    Row{"AnArgumentThatNobodyReads", Plugin("svc", {"--nonsense"}), "N2 INVALID spec.plugins.svc"}),
     RowName);
 
 TEST(ValidateJobTest, ATaskThatWaitsForItselfIsNotSaidToWaitForAnother) {
@@ -582,7 +512,7 @@ TEST(ValidateJobTest, ATaskThatWaitsForItselfIsNotSaidToWaitForAnother) {
             "spec.tasks[].dependsOn goes round in a circle: a waits for itself; remove the dependency");
 }
 
-TEST(ValidateJobTest, ForeignWordsInAMessageAreCutBetweenCharactersAndHaveNoControlCharacters) {
+TEST(ValidateJobTest, ForeignWordsInMessagesAreCutBetweenWholeCharacters) {
   std::string words = "\x1b[2J\n";
   for (int i = 0; i < 100'000; ++i) words += "é";
   JobSpec spec = GoodSpec();

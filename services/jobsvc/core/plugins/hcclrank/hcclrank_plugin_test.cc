@@ -26,73 +26,61 @@ std::string RankOf(const std::string& pod) {
 }
 
 JobView MastersAndWorkers(int32_t masters, int32_t workers) {
-  return TestView(TestJob("j", {{"master", masters, Template()}, {"worker", workers, Template()}}));
+  return JobWith({{"master", masters, Template()}, {"worker", workers, Template()}});
 }
 
 TEST(HcclrankPluginTest, MastersComeFirstAndWorkersBehindThem) {
-  const auto plugin = MakePlugin("hcclrank");
-  const JobView job =
-      TestView(TestJob("j", {{"worker", 3, Template()}, {"master", 2, Template()}, {"other", 2, Template()}}));
-  ExpectJson(EditedPod(*plugin, job, 1, 0), Ranked("0"));
-  ExpectJson(EditedPod(*plugin, job, 1, 1), Ranked("1"));
-  ExpectJson(EditedPod(*plugin, job, 0, 0), Ranked("2"));
-  ExpectJson(EditedPod(*plugin, job, 0, 1), Ranked("3"));
-  ExpectJson(EditedPod(*plugin, job, 0, 2), Ranked("4"));
-  ExpectJson(EditedPod(*plugin, job, 0, 117), Ranked("119"));
-  ExpectJson(EditedPod(*plugin, job, 2, 0), Template());
-  ExpectJson(EditedPod(*plugin, job, 2, 1), Template());
+  struct Row {
+    PluginArguments arguments;
+    JobView job;
+    size_t task;
+    int32_t index;
+    std::string rank;  // Empty if the pod has none.
+  };
+  const std::string& t = Template();
+  const JobView usual = JobWith({{"worker", 3, t}, {"master", 2, t}, {"other", 2, t}});
+  const JobView renamed = JobWith({{"chief", 1, t}, {"node", 2, t}, {"master", 5, t}, {"worker", 5, t}});
+  const JobView workers = JobWith({{"worker", 2, t}});
+  const PluginArguments both = Words({"--master=chief", "--worker=node"});
+  for (const Row& row : {Row{{}, usual, 1, 0, "0"},
+                         Row{{}, usual, 1, 1, "1"},
+                         Row{{}, usual, 0, 0, "2"},
+                         Row{{}, usual, 0, 1, "3"},
+                         Row{{}, usual, 0, 2, "4"},
+                         Row{{}, usual, 0, 117, "119"},
+                         Row{{}, usual, 2, 0, ""},
+                         Row{{}, usual, 2, 1, ""},
+                         Row{{}, workers, 0, 0, "0"},
+                         Row{{}, workers, 0, 1, "1"},
+                         Row{{}, MastersAndWorkers(0, 2), 1, 1, "1"},
+                         Row{{}, JobWith({{"master", 1, t}}), 0, 0, "0"},
+                         Row{{}, MastersAndWorkers(1, 4), 1, 3, "4"},
+                         Row{{}, MastersAndWorkers(1, 8), 1, 3, "4"},
+                         Row{{}, MastersAndWorkers(3, 8), 1, 3, "6"},
+                         Row{both, renamed, 0, 0, "0"},
+                         Row{both, renamed, 1, 0, "1"},
+                         Row{both, renamed, 1, 1, "2"},
+                         Row{both, renamed, 2, 0, ""},
+                         Row{both, renamed, 3, 0, ""},
+                         Row{Words({"--master=chief"}), JobWith({{"chief", 1, t}, {"worker", 2, t}}), 1, 1, "2"}}) {
+    SCOPED_TRACE(row.job.tasks[row.task].name + " " + std::to_string(row.index));
+    const auto plugin = MakePlugin("hcclrank", row.arguments);
+    ExpectJson(EditedPod(*plugin, row.job, row.task, row.index), row.rank.empty() ? t : Ranked(row.rank));
+  }
 }
 
 TEST(HcclrankPluginTest, ATemplateWithoutMetadataGetsSome) {
-  const JobView job = TestView(TestJob("j", {{"master", 1}, {"worker", 2}}));
+  const JobView job = JobWith({{"master", 1}, {"worker", 2}});
   ExpectJson(EditedPod(*MakePlugin("hcclrank"), job, 1, 1),
              R"({"metadata":{"annotations":{"hccl/rankIndex":"2"}},
                  "spec":{"containers":[{"name":"c"}],"initContainers":[{"name":"i"}]}})");
 }
 
-TEST(HcclrankPluginTest, WithoutMastersTheWorkersBeginAtZero) {
-  const auto plugin = MakePlugin("hcclrank");
-  ExpectJson(EditedPod(*plugin, TestView(TestJob("j", {{"worker", 2, Template()}})), 0), Ranked("0"));
-  ExpectJson(EditedPod(*plugin, TestView(TestJob("j", {{"worker", 2, Template()}})), 1), Ranked("1"));
-  ExpectJson(EditedPod(*plugin, MastersAndWorkers(0, 2), 1, 1), Ranked("1"));
-}
-
-TEST(HcclrankPluginTest, AMasterAloneHasRankZero) {
-  ExpectJson(EditedPod(*MakePlugin("hcclrank"), TestView(TestJob("j", {{"master", 1, Template()}})), 0), Ranked("0"));
-}
-
-TEST(HcclrankPluginTest, ScalingTheMastersMovesTheWorkersMadeAfterwards) {
-  const auto plugin = MakePlugin("hcclrank");
-  ExpectJson(EditedPod(*plugin, MastersAndWorkers(1, 4), 1, 3), Ranked("4"));
-  ExpectJson(EditedPod(*plugin, MastersAndWorkers(1, 8), 1, 3), Ranked("4"));
-  ExpectJson(EditedPod(*plugin, MastersAndWorkers(3, 8), 1, 3), Ranked("6"));
-}
-
 TEST(HcclrankPluginTest, AHostnameOfTheTemplateChangesNoRank) {
   const std::string shared = R"({"spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})";
-  const JobView job = TestView(TestJob("j", {{"master", 2, shared}, {"worker", 2, shared}}));
+  const JobView job = JobWith({{"master", 2, shared}, {"worker", 2, shared}});
   ExpectJson(EditedPod(*MakePlugin("hcclrank"), job, 1, 1), R"({"metadata":{"annotations":{"hccl/rankIndex":"3"}},
       "spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})");
-}
-
-TEST(HcclrankPluginTest, ArgumentsNameTheTasks) {
-  const auto plugin = MakePlugin("hcclrank", Words({"--master=chief", "--worker=node"}));
-  EXPECT_EQ(plugin->ArgumentComplaint(), "");
-  const JobView job = TestView(TestJob(
-      "j", {{"chief", 1, Template()}, {"node", 2, Template()}, {"master", 5, Template()}, {"worker", 5, Template()}}));
-  ExpectJson(EditedPod(*plugin, job, 0, 0), Ranked("0"));
-  ExpectJson(EditedPod(*plugin, job, 1, 0), Ranked("1"));
-  ExpectJson(EditedPod(*plugin, job, 1, 1), Ranked("2"));
-  ExpectJson(EditedPod(*plugin, job, 2, 0), Template());
-  ExpectJson(EditedPod(*plugin, job, 3, 0), Template());
-}
-
-TEST(HcclrankPluginTest, OfARenamedMasterTheWorkersStillComeBehind) {
-  const JobView job = TestView(TestJob("j", {{"chief", 1, Template()}, {"worker", 2, Template()}}));
-  const auto plugin = MakePlugin("hcclrank", Words({"--master=chief"}));
-  ExpectJson(EditedPod(*plugin, job, 0, 0), Ranked("0"));
-  ExpectJson(EditedPod(*plugin, job, 1, 0), Ranked("1"));
-  ExpectJson(EditedPod(*plugin, job, 1, 1), Ranked("2"));
 }
 
 TEST(HcclrankPluginTest, ARankInTheEnvironmentOfTheTemplateComesBefore) {
@@ -115,22 +103,22 @@ TEST(HcclrankPluginTest, ARankInTheEnvironmentOfTheTemplateComesBefore) {
         Row{R"({"containers":[{"name":"c","env":[{"name":"rank","value":"7"}]}]})", "2"},
         Row{R"({"containers":[{"name":"c"}],"initContainers":[{"name":"i","env":[{"name":"RANK","value":"7"}]}]})",
             "2"}}) {
-    const JobView job = TestView(TestJob("j", {{"worker", 2, R"({"spec":)" + row.spec + "}"}, {"master", 1}}));
+    const JobView job = JobWith({{"worker", 2, R"({"spec":)" + row.spec + "}"}, {"master", 1}});
     ExpectJson(EditedPod(*MakePlugin("hcclrank"), job, 1),
                R"({"metadata":{"annotations":{"hccl/rankIndex":")" + row.rank + R"("}},"spec":)" + row.spec + "}");
   }
 }
 
 TEST(HcclrankPluginTest, APodOfAnotherTaskHasTheRankOfItsEnvironment) {
-  const JobView job = TestView(
-      TestJob("j", {{"other", 1, R"({"spec":{"containers":[{"name":"c","env":[{"name":"RANK","value":"7"}]}]}})"}}));
+  const JobView job =
+      JobWith({{"other", 1, R"({"spec":{"containers":[{"name":"c","env":[{"name":"RANK","value":"7"}]}]}})"}});
   EXPECT_EQ(RankOf(EditedPod(*MakePlugin("hcclrank"), job, 0)), "7");
 }
 
 TEST(HcclrankPluginTest, AnAnnotationOfTheTemplateComesBeforeAllElse) {
   const std::string own = R"({"metadata":{"annotations":{"hccl/rankIndex":"5","a":"b"}},
       "spec":{"containers":[{"name":"c","env":[{"name":"RANK","value":"7"}]}]}})";
-  const JobView job = TestView(TestJob("j", {{"master", 1, own}, {"worker", 1, own}, {"other", 1, own}}));
+  const JobView job = JobWith({{"master", 1, own}, {"worker", 1, own}, {"other", 1, own}});
   for (const size_t task : {0, 1, 2}) ExpectJson(EditedPod(*MakePlugin("hcclrank"), job, task, 0), own);
 }
 
@@ -146,7 +134,7 @@ TEST(HcclrankPluginTest, AnEmptyAnnotationOfTheTemplateIsFilledIn) {
         Row{R"({"annotations":null})", R"({"annotations":{"hccl/rankIndex":"1"}})"},
         Row{"null", R"({"annotations":{"hccl/rankIndex":"1"}})"}}) {
     const std::string own = R"({"metadata":)" + row.metadata + "," + spec + "}";
-    const JobView job = TestView(TestJob("j", {{"worker", 1, own}, {"master", 1}}));
+    const JobView job = JobWith({{"worker", 1, own}, {"master", 1}});
     ExpectJson(EditedPod(*MakePlugin("hcclrank"), job, 0), R"({"metadata":)" + row.wanted + "," + spec + "}");
   }
 }
@@ -155,8 +143,7 @@ TEST(HcclrankPluginTest, AnEmptyAnnotationOfTheTemplateIsFilledIn) {
 TEST(HcclrankPluginTest, BehindPytorchTheRankIsPytorchs) {
   const auto pytorch = MakePlugin("pytorch");
   const auto hcclrank = MakePlugin("hcclrank");
-  const JobView job =
-      TestView(TestJob("j", {{"master", 2, Template()}, {"worker", 3, Template()}, {"other", 1, Template()}}));
+  const JobView job = JobWith({{"master", 2, Template()}, {"worker", 3, Template()}, {"other", 1, Template()}});
   struct Row {
     size_t task;
     int32_t index;
@@ -177,46 +164,25 @@ TEST(HcclrankPluginTest, BehindPytorchTheRankIsPytorchs) {
 }
 
 TEST(HcclrankPluginTest, ARankOfTheTemplateComesBeforePytorchs) {
-  const JobView job = TestView(TestJob(
-      "j",
-      {{"worker", 2, R"({"spec":{"containers":[{"name":"c","env":[{"name":"RANK","value":"9"}]}]}})"}, {"master", 1}}));
+  const JobView job = JobWith(
+      {{"worker", 2, R"({"spec":{"containers":[{"name":"c","env":[{"name":"RANK","value":"9"}]}]}})"}, {"master", 1}});
   EXPECT_EQ(RankOf(PodEditedBy({MakePlugin("pytorch").get(), MakePlugin("hcclrank").get()}, job, 0, 1)), "9");
 }
 
 TEST(HcclrankPluginTest, WithoutAMasterForPytorchItCountsByItself) {
-  const JobView job = TestView(TestJob("j", {{"worker", 2, Template()}}));
+  const JobView job = JobWith({{"worker", 2, Template()}});
   ExpectJson(PodEditedBy({MakePlugin("pytorch").get(), MakePlugin("hcclrank").get()}, job, 0, 1), Ranked("1"));
 }
 
 TEST(HcclrankPluginTest, DoubtsAJobWithoutItsTasks) {
-  struct Row {
-    PluginArguments arguments;
-    JobView job;
-    std::vector<std::string> doubts;
-  };
-  for (const Row& row :
-       {Row{{}, MastersAndWorkers(1, 2), {}}, Row{{}, TestView(TestJob("j", {{"master", 1}, {"other", 1}})), {}},
-        Row{{}, TestView(TestJob("j", {{"worker", 1}})), {}},
-        Row{{}, TestView(TestJob("j", {{"a", 1}})), {"for the tasks 'master' and 'worker', of which none exists"}},
-        Row{Words({"--master=a"}), MastersAndWorkers(1, 2), {}},
-        Row{Words({"--master=a", "--worker=b"}),
-            MastersAndWorkers(1, 2),
-            {"for the tasks 'a' and 'b', of which none exists"}}}) {
-    ExpectDoubts(*MakePlugin("hcclrank", row.arguments), row.job, row.doubts);
-  }
-}
-
-TEST(HcclrankPluginTest, AnArgumentThatItDoesNotKnowLeavesTheOthers) {
-  const auto plugin = MakePlugin("hcclrank", Words({"--port=80", "--master=chief"}));
-  EXPECT_EQ(plugin->ArgumentComplaint(), "flag 'port' is unknown");
-  EXPECT_EQ(FlagValue(*plugin, "master"), "chief");
-}
-
-TEST(HcclrankPluginTest, WantsNoObjectsAndHasNoMarker) {
-  const auto plugin = MakePlugin("hcclrank");
-  EXPECT_TRUE(plugin->Objects(MastersAndWorkers(1, 2)).empty());
-  EXPECT_FALSE(plugin->HasMarker());
-  EXPECT_TRUE(plugin->Check(MastersAndWorkers(1, 100'000)).ok());
+  ExpectDoubts("hcclrank",
+               {DoubtRow{{}, MastersAndWorkers(1, 2), {}}, DoubtRow{{}, JobWith({{"master", 1}, {"other", 1}}), {}},
+                DoubtRow{{}, JobWith({{"worker", 1}}), {}},
+                DoubtRow{{}, JobWith({{"a", 1}}), {"for the tasks 'master' and 'worker', of which none exists"}},
+                DoubtRow{Words({"--master=a"}), MastersAndWorkers(1, 2), {}},
+                DoubtRow{Words({"--master=a", "--worker=b"}),
+                         MastersAndWorkers(1, 2),
+                         {"for the tasks 'a' and 'b', of which none exists"}}});
 }
 
 }  // namespace

@@ -54,19 +54,13 @@ echo "j-master-0.j:23456 listens"
 
 TEST(PytorchPluginTest, TellsEveryPodTheMasterAndItsOwnRank) {
   const auto plugin = MakePlugin("pytorch");
-  const JobView job = TestView(TestJob("j", {{"master", 1}, {"worker", 2}, {"other", 2}}));
+  const JobView job = JobWith({{"master", 1}, {"worker", 2}, {"other", 2}});
   ExpectJson(EditedPod(*plugin, job, 0, 0), Pod({.rank = "0"}));
   ExpectJson(EditedPod(*plugin, job, 1, 0), Pod({.rank = "1"}));
   ExpectJson(EditedPod(*plugin, job, 1, 1), Pod({.rank = "2"}));
   ExpectJson(EditedPod(*plugin, job, 1, 41), Pod({.rank = "42"}));
   ExpectJson(EditedPod(*plugin, job, 2, 0), Pod({}));
   ExpectJson(EditedPod(*plugin, job, 2, 1), Pod({}));
-}
-
-TEST(PytorchPluginTest, NeedsNoInitContainers) {
-  const JobView job = TestView(TestJob("j", {{"master", 3, R"({"spec":{"containers":[{"name":"c"}]}})"}}));
-  ExpectJson(EditedPod(*MakePlugin("pytorch"), job, 0),
-             R"({"spec":{"containers":[)" + Container({.rank = "0"}) + "]}}");
 }
 
 TEST(PytorchPluginTest, TheSizeOfTheWorldCountsMastersAndWorkers) {
@@ -79,38 +73,15 @@ TEST(PytorchPluginTest, TheSizeOfTheWorldCountsMastersAndWorkers) {
        {Row{1, -1, "1"}, Row{1, 0, "1"}, Row{1, 1, "2"}, Row{1, 5, "6"}, Row{2, 5, "7"}, Row{0, 4, "4"}}) {
     kube::v1::Job job = TestJob("j", {{"master", row.masters}, {"other", 9}, {"worker", row.workers}});
     if (row.workers < 0) job.mutable_spec()->mutable_tasks()->RemoveLast();
-    ExpectJson(EditedPod(*MakePlugin("pytorch"), TestView(job), 0), Pod({.world = row.world, .rank = "0"}));
-  }
-}
-
-TEST(PytorchPluginTest, AMasterAloneIsTheWholeWorld) {
-  const JobView job = TestView(TestJob("j", {{"master", 1}}));
-  ExpectJson(EditedPod(*MakePlugin("pytorch"), job, 0), Pod({.world = "1", .rank = "0"}));
-}
-
-TEST(PytorchPluginTest, SeveralMastersAllHaveRankZero) {
-  const JobView job = TestView(TestJob("j", {{"master", 2}, {"worker", 1}}));
-  for (const int32_t index : {0, 1}) {
-    ExpectJson(EditedPod(*MakePlugin("pytorch"), job, 0, index), Pod({.rank = "0"}));
-  }
-}
-
-TEST(PytorchPluginTest, TheAddressFollowsTheHostnameAndSubdomainOfTheMastersTemplate) {
-  struct Row {
-    std::string spec;
-    std::string address;
-  };
-  for (const Row& row :
-       {Row{R"({"hostname":"h","containers":[]})", "h.j"}, Row{R"({"subdomain":"s","containers":[]})", "j-master-0.s"},
-        Row{R"({"hostname":"h","subdomain":"s","containers":[]})", "h.s"}}) {
-    const JobView job = TestView(TestJob("j", {{"worker", 2}, {"master", 1, R"({"spec":)" + row.spec + "}"}}));
-    ExpectJson(EditedPod(*MakePlugin("pytorch"), job, 0, 1), Pod({.address = row.address, .rank = "2"}));
+    for (const int32_t index : {0, 1}) {
+      ExpectJson(EditedPod(*MakePlugin("pytorch"), TestView(job), index), Pod({.world = row.world, .rank = "0"}));
+    }
   }
 }
 
 TEST(PytorchPluginTest, AWorkersOwnHostnameChangesNothing) {
-  const JobView job = TestView(
-      TestJob("j", {{"master", 1}, {"worker", 2, R"({"spec":{"hostname":"h","containers":[{"name":"c"}]}})"}}));
+  const JobView job =
+      JobWith({{"master", 1}, {"worker", 2, R"({"spec":{"hostname":"h","containers":[{"name":"c"}]}})"}});
   ExpectJson(EditedPod(*MakePlugin("pytorch"), job, 1, 1),
              R"({"spec":{"hostname":"h","containers":[)" + Container({.rank = "2"}) + "]}}");
 }
@@ -118,7 +89,7 @@ TEST(PytorchPluginTest, AWorkersOwnHostnameChangesNothing) {
 TEST(PytorchPluginTest, ArgumentsNameTheTasksAndThePort) {
   const auto plugin = MakePlugin("pytorch", Words({"--master=chief", "--worker=node", "--port=1234"}));
   EXPECT_EQ(plugin->ArgumentComplaint(), "");
-  const JobView job = TestView(TestJob("j", {{"chief", 1}, {"node", 3}, {"master", 1}, {"worker", 1}}));
+  const JobView job = JobWith({{"chief", 1}, {"node", 3}, {"master", 1}, {"worker", 1}});
   const Settings settings = {.address = "j-chief-0.j", .port = "1234", .world = "4"};
   Settings chief = settings;
   chief.rank = "0";
@@ -131,43 +102,22 @@ TEST(PytorchPluginTest, ArgumentsNameTheTasksAndThePort) {
 }
 
 TEST(PytorchPluginTest, WithoutAMasterTaskItDoesNothing) {
-  const JobView job = TestView(TestJob("j", {{"worker", 2}, {"other", 1}}));
+  const JobView job = JobWith({{"worker", 2}, {"other", 1}});
   const auto plugin = MakePlugin("pytorch", Words({"--wait-master-enabled"}));
   ExpectJson(EditedPod(*plugin, job, 0, 0), kTestTemplate);
   ExpectJson(EditedPod(*plugin, job, 1, 0), kTestTemplate);
 }
 
 TEST(PytorchPluginTest, ATaskThatIsMasterAndWorkerIsAMaster) {
-  const JobView job = TestView(TestJob("j", {{"node", 4}}));
+  const JobView job = JobWith({{"node", 4}});
   const auto plugin = MakePlugin("pytorch", Words({"--master=node", "--worker=node", "--wait-master-enabled"}));
   ExpectJson(EditedPod(*plugin, job, 2), Pod({.address = "j-node-0.j", .world = "4", .rank = "0"}));
-}
-
-TEST(PytorchPluginTest, AContainerThatExposesThePortKeepsItsOwn) {
-  const JobView job = TestView(TestJob("j", {{"master", 3, R"({"spec":{"containers":[
-      {"name":"a","ports":[{"name":"mine","containerPort":23456}]},{"name":"b","ports":[{"containerPort":80}]}]}})"}}));
-  const std::string env = R"("env":[)" + Variables({.rank = "0"}) + "]";
-  ExpectJson(EditedPod(*MakePlugin("pytorch"), job, 0), R"({"spec":{"containers":[
-      {"name":"a","ports":[{"name":"mine","containerPort":23456}],)" +
-                                                            env + R"(},
-      {"name":"b","ports":[{"containerPort":80},{"name":"pytorchjob-port","containerPort":23456}],)" +
-                                                            env + "}]}}");
-}
-
-TEST(PytorchPluginTest, ItsVariablesStandBeforeThoseOfTheTemplateAndAreNotDoubled) {
-  const JobView job = TestView(TestJob("j", {{"worker", 2, R"json({"spec":{"containers":[
-      {"name":"c","env":[{"name":"X","value":"$(MASTER_ADDR)"},{"name":"RANK","value":"7"}]}]}})json"},
-                                             {"master", 1}}));
-  ExpectJson(
-      EditedPod(*MakePlugin("pytorch"), job, 0, 1),
-      R"({"spec":{"containers":[{"name":"c","ports":[{"name":"pytorchjob-port","containerPort":23456}],"env":[)" +
-          Variables({}) + R"json(,{"name":"X","value":"$(MASTER_ADDR)"},{"name":"RANK","value":"7"}]}]}})json");
 }
 
 TEST(PytorchPluginTest, WorkersWaitForTheMasterWhenTold) {
   const auto plugin = MakePlugin("pytorch", Words({"--wait-master-enabled=true"}));
   EXPECT_EQ(plugin->ArgumentComplaint(), "");
-  const JobView job = TestView(TestJob("j", {{"master", 1}, {"worker", 2}, {"other", 1}}));
+  const JobView job = JobWith({{"master", 1}, {"worker", 2}, {"other", 1}});
   ExpectJson(EditedPod(*plugin, job, 0, 0), Pod({.rank = "0"}));
   ExpectJson(EditedPod(*plugin, job, 1, 1), Pod({.rank = "2"}, R"({"name":"i"},)" + Wait("busybox:1.36.1", kScript)));
   ExpectJson(EditedPod(*plugin, job, 2, 0), Pod({}));
@@ -175,8 +125,8 @@ TEST(PytorchPluginTest, WorkersWaitForTheMasterWhenTold) {
 
 TEST(PytorchPluginTest, TheWaitIsTheOnlyInitContainerWhereThereIsNoOther) {
   for (const char* const own : {"", R"(,"initContainers":null)", R"(,"initContainers":[])"}) {
-    const JobView job = TestView(TestJob(
-        "j", {{"worker", 2, R"({"spec":{"containers":[{"name":"c"}])" + std::string(own) + "}}"}, {"master", 1}}));
+    const JobView job =
+        JobWith({{"worker", 2, R"({"spec":{"containers":[{"name":"c"}])" + std::string(own) + "}}"}, {"master", 1}});
     ExpectJson(EditedPod(*MakePlugin("pytorch", Words({"--wait-master-enabled"})), job, 0),
                Pod({.rank = "1"}, Wait("busybox:1.36.1", kScript)));
   }
@@ -186,8 +136,8 @@ TEST(PytorchPluginTest, ArgumentsChangeTheWait) {
   const auto plugin = MakePlugin("pytorch", Words({"--wait-master-enabled", "--wait-master-timeout=45",
                                                    "--wait-master-image=mine:1", "--port=29500", "--master=chief"}));
   EXPECT_EQ(plugin->ArgumentComplaint(), "");
-  const JobView job = TestView(
-      TestJob("j", {{"worker", 2}, {"chief", 1, R"({"spec":{"hostname":"h","subdomain":"s","containers":[]}})"}}));
+  const JobView job =
+      JobWith({{"worker", 2}, {"chief", 1, R"({"spec":{"hostname":"h","subdomain":"s","containers":[]}})"}});
   std::string script(kScript);
   for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>("j-master-0.j", "h.s"),
                                  std::pair<std::string_view, std::string_view>("23456", "29500"),
@@ -199,9 +149,9 @@ TEST(PytorchPluginTest, ArgumentsChangeTheWait) {
 }
 
 TEST(PytorchPluginTest, AContainerOfTheTemplateThatWaitsAlreadyStays) {
-  const JobView job = TestView(TestJob("j", {{"worker", 2, R"({"spec":{"containers":[{"name":"c"}],
+  const JobView job = JobWith({{"worker", 2, R"({"spec":{"containers":[{"name":"c"}],
       "initContainers":[{"name":"wait-for-master","image":"mine"},{"name":"i"}]}})"},
-                                             {"master", 1}}));
+                               {"master", 1}});
   const auto plugin = MakePlugin("pytorch", Words({"--wait-master-enabled"}));
   ExpectJson(EditedPod(*plugin, job, 0),
              Pod({.rank = "1"}, R"({"name":"wait-for-master","image":"mine"},{"name":"i"})"));
@@ -212,53 +162,32 @@ TEST(PytorchPluginTest, RefusesAnOrdinaryContainerOfThatNameWhereAWorkerWaits) {
   const std::string taken = R"({"spec":{"containers":[{"name":"c"},{"name":"wait-for-master"}]}})";
   const std::string waits = R"({"spec":{"containers":[{"name":"c"}],"initContainers":[{"name":"wait-for-master"}]}})";
   const auto waiting = MakePlugin("pytorch", Words({"--wait-master-enabled"}));
-  const JobView of_worker = TestView(TestJob("j", {{"master", 1}, {"worker", 2, taken}}));
+  const JobView of_worker = JobWith({{"master", 1}, {"worker", 2, taken}});
   ExpectInvalid(waiting->Check(of_worker), "adds the container 'wait-for-master' to the pods of the task 'worker'");
   EXPECT_TRUE(MakePlugin("pytorch")->Check(of_worker).ok()) << "nobody waits";
-  for (const JobView& job : {TestView(TestJob("j", {{"master", 1, taken}, {"worker", 2}, {"other", 1, taken}})),
-                             TestView(TestJob("j", {{"master", 1}, {"worker", 2, waits}})),
-                             TestView(TestJob("j", {{"worker", 2, taken}}))}) {
+  for (const JobView& job : {JobWith({{"master", 1, taken}, {"worker", 2}, {"other", 1, taken}}),
+                             JobWith({{"master", 1}, {"worker", 2, waits}}), JobWith({{"worker", 2, taken}})}) {
     EXPECT_TRUE(waiting->Check(job).ok());
   }
 }
 
-TEST(PytorchPluginTest, APortWhoseNameIsTakenIsExposedWithoutOne) {
-  const JobView job = TestView(TestJob(
-      "j", {{"master", 1,
-             R"({"spec":{"containers":[{"name":"c","ports":[{"name":"pytorchjob-port","containerPort":80}]}]}})"}}));
-  const json::value pod = json::parse(EditedPod(*MakePlugin("pytorch"), job, 0));
-  ExpectJson(ToText(pod.at("spec").at("containers").as_array().at(0).at("ports")),
-             R"([{"name":"pytorchjob-port","containerPort":80},{"containerPort":23456}])");
-}
-
 TEST(PytorchPluginTest, DoubtsTasksThatThereAreNotAndRanksThatAreTheSame) {
-  struct Row {
-    PluginArguments arguments;
-    JobView job;
-    std::vector<std::string> doubts;
-  };
-  const JobView usual = TestView(TestJob("j", {{"master", 1}, {"worker", 2}}));
-  for (const Row& row :
-       {Row{{}, usual, {}}, Row{{}, TestView(TestJob("j", {{"master", 1}})), {}},
-        Row{{}, TestView(TestJob("j", {{"master", 1}, {"worker", 0}})), {}},
-        Row{{}, TestView(TestJob("j", {{"worker", 2}})), {"its master in the task 'master', which does not exist"}},
-        Row{Words({"--master=chief"}), usual, {"its master in the task 'chief', which does not exist"}},
-        Row{Words({"--worker=node"}), usual, {"its workers in the task 'node', which does not exist"}},
-        Row{Words({"--worker=master"}), usual, {"has the task 'master' both as master and as worker"}},
-        Row{{},
-            TestView(TestJob("j", {{"master", 2}, {"worker", 2}})),
-            {"has 2 masters, the pods of the task 'master'"}},
-        Row{{},
-            TestView(TestJob("j", {{"master", 3}, {"other", 1}})),
-            {"its workers in the task 'worker', which does not exist", "has 3 masters"}},
-        Row{Words({"--worker=master"}),
-            TestView(TestJob("j", {{"master", 4}})),
-            {"both as master and as worker", "has 4 masters"}}}) {
-    ExpectDoubts(*MakePlugin("pytorch", row.arguments), row.job, row.doubts);
-  }
+  const JobView usual = JobWith({{"master", 1}, {"worker", 2}});
+  ExpectDoubts(
+      "pytorch",
+      {DoubtRow{{}, usual, {}}, DoubtRow{{}, JobWith({{"master", 1}}), {}},
+       DoubtRow{{}, JobWith({{"master", 1}, {"worker", 0}}), {}},
+       DoubtRow{{}, JobWith({{"worker", 2}}), {"its master in the task 'master', which does not exist"}},
+       DoubtRow{Words({"--master=chief"}), usual, {"its master in the task 'chief', which does not exist"}},
+       DoubtRow{Words({"--worker=node"}), usual, {"its workers in the task 'node', which does not exist"}},
+       DoubtRow{Words({"--worker=master"}), usual, {"has the task 'master' both as master and as worker"}},
+       DoubtRow{{}, JobWith({{"master", 2}, {"worker", 2}}), {"has 2 masters, the pods of the task 'master'"}},
+       DoubtRow{{},
+                JobWith({{"master", 3}, {"other", 1}}),
+                {"its workers in the task 'worker', which does not exist", "has 3 masters"}},
+       DoubtRow{
+           Words({"--worker=master"}), JobWith({{"master", 4}}), {"both as master and as worker", "has 4 masters"}}});
 }
-
-TEST(PytorchPluginTest, TakesNothingButPorts) { ExpectTakesPorts("pytorch", "port", "23456"); }
 
 TEST(PytorchPluginTest, ComplainsOfAWaitThatItCannotUse) {
   struct Row {
@@ -278,12 +207,6 @@ TEST(PytorchPluginTest, ComplainsOfAWaitThatItCannotUse) {
     EXPECT_EQ(FlagValue(*plugin, "wait-master-enabled"), "false");
     EXPECT_EQ(FlagValue(*plugin, "wait-master-image"), "mine") << "the words behind it count";
   }
-}
-
-TEST(PytorchPluginTest, WantsNoObjectsAndHasAMarker) {
-  const auto plugin = MakePlugin("pytorch");
-  EXPECT_TRUE(plugin->Objects(TestView(TestJob("j", {{"master", 1}, {"worker", 2}}))).empty());
-  EXPECT_TRUE(plugin->HasMarker());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::string WorkerPod(const std::string& address) {
 }
 
 JobView Cluster(int32_t workers) {
-  return TestView(TestJob("j", {{"head", 1, std::string(kHead)}, {"worker", workers, std::string(kWorker)}}));
+  return JobWith({{"head", 1, std::string(kHead)}, {"worker", workers, std::string(kWorker)}});
 }
 
 TEST(RayPluginTest, TheHeadStartsAndTheWorkersJoinIt) {
@@ -33,11 +33,6 @@ TEST(RayPluginTest, TheHeadStartsAndTheWorkersJoinIt) {
   ExpectJson(EditedPod(*plugin, job, 0, 0), HeadPod());
   ExpectJson(EditedPod(*plugin, job, 1, 0), WorkerPod("j-head-0.j:6379"));
   ExpectJson(EditedPod(*plugin, job, 1, 7), WorkerPod("j-head-0.j:6379"));
-}
-
-TEST(RayPluginTest, AHeadAloneStarts) {
-  const JobView job = TestView(TestJob("j", {{"head", 1, std::string(kHead)}}));
-  ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), HeadPod());
 }
 
 TEST(RayPluginTest, ScalingTheWorkersChangesNoPodAndNoService) {
@@ -51,18 +46,18 @@ TEST(RayPluginTest, ScalingTheWorkersChangesNoPodAndNoService) {
 
 TEST(RayPluginTest, OtherTasksAreLeftAsTheyAre) {
   const std::string other = R"({"spec":{"containers":[{"name":"head"},{"name":"worker"}]}})";
-  const JobView job = TestView(TestJob("j", {{"other", 1, other}, {"head", 1, std::string(kHead)}}));
+  const JobView job = JobWith({{"other", 1, other}, {"head", 1, std::string(kHead)}});
   ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), other);
 }
 
 TEST(RayPluginTest, OnlyTheContainersOfThatNameAreEdited) {
   const auto plugin = MakePlugin("ray");
-  const JobView job = TestView(TestJob(
-      "j", {{"head", 1, R"({"spec":{"containers":[{"name":"side","command":["a"]},{"name":"head"},{"name":"worker"}],
+  const JobView job =
+      JobWith({{"head", 1, R"({"spec":{"containers":[{"name":"side","command":["a"]},{"name":"head"},{"name":"worker"}],
                                     "initContainers":[{"name":"head","command":["b"]}]}})"},
-            {"worker", 1, R"({"spec":{"containers":[{"name":"head"},{"name":"worker"}],
+               {"worker", 1, R"({"spec":{"containers":[{"name":"head"},{"name":"worker"}],
                                       "initContainers":[{"name":"worker"}]}})"},
-            {"none", 1}}));
+               {"none", 1}});
   const json::value head = json::parse(EditedPod(*plugin, job, 0, 0));
   ExpectJson(ToText(head.at("spec").at("containers").as_array().at(1)),
              ToText(json::parse(HeadPod()).at("spec").at("containers").as_array().at(0)));
@@ -76,9 +71,9 @@ TEST(RayPluginTest, OnlyTheContainersOfThatNameAreEdited) {
 }
 
 TEST(RayPluginTest, ACommandIsReplacedAndItsArgumentsStay) {
-  const JobView job = TestView(
-      TestJob("j", {{"worker", 1, R"({"spec":{"containers":[{"name":"worker","command":["sleep"],"args":["1"]}]}})"},
-                    {"head", 1, std::string(kHead)}}));
+  const JobView job =
+      JobWith({{"worker", 1, R"({"spec":{"containers":[{"name":"worker","command":["sleep"],"args":["1"]}]}})"},
+               {"head", 1, std::string(kHead)}});
   ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), R"({"spec":{"containers":[{"name":"worker","args":["1"],
       "command":["sh","-c","ray start --block --address=j-head-0.j:6379"]}]}})");
 }
@@ -104,31 +99,8 @@ TEST(RayPluginTest, DoubtsACommandThatItReplaces) {
     for (const char* const task : {"head", "worker"}) {
       if (row.doubt != nullptr) doubts.push_back(fmt::format(fmt::runtime(row.doubt), task));
     }
-    const JobView job = TestView(TestJob("j", {{"head", 1, pod("head")}, {"worker", 1, pod("worker")}}));
+    const JobView job = JobWith({{"head", 1, pod("head")}, {"worker", 1, pod("worker")}});
     ExpectDoubts(*MakePlugin("ray"), job, doubts);
-  }
-}
-
-TEST(RayPluginTest, AContainerThatExposesAPortKeepsItsOwn) {
-  const JobView job = TestView(TestJob("j", {{"head", 1, R"({"spec":{"containers":[{"name":"head",
-      "ports":[{"name":"web","containerPort":8265},{"containerPort":80}]}]}})"}}));
-  ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), R"({"spec":{"containers":[{"name":"head",
-      "ports":[{"name":"web","containerPort":8265},{"containerPort":80},{"name":"gcs","containerPort":6379},
-               {"name":"client-server","containerPort":10001}],
-      "command":["sh","-c","ray start --head --block --dashboard-host=0.0.0.0 --port=6379 --dashboard-port=8265 --ray-client-server-port=10001"]}]}})");
-}
-
-TEST(RayPluginTest, WorkersFollowTheHostnameAndSubdomainOfTheHeadsTemplate) {
-  struct Row {
-    std::string spec;
-    std::string address;
-  };
-  for (const Row& row : {Row{R"({"hostname":"h","containers":[]})", "h.j:6379"},
-                         Row{R"({"subdomain":"s","containers":[]})", "j-head-0.s:6379"},
-                         Row{R"({"hostname":"h","subdomain":"s","containers":[]})", "h.s:6379"}}) {
-    const JobView job =
-        TestView(TestJob("j", {{"worker", 1, std::string(kWorker)}, {"head", 1, R"({"spec":)" + row.spec + "}"}}));
-    ExpectJson(EditedPod(*MakePlugin("ray"), job, 0), WorkerPod(row.address));
   }
 }
 
@@ -161,10 +133,10 @@ TEST(RayPluginTest, ArgumentsNameTasksContainersAndPorts) {
       MakePlugin("ray", Words({"--head=boss", "--headContainer=main", "--worker=node", "--workerContainer=run",
                                "--port=1", "--dashboardPort=2", "--clientPort=3"}));
   EXPECT_EQ(plugin->ArgumentComplaint(), "");
-  const JobView job = TestView(TestJob("j", {{"boss", 1, R"({"spec":{"containers":[{"name":"main"}]}})"},
-                                             {"node", 1, R"({"spec":{"containers":[{"name":"run"}]}})"},
-                                             {"head", 1, std::string(kHead)},
-                                             {"worker", 1, std::string(kWorker)}}));
+  const JobView job = JobWith({{"boss", 1, R"({"spec":{"containers":[{"name":"main"}]}})"},
+                               {"node", 1, R"({"spec":{"containers":[{"name":"run"}]}})"},
+                               {"head", 1, std::string(kHead)},
+                               {"worker", 1, std::string(kWorker)}});
   ExpectJson(EditedPod(*plugin, job, 0, 0), R"({"spec":{"containers":[{"name":"main","ports":[
       {"name":"gcs","containerPort":1},{"name":"dashboard","containerPort":2},{"name":"client-server","containerPort":3}],
     "command":["sh","-c","ray start --head --block --dashboard-host=0.0.0.0 --port=1 --dashboard-port=2 --ray-client-server-port=3"]}]}})");
@@ -198,7 +170,7 @@ TEST(RayPluginTest, TheClientPortHasTwoNames) {
 }
 
 TEST(RayPluginTest, WithoutAHeadTaskNoPodCanBeMade) {
-  const JobView job = TestView(TestJob("j", {{"worker", 1, std::string(kWorker)}, {"other", 1}}));
+  const JobView job = JobWith({{"worker", 1, std::string(kWorker)}, {"other", 1}});
   for (const TaskView& task : job.tasks) {
     json::object pod = task.pod_template;
     PodEdit edit(job, task, pod, "MARK");
@@ -208,46 +180,32 @@ TEST(RayPluginTest, WithoutAHeadTaskNoPodCanBeMade) {
 }
 
 TEST(RayPluginTest, DoubtsAClusterThatNobodyJoins) {
-  struct Row {
-    PluginArguments arguments;
-    JobView job;
-    std::vector<std::string> doubts;
-  };
   const std::string head(kHead);
   const std::string worker(kWorker);
   const std::string init =
       R"({"spec":{"containers":[{"name":"c"}],"initContainers":[{"name":"head"},{"name":"worker"}]}})";
   const std::string no_head = "in the container 'head', which the task 'head' does not have: no head is started";
   const std::string no_worker = "in the container 'worker', which the task 'worker' does not have: nobody joins";
-  for (const Row& row :
-       {Row{{}, Cluster(2), {}}, Row{{}, TestView(TestJob("j", {{"head", 1, head}})), {}},
-        Row{{}, TestView(TestJob("j", {{"worker", 1, worker}})), {}},
-        Row{{}, TestView(TestJob("j", {{"head", 1}, {"worker", 1, worker}})), {no_head}},
-        Row{{}, TestView(TestJob("j", {{"head", 1, head}, {"worker", 1}})), {no_worker}},
-        Row{{}, TestView(TestJob("j", {{"head", 1, init}, {"worker", 1, init}})), {no_head, no_worker}},
-        Row{Words({"--headContainer=main"}),
-            Cluster(1),
-            {"in the container 'main', which the task 'head' does not have"}},
-        Row{Words({"--workerContainer=run"}), Cluster(1), {"in the container 'run', which the task 'worker' does not"}},
-        Row{{},
-            TestView(TestJob("j", {{"head", 2, head}, {"worker", 1, worker}})),
-            {"has 2 heads, the pods of the task"}},
-        Row{{},
-            TestView(TestJob("j", {{"head", 1, head}, {"other", 1}})),
-            {"for its workers in the task 'worker', which does not exist"}},
-        Row{Words({"--worker=node"}), Cluster(1), {"for its workers in the task 'node', which does not exist"}},
-        Row{Words({"--worker=node"}),
-            TestView(TestJob("j", {{"head", 3}, {"worker", 1, worker}})),
-            {no_head, "has 3 heads", "in the task 'node', which does not exist"}}}) {
-    ExpectDoubts(*MakePlugin("ray", row.arguments), row.job, row.doubts);
-  }
-}
-
-TEST(RayPluginTest, TakesNothingButPorts) {
-  ExpectTakesPorts("ray", "port", "6379");
-  ExpectTakesPorts("ray", "dashboardPort", "8265");
-  ExpectTakesPorts("ray", "clientPort", "10001");
-  ExpectTakesPorts("ray", "clientServerPort", "10001");
+  ExpectDoubts(
+      "ray",
+      {DoubtRow{{}, Cluster(2), {}}, DoubtRow{{}, JobWith({{"head", 1, head}}), {}},
+       DoubtRow{{}, JobWith({{"worker", 1, worker}}), {}},
+       DoubtRow{{}, JobWith({{"head", 1}, {"worker", 1, worker}}), {no_head}},
+       DoubtRow{{}, JobWith({{"head", 1, head}, {"worker", 1}}), {no_worker}},
+       DoubtRow{{}, JobWith({{"head", 1, init}, {"worker", 1, init}}), {no_head, no_worker}},
+       DoubtRow{Words({"--headContainer=main"}),
+                Cluster(1),
+                {"in the container 'main', which the task 'head' does not have"}},
+       DoubtRow{
+           Words({"--workerContainer=run"}), Cluster(1), {"in the container 'run', which the task 'worker' does not"}},
+       DoubtRow{{}, JobWith({{"head", 2, head}, {"worker", 1, worker}}), {"has 2 heads, the pods of the task"}},
+       DoubtRow{{},
+                JobWith({{"head", 1, head}, {"other", 1}}),
+                {"for its workers in the task 'worker', which does not exist"}},
+       DoubtRow{Words({"--worker=node"}), Cluster(1), {"for its workers in the task 'node', which does not exist"}},
+       DoubtRow{Words({"--worker=node"}),
+                JobWith({{"head", 3}, {"worker", 1, worker}}),
+                {no_head, "has 3 heads", "in the task 'node', which does not exist"}}});
 }
 
 TEST(RayPluginTest, RefusesOneNumberForTwoPorts) {
@@ -274,24 +232,11 @@ TEST(RayPluginTest, DoubtsPortsThatTheServiceDoesNotLeadTo) {
         Row{R"([{"name":"dashboard","containerPort":9000}])",
             {"finds the name 'dashboard' in the container 'head' at the port 9000, not at 8265"}}}) {
     const std::string head = std::string(R"({"spec":{"containers":[{"name":"head","ports":)") + row.ports + "}]}}";
-    ExpectDoubts(*MakePlugin("ray"), TestView(TestJob("j", {{"head", 1, head}})), row.doubts);
+    ExpectDoubts(*MakePlugin("ray"), JobWith({{"head", 1, head}}), row.doubts);
   }
 }
 
-// Kubernetes refuses a container with two ports of one name.
-TEST(RayPluginTest, APortWhoseNameIsTakenIsExposedWithoutOne) {
-  const JobView job = TestView(TestJob("j", {{"head", 1, R"({"spec":{"containers":[{"name":"head",
-      "ports":[{"name":"dashboard","containerPort":9000}]}]}})"}}));
-  const json::value pod = json::parse(EditedPod(*MakePlugin("ray"), job, 0));
-  ExpectJson(ToText(pod.at("spec").at("containers").as_array().at(0).at("ports")),
-             R"([{"name":"dashboard","containerPort":9000},{"name":"gcs","containerPort":6379},{"containerPort":8265},
-                 {"name":"client-server","containerPort":10001}])");
-}
-
-TEST(RayPluginTest, HasAMarkerAndRefusesNoJobForItsSize) {
-  EXPECT_TRUE(MakePlugin("ray")->HasMarker());
-  EXPECT_TRUE(MakePlugin("ray")->Check(Cluster(100'000)).ok());
-}
+TEST(RayPluginTest, RefusesNoJobForItsSize) { EXPECT_TRUE(MakePlugin("ray")->Check(Cluster(100'000)).ok()); }
 
 }  // namespace
 }  // namespace basalt::jobsvc

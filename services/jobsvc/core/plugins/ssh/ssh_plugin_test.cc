@@ -17,7 +17,7 @@ std::string DataOf(const std::string& object, std::string_view key) {
 }
 
 TEST(SshPluginTest, SecretHoldsConfigOfAllHosts) {
-  const JobView job = TestView(TestJob("j", {{"m", 1, R"({"spec":{"hostname":"head","containers":[]}})"}, {"w", 2}}));
+  const JobView job = JobWith({{"m", 1, R"({"spec":{"hostname":"head","containers":[]}})"}, {"w", 2}});
   const std::vector<WantedObject> objects = MakePlugin("ssh", Words({"--ssh-port=2222"}))->Objects(job);
   ASSERT_EQ(objects.size(), 1u);
   const WantedObject& secret = objects[0];
@@ -41,7 +41,7 @@ TEST(SshPluginTest, SecretHoldsConfigOfAllHosts) {
 }
 
 TEST(SshPluginTest, GivenKeysAreStoredVerbatim) {
-  const JobView job = TestView(TestJob("j", {{"w", 1}}));
+  const JobView job = JobWith({{"w", 1}});
   const auto plugin = MakePlugin("ssh", Words({"--ssh-private-key=priv", "--ssh-public-key=pub", "--ssh-port=70000"}));
   const WantedObject secret = plugin->Objects(job).front();
   EXPECT_FALSE(secret.needs_ssh_keys);
@@ -56,13 +56,13 @@ TEST(SshPluginTest, MountsTheSecretReadableByItsOwnerAlone) {
     {"key":"id_rsa","path":".ssh/id_rsa"},{"key":"id_rsa.pub","path":".ssh/id_rsa.pub"},
     {"key":"authorized_keys","path":".ssh/authorized_keys"},{"key":"config","path":".ssh/config"}]}}])";
   const std::string mount = R"("volumeMounts":[{"name":"j-ssh","mountPath":"/root/.ssh","subPath":".ssh"}])";
-  ExpectJson(EditedPod(*MakePlugin("ssh"), TestView(TestJob("j", {{"w"}})), 0),
+  ExpectJson(EditedPod(*MakePlugin("ssh"), JobWith({{"w"}}), 0),
              R"({"spec":{)" + volume + R"(,"containers":[{"name":"c",)" + mount +
                  R"(}],"initContainers":[{"name":"i",)" + mount + "}]}}");
 }
 
 TEST(SshPluginTest, AnotherPathIsReadableByAll) {
-  const JobView job = TestView(TestJob("j", {{"w"}}));
+  const JobView job = JobWith({{"w"}});
   const json::value pod =
       json::parse(EditedPod(*MakePlugin("ssh", Words({"--ssh-key-file-path=/home/user/.ssh"})), job, 0));
   const json::object& secret = pod.at("spec").at("volumes").as_array()[0].at("secret").as_object();
@@ -88,19 +88,8 @@ TEST(SshPluginTest, DoubtsKeysThatDoNotBelongTogether) {
                    "--ssh-public-key=ssh-ed25519 x"}),
             {"has an --ssh-private-key without the newline at its end"}},
         Row{Words({"--ssh-private-key=", "--ssh-public-key="}), {}}}) {
-    ExpectDoubts(*MakePlugin("ssh", row.arguments), TestView(TestJob("j", {{"w"}})), row.doubts);
+    ExpectDoubts(*MakePlugin("ssh", row.arguments), JobWith({{"w"}}), row.doubts);
   }
-}
-
-TEST(SshPluginTest, TakesNothingButPorts) { ExpectTakesPorts("ssh", "ssh-port", "22"); }
-
-TEST(SshPluginTest, AnOldFlagLeavesTheOthers) {
-  const auto plugin = MakePlugin("ssh", Words({"--no-root=true", "--ssh-port=2222"}));
-  EXPECT_EQ(plugin->ArgumentComplaint(), "flag 'no-root' is unknown");
-  const WantedObject secret = plugin->Objects(TestView(TestJob("j", {{"w", 1}}))).front();
-  EXPECT_EQ(DataOf(secret.json, "config"),
-            "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
-            "Host j-w-0\n  HostName j-w-0.j\n  Port 2222\n");
 }
 
 }  // namespace

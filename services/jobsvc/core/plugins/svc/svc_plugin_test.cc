@@ -14,7 +14,7 @@ std::string Meta(std::string_view name) {
 }
 
 TEST(SvcPluginTest, MakesTheThreeObjects) {
-  const JobView job = TestView(TestJob("j", {{"my-worker", 2}, {"idle", 0}}));
+  const JobView job = JobWith({{"my-worker", 2}, {"idle", 0}});
   const std::vector<WantedObject> objects = MakePlugin("svc")->Objects(job);
   ASSERT_EQ(objects.size(), 3u);
   // From job spec, appendix B.
@@ -43,7 +43,7 @@ TEST(SvcPluginTest, MakesTheThreeObjects) {
 }
 
 TEST(SvcPluginTest, FlagsChangeObjects) {
-  const JobView job = TestView(TestJob("j", {{"t", 1}}));
+  const JobView job = JobWith({{"t", 1}});
   const auto plugin = MakePlugin("svc", Words({"--publish-not-ready-addresses=true", "--disable-network-policy"}));
   const std::vector<WantedObject> objects = plugin->Objects(job);
   ASSERT_EQ(objects.size(), 2u);
@@ -52,15 +52,15 @@ TEST(SvcPluginTest, FlagsChangeObjects) {
 }
 
 TEST(SvcPluginTest, ScalingChangesOnlyTheConfigMapsHash) {
-  const auto before = MakePlugin("svc")->Objects(TestView(TestJob("j", {{"t", 1}})));
-  const auto after = MakePlugin("svc")->Objects(TestView(TestJob("j", {{"t", 2}})));
+  const auto before = MakePlugin("svc")->Objects(JobWith({{"t", 1}}));
+  const auto after = MakePlugin("svc")->Objects(JobWith({{"t", 2}}));
   EXPECT_NE(before[0].hash, after[0].hash);
   EXPECT_EQ(before[1].hash, after[1].hash);
   EXPECT_EQ(before[2].hash, after[2].hash);
 }
 
 TEST(SvcPluginTest, TellsEveryContainerAboutEveryTask) {
-  const JobView job = TestView(TestJob("j", {{"t-1", 2}, {"u", 1}}));
+  const JobView job = JobWith({{"t-1", 2}, {"u", 1}});
   const std::string env = R"("env":[
     {"name":"VC_T_1_HOSTS","valueFrom":{"configMapKeyRef":{"name":"j-svc","key":"VC_T_1_HOSTS"}}},
     {"name":"VC_T_1_NUM","valueFrom":{"configMapKeyRef":{"name":"j-svc","key":"VC_T_1_NUM"}}},
@@ -73,18 +73,8 @@ TEST(SvcPluginTest, TellsEveryContainerAboutEveryTask) {
                                                         env + "}]}}");
 }
 
-TEST(SvcPluginTest, ItsVariablesStandBeforeThoseOfTheTemplateAndAreNotDoubled) {
-  const JobView job = TestView(TestJob("j", {{"t", 2, R"json({"spec":{"containers":[{"name":"c","env":[
-      {"name":"X","value":"$(VC_T_HOSTS)"},{"name":"VC_T_NUM","value":"9"}]}]}})json"}}));
-  const json::value pod = json::parse(EditedPod(*MakePlugin("svc"), job, 0));
-  ExpectJson(ToText(pod.at("spec").at("containers").as_array().at(0).at("env")), R"json([
-      {"name":"VC_T_HOSTS","valueFrom":{"configMapKeyRef":{"name":"j-svc","key":"VC_T_HOSTS"}}},
-      {"name":"X","value":"$(VC_T_HOSTS)"},{"name":"VC_T_NUM","value":"9"}])json");
-}
-
 TEST(SvcPluginTest, KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
-  const JobView job =
-      TestView(TestJob("j", {{"t", 2, R"({"spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})"}}));
+  const JobView job = JobWith({{"t", 2, R"({"spec":{"hostname":"h","subdomain":"s","containers":[{"name":"c"}]}})"}});
   ExpectJson(EditedPod(*MakePlugin("svc", Words({"--inject-hosts-env=false"})), job, 1),
              R"({"spec":{"hostname":"h","subdomain":"s","volumes":[{"name":"j-svc","configMap":{"name":"j-svc"}}],
     "containers":[{"name":"c","volumeMounts":[{"name":"j-svc","mountPath":"/etc/volcano"}]}]}})");
@@ -94,7 +84,7 @@ TEST(SvcPluginTest, KeepsTheTemplatesHostnameAndInjectsNothingWhenTold) {
 TEST(SvcPluginTest, RefusesHostsThatAreTooLongForAVariable) {
   const auto job = [](int32_t replicas, const std::string& members = "") {
     const std::string pod_spec = R"({"spec":{"subdomain":"s2345678901234567890123456789")" + members + "}}";
-    return TestView(TestJob("j", {{"a", 1}, {"w", replicas, pod_spec}}));
+    return JobWith({{"a", 1}, {"w", replicas, pod_spec}});
   };
   const auto plugin = MakePlugin("svc");
   EXPECT_TRUE(plugin->Check(job(0)).ok());
@@ -104,18 +94,6 @@ TEST(SvcPluginTest, RefusesHostsThatAreTooLongForAVariable) {
   EXPECT_TRUE(plugin->Check(job(100'000, R"(,"hostname":"h")")).ok()) << "one host";
   const auto without = MakePlugin("svc", Words({"--inject-hosts-env=false"}));
   EXPECT_TRUE(without->Check(job(3390)).ok()) << without->Check(job(3390));
-}
-
-TEST(SvcPluginTest, AnArgumentThatItDoesNotKnowLeavesTheOthers) {
-  const auto plugin = MakePlugin("svc", Words({"--network-policy-strategy=allow-related", "--inject-hosts-env=false"}));
-  EXPECT_EQ(plugin->ArgumentComplaint(), "flag 'network-policy-strategy' is unknown");
-  EXPECT_EQ(FlagValue(*plugin, "inject-hosts-env"), "false");
-  EXPECT_EQ(FlagValue(*plugin, "disable-network-policy"), "false");
-}
-
-TEST(SvcPluginTest, DoubtsNoJob) {
-  ExpectDoubts(*MakePlugin("svc"), TestView(TestJob("j", {{"t", 0}})), {});
-  EXPECT_TRUE(MakePlugin("svc")->HasMarker());
 }
 
 }  // namespace

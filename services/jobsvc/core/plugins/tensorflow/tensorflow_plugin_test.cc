@@ -25,8 +25,7 @@ std::string Config(const std::string& cluster, const std::string& task) {
 
 TEST(TensorflowPluginTest, TellsEveryPodTheClusterAndItsPlaceInIt) {
   const auto plugin = MakePlugin("tensorflow");
-  const JobView job =
-      TestView(TestJob("j", {{"other", 1}, {"evaluator", 1}, {"chief", 1}, {"worker", 2}, {"ps", 2}, {"ps-2", 1}}));
+  const JobView job = JobWith({{"other", 1}, {"evaluator", 1}, {"chief", 1}, {"worker", 2}, {"ps", 2}, {"ps-2", 1}});
   const std::string cluster =
       R"("ps":["j-ps-0.j:2222","j-ps-1.j:2222"],"worker":["j-worker-0.j:2222","j-worker-1.j:2222"],)"
       R"("chief":["j-chief-0.j:2222"],"evaluator":["j-evaluator-0.j:2222"])";
@@ -45,60 +44,34 @@ TEST(TensorflowPluginTest, TellsEveryPodTheClusterAndItsPlaceInIt) {
 
 TEST(TensorflowPluginTest, WhoComputesAloneIsToldNothing) {
   for (const char* const name : {"worker", "other"}) {
-    ExpectJson(EditedPod(*MakePlugin("tensorflow"), TestView(TestJob("j", {{name, 1}})), 0), kTestTemplate);
+    ExpectJson(EditedPod(*MakePlugin("tensorflow"), JobWith({{name, 1}}), 0), kTestTemplate);
   }
 }
 
 TEST(TensorflowPluginTest, OneTaskOfSeveralReplicasIsACluster) {
-  const JobView job = TestView(TestJob("j", {{"worker", 2}}));
+  const JobView job = JobWith({{"worker", 2}});
   ExpectJson(EditedPod(*MakePlugin("tensorflow"), job, 1),
              Pod(Config(R"("worker":["j-worker-0.j:2222","j-worker-1.j:2222"])", R"("type":"worker","index":1)")));
 }
 
 TEST(TensorflowPluginTest, ATaskWithoutReplicasIsNotInTheCluster) {
-  const JobView job = TestView(TestJob("j", {{"worker", 1}, {"ps", 0}}));
+  const JobView job = JobWith({{"worker", 1}, {"ps", 0}});
   ExpectJson(EditedPod(*MakePlugin("tensorflow"), job, 0),
              Pod(Config(R"("worker":["j-worker-0.j:2222"])", R"("type":"worker","index":0)")));
-  const JobView idle = TestView(TestJob("j", {{"worker", 0}}));
+  const JobView idle = JobWith({{"worker", 0}});
   ExpectJson(EditedPod(*MakePlugin("tensorflow"), idle, 0), Pod(Config("", R"("type":"worker","index":0)")));
 }
 
 TEST(TensorflowPluginTest, TasksOfOtherNamesAreAnEmptyCluster) {
-  const JobView job = TestView(TestJob("j", {{"a", 1}, {"b", 1}}));
+  const JobView job = JobWith({{"a", 1}, {"b", 1}});
   ExpectJson(EditedPod(*MakePlugin("tensorflow"), job, 1, 0), Pod(Config("", R"("type":"b","index":0)")));
-}
-
-TEST(TensorflowPluginTest, TheClusterFollowsScaling) {
-  const auto config = [](int32_t workers) {
-    return EditedPod(*MakePlugin("tensorflow"), TestView(TestJob("j", {{"chief", 1}, {"worker", workers}})), 0);
-  };
-  const std::string chief = R"("type":"chief","index":0)";
-  ExpectJson(config(0), Pod(Config(R"("chief":["j-chief-0.j:2222"])", chief)));
-  ExpectJson(config(1), Pod(Config(R"("worker":["j-worker-0.j:2222"],"chief":["j-chief-0.j:2222"])", chief)));
-  ExpectJson(config(3), Pod(Config(R"("worker":["j-worker-0.j:2222","j-worker-1.j:2222","j-worker-2.j:2222"],)"
-                                   R"("chief":["j-chief-0.j:2222"])",
-                                   chief)));
-}
-
-TEST(TensorflowPluginTest, TheAddressesFollowTheHostnameAndSubdomainOfTheTemplates) {
-  const JobView job = TestView(TestJob(
-      "j", {{"worker", 2, R"({"spec":{"subdomain":"s","containers":[{"name":"c"}],"initContainers":[{"name":"i"}]}})"},
-            {"chief", 1, R"({"spec":{"hostname":"h","containers":[]}})"},
-            {"ps", 1, R"({"spec":{"hostname":"p","subdomain":"d","containers":[]}})"}}));
-  const std::string config =
-      Config(R"("ps":["p.d:2222"],"worker":["j-worker-0.s:2222","j-worker-1.s:2222"],"chief":["h.j:2222"])",
-             R"("type":"worker","index":1)");
-  ExpectJson(EditedPod(*MakePlugin("tensorflow"), job, 1),
-             R"({"spec":{"subdomain":"s","containers":[{"name":"c","env":[)" + Variable(config) +
-                 R"(]}],"initContainers":[{"name":"i"}]}})");
 }
 
 TEST(TensorflowPluginTest, ArgumentsNameTheTasksAndThePort) {
   const auto plugin = MakePlugin(
       "tensorflow", Words({"--ps=server", "--worker=node", "--chief=boss", "--evaluator=judge", "--port=5000"}));
   EXPECT_EQ(plugin->ArgumentComplaint(), "");
-  const JobView job =
-      TestView(TestJob("j", {{"server", 1}, {"node", 1}, {"boss", 1}, {"judge", 1}, {"worker", 1}, {"ps", 1}}));
+  const JobView job = JobWith({{"server", 1}, {"node", 1}, {"boss", 1}, {"judge", 1}, {"worker", 1}, {"ps", 1}});
   const std::string cluster = R"("ps":["j-server-0.j:5000"],"worker":["j-node-0.j:5000"],"chief":["j-boss-0.j:5000"],)"
                               R"("evaluator":["j-judge-0.j:5000"])";
   const char* const types[] = {"ps", "worker", "chief", "evaluator", "worker", "ps"};
@@ -108,54 +81,27 @@ TEST(TensorflowPluginTest, ArgumentsNameTheTasksAndThePort) {
   }
 }
 
-TEST(TensorflowPluginTest, EveryContainerIsToldUnlessItsTemplateSetsTheVariable) {
-  const JobView job = TestView(TestJob("j", {{"worker", 2, R"({"spec":{"containers":[
-      {"name":"a","env":[{"name":"TF_CONFIG","value":"mine"}]},{"name":"b","env":null},
-      {"name":"x","env":[{"name":"X","value":"1"}]}]}})"}}));
-  const std::string variable =
-      Variable(Config(R"("worker":["j-worker-0.j:2222","j-worker-1.j:2222"])", R"("type":"worker","index":0)"));
-  ExpectJson(EditedPod(*MakePlugin("tensorflow"), job, 0),
-             R"({"spec":{"containers":[{"name":"a","env":[{"name":"TF_CONFIG","value":"mine"}]},{"name":"b","env":[)" +
-                 variable + R"(]},{"name":"x","env":[)" + variable + R"(,{"name":"X","value":"1"}]}]}})");
-}
-
 TEST(TensorflowPluginTest, DoubtsAJobOfWhichNoTaskIsInTheCluster) {
-  struct Row {
-    PluginArguments arguments;
-    JobView job;
-    std::vector<std::string> doubts;
-  };
-  const JobView others = TestView(TestJob("j", {{"a", 1}, {"b", 1}}));
-  for (const Row& row :
-       {Row{{}, TestView(TestJob("j", {{"ps", 2}, {"worker", 2}})), {}},
-        Row{{}, TestView(TestJob("j", {{"a", 1}, {"chief", 1}})), {}},
-        Row{{}, TestView(TestJob("j", {{"a", 1}, {"evaluator", 1}})), {}},
-        Row{{}, TestView(TestJob("j", {{"a", 1}})), {}},
-        Row{{}, TestView(TestJob("j", {{"a", 2}})), {"of which none exists"}},
-        Row{{}, others, {"for the tasks 'ps', 'worker', 'chief' and 'evaluator', of which none exists"}},
-        Row{Words({"--worker=b"}), others, {}},
-        Row{Words({"--ps=x", "--chief=y"}), others, {"for the tasks 'x', 'worker', 'y' and 'evaluator'"}}}) {
-    ExpectDoubts(*MakePlugin("tensorflow", row.arguments), row.job, row.doubts);
-  }
+  const JobView others = JobWith({{"a", 1}, {"b", 1}});
+  ExpectDoubts(
+      "tensorflow",
+      {DoubtRow{{}, JobWith({{"ps", 2}, {"worker", 2}}), {}}, DoubtRow{{}, JobWith({{"a", 1}, {"chief", 1}}), {}},
+       DoubtRow{{}, JobWith({{"a", 1}, {"evaluator", 1}}), {}}, DoubtRow{{}, JobWith({{"a", 1}}), {}},
+       DoubtRow{{}, JobWith({{"a", 2}}), {"of which none exists"}},
+       DoubtRow{{}, others, {"for the tasks 'ps', 'worker', 'chief' and 'evaluator', of which none exists"}},
+       DoubtRow{Words({"--worker=b"}), others, {}},
+       DoubtRow{Words({"--ps=x", "--chief=y"}), others, {"for the tasks 'x', 'worker', 'y' and 'evaluator'"}}});
 }
 
 // With the longest index 5743 workers are 131057 bytes with the variable's name, 5744 are 131080; Linux takes 131071.
 TEST(TensorflowPluginTest, RefusesAClusterThatIsTooLongForAVariable) {
   const auto plugin = MakePlugin("tensorflow");
-  const auto job = [](int32_t workers) { return TestView(TestJob("j", {{"worker", workers}})); };
+  const auto job = [](int32_t workers) { return JobWith({{"worker", workers}}); };
   EXPECT_TRUE(plugin->Check(job(0)).ok());
   EXPECT_TRUE(plugin->Check(job(1)).ok());
   EXPECT_TRUE(plugin->Check(job(5743)).ok()) << plugin->Check(job(5743));
   ExpectInvalid(plugin->Check(job(5744)), "sets the variable TF_CONFIG of 131080 bytes");
   EXPECT_TRUE(MakePlugin("tensorflow", Words({"--worker=other"}))->Check(job(5744)).ok()) << "an empty cluster";
-}
-
-TEST(TensorflowPluginTest, TakesNothingButPorts) { ExpectTakesPorts("tensorflow", "port", "2222"); }
-
-TEST(TensorflowPluginTest, WantsNoObjectsAndHasAMarker) {
-  const auto plugin = MakePlugin("tensorflow");
-  EXPECT_TRUE(plugin->Objects(TestView(TestJob("j", {{"ps", 1}, {"worker", 2}}))).empty());
-  EXPECT_TRUE(plugin->HasMarker());
 }
 
 }  // namespace
