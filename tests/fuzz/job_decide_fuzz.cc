@@ -186,7 +186,7 @@ class Life {
     }
     CompiledSpec compiled = CompileSpec(job_, [](std::string_view) { return 0; });
     if (compiled.invalid() && job_.status().phase() != kube::v1::JOB_PHASE_UNSPECIFIED) {
-      compiled.shape = compiled_ ? pods_.tasks() : ShapeWithPods(std::move(compiled.shape));
+      compiled.shape = compiled_ ? pods_.shape().tasks() : ShapeWithPods(std::move(compiled.shape));
     }
     compiled_ = std::move(compiled);
     TakeShape();
@@ -454,7 +454,8 @@ class Life {
       if (!pod.has(kPodLabelled) || versions.find(fmt::format(",{},", pod.version)) == std::string::npos) return;
       if (spares_succeeded && pod.phase == kube::v1::POD_PHASE_SUCCEEDED) return;
       if (spares_failed && pod.phase == kube::v1::POD_PHASE_FAILED) return;
-      const bool goes = pod.has(kPodTerminating) || pods_.to_delete().contains(name) || pods_.to_mark().contains(name);
+      const bool goes = pod.has(kPodTerminating) || pods_.removals().to_delete().contains(name) ||
+                        pods_.removals().to_mark().contains(name);
       Require(goes, "a collection takes no pod that stays");
     });
   }
@@ -469,7 +470,7 @@ class Life {
             "no count is below 0");
     const int64_t all = int64_t{counts.pending()} + counts.running() + counts.succeeded() + counts.failed() +
                         counts.unknown() + static_cast<int64_t>(pods_.missing().size());
-    Require(all <= pods_.total(), "no more pods are counted than there are places");
+    Require(all <= pods_.shape().total(), "no more pods are counted than there are places");
   }
 
   // Without further changes, decides on the job until there is nothing to write.

@@ -50,7 +50,7 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
   CommandTarget target{.task = request.task(), .pod = request.pod()};
   if (!request.pod().empty()) {
     const PodEntry* pod = entry.pods.Find(request.pod());
-    const PodIndex place = entry.pods.PlaceOf(request.pod());
+    const PodIndex place = entry.pods.shape().PlaceOf(request.pod());
     if (pod == nullptr || pod->has(kPodForeign) || !place.indexed()) {
       return OfJob(absl::StatusCode::kNotFound, entry.key,
                    fmt::format("job {} has no pod {}", entry.key, request.pod()));
@@ -59,7 +59,7 @@ absl::StatusOr<CommandTarget> FindTarget(const JobEntry& entry, const job::v1::C
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
                         fmt::format("pod {} of job {} is being deleted already", request.pod(), entry.key));
     }
-    target.task = entry.pods.tasks()[place.task].name;
+    target.task = entry.pods.shape().tasks()[place.task].name;
     target.pod_uid = pod->uid;
   }
   if (request.task().empty()) return target;

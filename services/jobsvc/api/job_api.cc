@@ -94,7 +94,7 @@ job::v1::Job ToMessage(JobController& controller, const JobEntry& entry) {
   message.set_pod_group_phase(controller.GroupOf(entry).phase);
   if (entry.compiled) {
     *message.mutable_object()->mutable_spec() = entry.compiled->spec;
-    message.set_total_replicas(static_cast<int32_t>(entry.pods.total()));
+    message.set_total_replicas(static_cast<int32_t>(entry.pods.shape().total()));
     const std::set<std::string> none;
     message.set_waiting_for(WaitingFor(controller.ViewOf(entry, none), controller.QueueOf(entry)));
   }

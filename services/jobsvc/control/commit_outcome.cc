@@ -135,7 +135,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   entry.newest_status.DoubtUnrecorded(entry.job->status().phase());
   entry.record.set_status_unread(entry.newest_status.is_doubted());
   entry.record_dirty = true;
-  const std::vector<TaskShape> shape = entry.pods.tasks();
+  const std::vector<TaskShape> shape = entry.pods.shape().tasks();
   entry.pods.Reset(entry.name, uid);
   entry.pods.SetTasks(shape);
   // Only the present state of the pods raises events.

@@ -54,7 +54,7 @@ void DeriveDeadlines(JobEntry& entry, PartHost& host) {
   }
   const auto derive = [&](std::string_view name, const storage::v1::PodRecord& record) {
     const PodEntry* const pod = entry.pods.Find(name);
-    const PodIndex place = entry.pods.PlaceOf(name);
+    const PodIndex place = entry.pods.shape().PlaceOf(name);
     if (!place.indexed() || place.task >= spec.tasks_size()) return;
     if (!IsPending(pod, record) || due.contains(name)) return;
     // A deadline that was kept for this pod is newer, and has taken the place of the derived one.

@@ -74,7 +74,7 @@ void JobController::Recompile(JobEntry& entry, kv::WriteBatch& batch) {
   // A job whose spec becomes invalid keeps the shape that it had: its pods are counted as before. A process that does
   // not know that shape widens the new one to the pods that exist.
   if (compiled.invalid() && initiated) {
-    compiled.shape = entry.compiled ? entry.pods.tasks() : ShapeWithPods(entry, std::move(compiled.shape));
+    compiled.shape = entry.compiled ? entry.pods.shape().tasks() : ShapeWithPods(entry, std::move(compiled.shape));
   }
   queues_.MoveJob(entry.key, entry.compiled ? entry.compiled->spec.queue() : "", compiled.spec.queue());
   entry.compiled = std::move(compiled);

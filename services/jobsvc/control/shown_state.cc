@@ -10,7 +10,7 @@ uint64_t ShownStateOf(const JobEntry& entry, const GroupView& group, const Queue
   state.Add(static_cast<uint64_t>(entry.job->meta().resource_version()));
   state.Add(group.phase).Add(group.uid);
   for (const uint64_t part : {uint64_t{group.stale}, uint64_t{entry.pods.missing().size()},
-                              uint64_t{entry.pods.to_delete().size()}, uint64_t{entry.pods.held().size()}}) {
+                              uint64_t{entry.pods.removals().to_delete().size()}, uint64_t{entry.pods.held().size()}}) {
     state.Add(part);
   }
   if (WaitsForQueue(entry.job->status().phase(), group)) {

@@ -191,7 +191,7 @@ class Decider {
     Redo(targets.again, counts, tasks);
     draft_.PutFacts(counts, tasks);
     for (const PodIndex& place : targets.again) {
-      const auto done = draft_.to_persist().done.find(in_.pods.tasks()[static_cast<size_t>(place.task)].name);
+      const auto done = draft_.to_persist().done.find(in_.pods.shape().tasks()[static_cast<size_t>(place.task)].name);
       done->second.erase(place.index);
       if (done->second.empty()) draft_.to_persist().done.erase(done);
     }

@@ -36,7 +36,7 @@ void Around(const std::set<std::string>& names, const std::string& after, Visit 
 bool DependencyMet(const kube::v1::JobSpec& spec, int32_t task, const PodSet& pods, std::string* why_not) {
   if (pods.facts().MayStart(task)) return true;
   if (why_not == nullptr) return false;
-  const TaskShape& shape = pods.tasks()[task];
+  const TaskShape& shape = pods.shape().tasks()[task];
   if (pods.facts().CanNeverStart(task)) {
     const auto failed = std::find_if(shape.depends_on.begin(), shape.depends_on.end(),
                                      [&](int32_t on) { return pods.facts().HasFailedForGood(on); });
@@ -87,13 +87,13 @@ bool IsStaleGroup(const kube::v1::PodGroup& group, const kube::v1::JobStatus& st
 
 std::optional<PodCollection> NextPodCollection(const EffectInput& in) {
   // The deletion would include the other owner's pod: no selector can name the owner.
-  if (in.pods.HasForeignLabelled()) return std::nullopt;
+  if (in.pods.removals().HasForeignLabelled()) return std::nullopt;
   const PodRules& rules = in.pods.rules();
   // The selectors follow the rules of the kill: live pods always match, failed ones if the kill was a resume, and all
   // finished ones only if the kill retained nothing.
   std::set<int32_t> versions[3];
   size_t count[3] = {0, 0, 0};
-  for (const std::string& name : in.pods.to_delete()) {
+  for (const std::string& name : in.pods.removals().to_delete()) {
     const PodEntry* pod = in.pods.Find(name);
     if (pod == nullptr || !pod->has(kPodLabelled)) continue;
     const size_t retain = pod->version < rules.delete_terminal_below ? 2
@@ -123,16 +123,16 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
   if (in.job.meta().deletion_ms() != 0 || phase == kube::v1::JOB_PHASE_UNSPECIFIED) return effects;
   const auto add = [&](PodEffect::Kind kind, const std::string& name) {
     const PodEntry* pod = in.pods.Find(name);
-    if (pod != nullptr) effects.push_back({kind, name, in.pods.PlaceOf(name), pod->uid, pod->resource_version});
+    if (pod != nullptr) effects.push_back({kind, name, in.pods.shape().PlaceOf(name), pod->uid, pod->resource_version});
   };
   const auto has_room = [&] { return effects.size() < in.limit; };
-  Around(in.pods.to_mark(), in.kills_after, [&](const std::string& name) {
+  Around(in.pods.removals().to_mark(), in.kills_after, [&](const std::string& name) {
     if (in.kills_blocked || !has_room()) return false;
     if (!in.busy.contains(name)) add(PodEffect::Kind::kMark, name);
     return true;
   });
-  const bool marks_left = !in.pods.to_mark().empty();
-  Around(in.pods.to_delete(), in.kills_after, [&](const std::string& name) {
+  const bool marks_left = !in.pods.removals().to_mark().empty();
+  Around(in.pods.removals().to_delete(), in.kills_after, [&](const std::string& name) {
     if (in.kills_blocked || in.deletes_held || !has_room()) return false;
     const PodEntry* pod = in.pods.Find(name);
     if (in.busy.contains(name) || pod == nullptr || (marks_left && pod->has(kPodOutOfSync))) return true;
@@ -143,7 +143,7 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
       !in.objects_ready)
     return effects;
   const auto& missing = in.pods.missing();
-  std::vector<bool> is_refused(in.refused_tasks.empty() ? 0 : in.pods.tasks().size());
+  std::vector<bool> is_refused(in.refused_tasks.empty() ? 0 : in.pods.shape().tasks().size());
   for (const int32_t task : in.refused_tasks) {
     if (static_cast<size_t>(task) < is_refused.size()) is_refused[task] = true;
   }
@@ -151,7 +151,7 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
     if (!has_room() || task >= in.spec.tasks_size()) break;
     if (!is_refused.empty() && is_refused[task]) continue;
     for (auto it = missing.FirstOf(task); it != missing.end() && it->task == task && has_room(); ++it) {
-      std::string name = in.pods.NameOf(*it);
+      std::string name = in.pods.shape().NameOf(*it);
       if (!in.busy.contains(name)) effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});
     }
   }
@@ -160,7 +160,7 @@ std::vector<PodEffect> NextPodEffects(const EffectInput& in) {
     if (!has_room()) break;
     if (task >= in.spec.tasks_size() || !DependencyMet(in.spec, task, in.pods)) continue;
     for (auto it = missing.FirstOf(task); it != missing.end() && it->task == task; ++it) {
-      std::string name = in.pods.NameOf(*it);
+      std::string name = in.pods.shape().NameOf(*it);
       if (in.busy.contains(name)) continue;
       effects.push_back({PodEffect::Kind::kCreate, std::move(name), *it, {}, 0});
       break;
@@ -181,7 +181,7 @@ std::vector<Wait> WaitsOf(const EffectInput& in) {
     return waits;
   }
   const PodSet& pods = in.pods;
-  const bool pods_go = !pods.to_mark().empty() || !pods.to_delete().empty() || pods.counts().terminating() > 0;
+  const bool pods_go = !pods.removals().empty() || pods.counts().terminating() > 0;
   if (!MakesPods(phase)) {
     if (IsDraining(phase) || pods_go) add(Cause::KIND_KILL, "", "its pods are still going");
     return waits;

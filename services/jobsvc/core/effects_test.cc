@@ -99,7 +99,7 @@ std::vector<std::string> NextCreated(const testing::DecideFacts& facts, const st
   std::vector<std::string> names;
   for (const PodEffect& effect : NextPodEffects(input)) {
     EXPECT_EQ(effect.kind, PodEffect::Kind::kCreate);
-    EXPECT_EQ(facts.pods.PlaceOf(effect.name), effect.place);
+    EXPECT_EQ(facts.pods.shape().PlaceOf(effect.name), effect.place);
     names.push_back(effect.name);
   }
   return names;

@@ -26,7 +26,7 @@ std::set<std::string> PodTarget(const storage::v1::PendingAction& pending, const
 std::set<std::string> PodsOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
   if (action == Action::kRestartPod) return PodTarget(pending, pods);
   if (!NamesTarget(action, pending, pods)) return {};
-  const int32_t task = pods.TaskOf(pending.task());
+  const int32_t task = pods.shape().TaskOf(pending.task());
   if (action == Action::kRestartTask) return pods.Uids(task, -1);
   return pods.Uids(task, pending.partition());
 }
@@ -34,19 +34,19 @@ std::set<std::string> PodsOf(Action action, const storage::v1::PendingAction& pe
 std::vector<PodIndex> DoneOf(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
   std::vector<PodIndex> places;
   if (action == Action::kRestartPod) {
-    const PodIndex place = pods.PlaceOf(pending.pod());
-    const bool is_done = place.indexed() && pods.done()[place.task].contains(place.index);
+    const PodIndex place = pods.shape().PlaceOf(pending.pod());
+    const bool is_done = place.indexed() && pods.done().by_task()[place.task].contains(place.index);
     if (is_done && pending.pod_uid().empty()) places.push_back(place);
     return places;
   }
-  const int32_t task = pods.TaskOf(pending.task());
+  const int32_t task = pods.shape().TaskOf(pending.task());
   if (task < 0) return places;
-  const std::set<int32_t>& done = pods.done()[task];
+  const std::set<int32_t>& done = pods.done().by_task()[task];
   if (action == Action::kRestartTask) {
     for (const int32_t index : done) places.push_back({task, index});
     return places;
   }
-  const int64_t size = pods.tasks()[task].partition_size;
+  const int64_t size = pods.shape().tasks()[task].partition_size;
   const int64_t first = size * pending.partition();
   if (size <= 0 || first < 0 || first > std::numeric_limits<int32_t>::max()) return places;
   for (auto it = done.lower_bound(static_cast<int32_t>(first)); it != done.end() && *it < first + size; ++it) {
@@ -63,9 +63,9 @@ Targets TargetsOf(Action action, const storage::v1::PendingAction& pending, cons
 
 bool NamesTarget(Action action, const storage::v1::PendingAction& pending, const PodSet& pods) {
   if (action == Action::kRestartPod) return true;
-  const int32_t task = pods.TaskOf(pending.task());
+  const int32_t task = pods.shape().TaskOf(pending.task());
   if (task < 0 || action == Action::kRestartTask) return task >= 0;
-  return pods.tasks()[task].partition_size > 0 && pending.partition() >= 0;
+  return pods.shape().tasks()[task].partition_size > 0 && pending.partition() >= 0;
 }
 
 Kill KillOf(const storage::v1::PendingAction& pending, int32_t version) {
@@ -126,7 +126,7 @@ PodRules RulesOf(const kube::v1::JobStatus& status, const ControlledState& persi
 
 bool IsOver(const Kill& kill, const PodSet& pods, std::string_view group_uid) {
   if (!kill.group_uid.empty() && kill.group_uid == group_uid) return false;
-  return !pods.HasTargetsLeft() && pods.to_mark().empty() && pods.to_delete().empty();
+  return !pods.removals().HasTargetsLeft() && pods.removals().empty();
 }
 
 }  // namespace basalt::jobsvc

@@ -28,7 +28,7 @@ class Course {
  public:
   Course(const DecideInput& in, Action action)
       : action_(action), phase_(in.job.status().phase()), terminating_(in.pods.counts().terminating()) {
-    rest_.total = in.pods.total();
+    rest_.total = in.pods.shape().total();
     rest_.status_min_available = in.job.status().min_available();
     rest_.max_retry = in.spec.max_retry();
     rest_.retry_count = in.job.status().retry_count();

@@ -25,7 +25,7 @@ void StatusDraft::Begin() {
 }
 
 void StatusDraft::PutFacts(const kube::v1::PodCounts& counts, const std::vector<TaskCounts>& tasks) {
-  PutCounts(counts, tasks, in_.pods.tasks(), status());
+  PutCounts(counts, tasks, in_.pods.shape().tasks(), status());
   // A finished job keeps the message with which it ended.
   if (!IsFinished(in_.job.status().phase())) {
     status().set_reason(in_.words.reason);
@@ -33,8 +33,9 @@ void StatusDraft::PutFacts(const kube::v1::PodCounts& counts, const std::vector<
   }
   to_persist_.objects = in_.objects;
   to_persist_.done.clear();
-  for (size_t i = 0; i < in_.pods.done().size(); ++i) {
-    if (!in_.pods.done()[i].empty()) to_persist_.done[in_.pods.tasks()[i].name] = in_.pods.done()[i];
+  for (size_t i = 0; i < in_.pods.done().by_task().size(); ++i) {
+    if (!in_.pods.done().by_task()[i].empty())
+      to_persist_.done[in_.pods.shape().tasks()[i].name] = in_.pods.done().by_task()[i];
   }
   PutMarkers(in_.markers, status());
 }

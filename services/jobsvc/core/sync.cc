@@ -21,7 +21,7 @@ bool HasUnreportedAnswers(const DecideInput& in) {
 CallbackInput MakeCallbackInput(const DecideInput& in, const kube::v1::PodCounts& counts, int32_t status_min_available,
                                 int32_t retry_count) {
   CallbackInput input;
-  input.total = in.pods.total();
+  input.total = in.pods.shape().total();
   // The status of a refused job holds the value with which the job ran; the spec's value may be the refused one.
   input.spec_min_available = in.invalid ? status_min_available : in.spec.min_available();
   input.status_min_available = status_min_available;
@@ -36,7 +36,7 @@ CallbackInput MakeCallbackInput(const DecideInput& in, const kube::v1::PodCounts
   for (int i = 0; i < in.spec.tasks_size() && static_cast<size_t>(i) < tasks.size(); ++i) {
     const auto& spec = in.spec.tasks(i);
     const TaskCounts& task = tasks[i];
-    const int32_t replicas = in.pods.tasks()[i].replicas;
+    const int32_t replicas = in.pods.shape().tasks()[i].replicas;
     int32_t minimum = spec.has_min_available() ? spec.min_available() : replicas;
     if (in.invalid) minimum = std::min(minimum, replicas);
     input.task_minimum += minimum;

@@ -31,9 +31,10 @@ kube::v1::PodGroupSpec WantedNow(const JobEntry& entry, const kube::v1::PodGroup
   const TaskFacts& facts = entry.pods.facts();
   std::vector<bool> left_out = facts.Waiting();
   if (observed != nullptr) {
-    left_out = LeftOut(observed->spec(), whole, spec, entry.pods.done(), std::move(left_out), facts.BeingMade());
+    left_out =
+        LeftOut(observed->spec(), whole, spec, entry.pods.done().by_task(), std::move(left_out), facts.BeingMade());
   }
-  return WithoutDone(WithoutWaiting(whole, spec, left_out), spec, entry.pods.done(), left_out);
+  return WithoutDone(WithoutWaiting(whole, spec, left_out), spec, entry.pods.done().by_task(), left_out);
 }
 
 bool IsOwned(const kube::v1::PodGroup& group, const JobEntry& entry) {
@@ -61,7 +62,7 @@ const GroupView& GroupSync::View(const JobEntry& entry) const {
 }
 
 bool GroupSync::IsCompared(const JobEntry& entry) const {
-  return is_compared_ && agrees_since_ == entry.pods.done_changes() &&
+  return is_compared_ && agrees_since_ == entry.pods.done().changes() &&
          starts_since_ == entry.pods.facts().start_changes();
 }
 
@@ -79,7 +80,7 @@ void GroupSync::Apply(JobEntry& entry, PartHost& host) {
   if (observed != nullptr) {
     is_compared_ = true;
     agrees_ = !kube::PodGroupDiffers(observed->spec(), spec);
-    agrees_since_ = entry.pods.done_changes();
+    agrees_since_ = entry.pods.done().changes();
     starts_since_ = entry.pods.facts().start_changes();
     if (agrees_) return;
   }

@@ -49,7 +49,7 @@ class GroupSync {
   mutable std::optional<GroupView> view_;  // Reset when anything changes from which the view follows.
   bool is_compared_ = false;               // Compared since the group or the spec last changed.
   bool agrees_ = false;                    // Result of that comparison.
-  uint64_t agrees_since_ = 0;              // PodSet::done_changes at that time.
+  uint64_t agrees_since_ = 0;              // DoneIndices::changes at that time.
   uint64_t starts_since_ = 0;              // TaskFacts::start_changes at that time.
   uint64_t call_ = 0;                      // The call under way to pgsvc; 0 if there is none.
   std::set<std::string> deleted_;          // UIDs of groups whose deletion was answered.

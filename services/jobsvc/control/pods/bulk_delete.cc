@@ -67,10 +67,10 @@ bool BulkDelete::Apply(JobEntry& entry, PartHost& host) {
   if (host.collecting().contains(entry.key)) return true;
   Advance({pods.rules().version, pods.rules().kill_all}, host.Now());
   if (IsPausing()) {
-    if (!pods.to_delete().empty()) host.WakeAt(entry, pause_until_);
+    if (!pods.removals().to_delete().empty()) host.WakeAt(entry, pause_until_);
     return true;
   }
-  if (pods.to_delete().size() < 2 || state_ == State::kSingly) return false;
+  if (pods.removals().to_delete().size() < 2 || state_ == State::kSingly) return false;
   const std::set<std::string> none;
   const std::optional<PodCollection> collection = NextPodCollection(host.ViewOf(entry, none));
   if (!collection) {
@@ -90,12 +90,13 @@ void BulkDelete::Send(const JobEntry& entry, const PodCollection& collection, Pa
   host.collecting().insert(entry.key);
   host.context().Write(entry.key, std::move(request),
                        [&host, key = entry.key, uid = entry.record.uid(), kill = kill_,
-                        left = entry.pods.to_delete().size()](const WriteOutcome& outcome) {
+                        left = entry.pods.removals().to_delete().size()](const WriteOutcome& outcome) {
                          host.collecting().erase(key);
                          host.context().Wake(key);  // This also wakes another job that has the name by now.
                          JobEntry* const live = host.Live(key, uid);
                          if (live == nullptr || live->bulk_delete.kill() != kill) return;
-                         live->bulk_delete.End(EndingOf(outcome), live->pods.to_delete().size() < left, host.Now());
+                         live->bulk_delete.End(EndingOf(outcome), live->pods.removals().to_delete().size() < left,
+                                               host.Now());
                        });
 }
 

@@ -294,11 +294,11 @@ TEST_F(PodChangesTest, TheLastStateOfOneBeforeLeavesTheWorkThatTheNextHasDone) {
   Apply();
   ObserveEndIn("b", POD_PHASE_SUCCEEDED);
   Apply();
-  ASSERT_EQ(job.pods.done()[0], std::set<int32_t>{0});
+  ASSERT_EQ(job.pods.done().by_task()[0], std::set<int32_t>{0});
   const std::string recorded = RecordedUid();
   ObserveEndIn("a", POD_PHASE_FAILED);
   EXPECT_EQ(Apply(), std::vector<std::string>{"PodFailed a"});
-  EXPECT_EQ(job.pods.done()[0], std::set<int32_t>{0});
+  EXPECT_EQ(job.pods.done().by_task()[0], std::set<int32_t>{0});
   EXPECT_EQ(job.pods.counts().succeeded(), 1);
   EXPECT_EQ(job.pods.counts().failed(), 0);
   ASSERT_EQ(job.pods.missing().size(), 1U);
@@ -311,11 +311,11 @@ TEST_F(PodChangesTest, WorkOfANewerVersionTakesThePlaceOfThatOfAnOlderOne) {
   Apply();
   ObserveEnd("a");
   Apply();
-  ASSERT_EQ(job.pods.done()[0], std::set<int32_t>{0});
+  ASSERT_EQ(job.pods.done().by_task()[0], std::set<int32_t>{0});
   ObserveEndIn("b", POD_PHASE_SUCCEEDED, /*version=*/1);
   Apply();
   job.pods.SetRules({.version = 1, .delete_terminal_below = 1});
-  EXPECT_EQ(job.pods.done()[0], std::set<int32_t>{0});
+  EXPECT_EQ(job.pods.done().by_task()[0], std::set<int32_t>{0});
 }
 
 TEST_F(PodChangesTest, TheLastStateOfOneBeforeDoesNotCompleteTheTaskOfTheNext) {

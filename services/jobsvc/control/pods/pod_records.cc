@@ -16,7 +16,7 @@ namespace {
 // True if the status reports already that the work of that index is done.
 bool IsDoneInStatus(const JobEntry& entry, PodIndex place) {
   if (!place.indexed()) return false;
-  const auto done = entry.persisted.done.find(entry.pods.tasks()[place.task].name);
+  const auto done = entry.persisted.done.find(entry.pods.shape().tasks()[place.task].name);
   return done != entry.persisted.done.end() && done->second.contains(place.index);
 }
 
@@ -100,8 +100,8 @@ void PodRecords::DropReported(const JobEntry& entry, kv::WriteBatch& batch) {
   const std::vector<PodIndex>& again = entry.commit.again();
   if (!entry.job_dirty && again.empty() && !is_anothers) return;
   std::erase_if(unreported_, [&](const std::string& name) {
-    const PodIndex place = entry.pods.PlaceOf(name);
-    const bool is_done = place.indexed() && entry.pods.done()[place.task].contains(place.index);
+    const PodIndex place = entry.pods.shape().PlaceOf(name);
+    const bool is_done = place.indexed() && entry.pods.done().by_task()[place.task].contains(place.index);
     if (is_done && !is_anothers && std::find(again.begin(), again.end(), place) == again.end() &&
         !IsDoneInStatus(entry, place)) {
       return false;

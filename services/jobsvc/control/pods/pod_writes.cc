@@ -57,7 +57,7 @@ void PodWrites::Apply(JobEntry& entry, PartHost& host) {
   PodCreates& creates = entry.pod_creates;
   creates.ReportHeldName(entry, host);
   if (pods.missing().empty()) creates.ForgetMaker();
-  if (pods.missing().empty() && pods.to_mark().empty() && pods.to_delete().empty()) return;
+  if (pods.missing().empty() && pods.removals().empty()) return;
   const size_t most = host.options().max_in_flight_per_job;
   if (busy_.size() >= most) return;
   const std::set<std::string> taken = TakenNames(entry, host.Now(), host);
@@ -138,7 +138,7 @@ void PodWrites::Killed(JobEntry& entry, const std::string& pod, const WriteOutco
 }
 
 void PodWrites::EndProblem(JobEntry& entry) {
-  if (!entry.pods.to_mark().empty() || !entry.pods.to_delete().empty()) return;
+  if (!entry.pods.removals().empty()) return;
   kill_retry_.Succeed();
   kills_after_.clear();
   if (MakesPods(entry.job->status().phase()) || entry.plugin_objects.made().empty()) {

@@ -20,7 +20,7 @@ std::string_view Again(const ExplainInput& in) {
 }
 
 std::string MessageOf(const FailedPods& pods, bool is_first, const ExplainInput& in) {
-  std::string message = FailureOf(pods, in.effects.pods.tasks()[static_cast<size_t>(pods.task)]);
+  std::string message = FailureOf(pods, in.effects.pods.shape().tasks()[static_cast<size_t>(pods.task)]);
   if (!is_first || !HasUsedUpRetries(in)) return message;
   return message + fmt::format("; {} used {} of {} retries",
                                in.restarted_by == nullptr ? "restarts" : in.restarted_by->action(),

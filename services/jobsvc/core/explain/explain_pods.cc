@@ -39,7 +39,7 @@ void PodSurvey::Look(std::string_view name, const storage::v1::PodRecord& record
   if (pod == nullptr || pod->uid != record.uid() || pod->has(kPodForeign)) return;
   if (pod->has(kPodTerminating)) {
     if (going_.empty()) going_ = name;
-  } else if (pods_.PlaceOf(name).task < 0) {
+  } else if (pods_.shape().PlaceOf(name).task < 0) {
     return;  // The pod counts for nothing.
   } else if (pod->phase == kube::v1::POD_PHASE_PENDING) {
     WaitingPods& pods = waiting_[{!record.node_name().empty(), record.reason()}];
@@ -59,7 +59,7 @@ void PodSurvey::Look(std::string_view name, const storage::v1::PodRecord& record
 }
 
 void PodSurvey::LookAtFailed(std::string_view name, const storage::v1::PodRecord& record) {
-  const PodIndex place = pods_.PlaceOf(name);
+  const PodIndex place = pods_.shape().PlaceOf(name);
   if (!place.indexed()) return;
   FailedPods& pods = failed_[place.task];
   if (pods.count++ > 0 && !EndedBefore(record.finished_ms(), pods.finished_ms)) return;
@@ -75,7 +75,7 @@ void PodSurvey::LookAtFailed(std::string_view name, const storage::v1::PodRecord
 }
 
 bool PodSurvey::NeverFinishes(std::string_view pod) const {
-  const int32_t task = pods_.PlaceOf(pod).task;
+  const int32_t task = pods_.shape().PlaceOf(pod).task;
   return task >= 0 && task < spec_.tasks_size() && RestartsAlways(spec_.tasks(task));
 }
 
@@ -86,7 +86,7 @@ PodFindings PodSurvey::Take() {
   std::stable_sort(found.failed.begin(), found.failed.end(),
                    [](const FailedPods& a, const FailedPods& b) { return EndedBefore(a.finished_ms, b.finished_ms); });
   found.going = std::move(going_);
-  if (found.going.empty() && !pods_.to_delete().empty()) found.going = *pods_.to_delete().begin();
+  if (found.going.empty() && !pods_.removals().to_delete().empty()) found.going = *pods_.removals().to_delete().begin();
   return found;
 }
 

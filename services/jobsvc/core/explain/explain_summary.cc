@@ -53,17 +53,18 @@ std::string SummaryOf(const ExplainInput& input, const job::v1::JobExplanation& 
     if (const int64_t until_ms = kube::ToMs(first->until_time()); until_ms > input.now_ms) {
       text += fmt::format(" It is tried again at {}.", kube::FormatTime(until_ms));
     }
-  } else if (MakesPods(phase) && input.effects.pods.total() == 0) {
-    text += ' ' + EndOf(input.effects.spec, input.effects.pods.tasks());
+  } else if (MakesPods(phase) && input.effects.pods.shape().total() == 0) {
+    text += ' ' + EndOf(input.effects.spec, input.effects.pods.shape().tasks());
   } else if (MakesPods(phase)) {
     const kube::v1::PodCounts& counts = input.effects.pods.counts();
     text += fmt::format(" Nothing holds it up: of {} pods {} run, {} have succeeded and {} have failed.",
-                        input.effects.pods.total(), counts.running(), counts.succeeded(), counts.failed());
+                        input.effects.pods.shape().total(), counts.running(), counts.succeeded(), counts.failed());
     if (const int64_t restarts = RestartsInPlace(input.effects.pods); restarts > 0) {
       text += fmt::format(" Containers have restarted in place {}.",
                           restarts == 1 ? "once" : fmt::format("{} times", restarts));
     }
-    if (phase == kube::v1::JOB_PHASE_RUNNING) text += ' ' + EndOf(input.effects.spec, input.effects.pods.tasks());
+    if (phase == kube::v1::JOB_PHASE_RUNNING)
+      text += ' ' + EndOf(input.effects.spec, input.effects.pods.shape().tasks());
   }
   for (const Cause& cause : explanation.causes()) {
     if (cause.kind() != Cause::KIND_DEADLINE || !cause.has_until_time()) continue;

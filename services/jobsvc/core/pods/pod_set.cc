@@ -1,9 +1,6 @@
 #include "services/jobsvc/core/pods/pod_set.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace basalt::jobsvc {
@@ -23,65 +20,23 @@ uint16_t FlagsOf(const kube::v1::Pod& pod) {
 
 }  // namespace
 
-std::optional<ParsedPodName> ParsePodName(std::string_view name, std::string_view job) {
-  if (name.size() <= job.size() + 1 || !name.starts_with(job) || name[job.size()] != '-') return std::nullopt;
-  const std::string_view rest = name.substr(job.size() + 1);
-  const size_t dash = rest.rfind('-');
-  if (dash == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = rest.substr(dash + 1);
-  int32_t index = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  const bool canonical = error == std::errc() && end == digits.data() + digits.size() && index >= 0 &&
-                         (digits.size() == 1 || digits[0] != '0');
-  return ParsedPodName{rest.substr(0, dash), canonical ? index : -1};
-}
-
 void PodSet::Reset(std::string_view job_name, std::string_view job_uid) {
-  const uint64_t done_changes = done_changes_ + 1;
+  DoneIndices done = std::move(done_);
+  done.Clear();
   *this = PodSet();
-  done_changes_ = done_changes;
-  job_name_ = job_name;
+  done_ = std::move(done);
+  shape_ = JobShape(job_name);
   job_uid_ = job_uid;
 }
 
-size_t PodSet::known() const { return present_; }
-
-size_t PodSet::room() const {
-  size_t room = 0;
-  for (const PodSlots& slots : slots_) room += slots.room();
-  return room;
-}
-
-int32_t PodSet::TaskOf(std::string_view name) const {
-  const auto task = task_of_.find(name);
-  return task == task_of_.end() ? -1 : task->second;
-}
-
-PodIndex PodSet::PlaceOf(std::string_view name) const {
-  const std::optional<ParsedPodName> parsed = ParsePodName(name, job_name_);
-  const auto task = parsed ? task_of_.find(parsed->task) : task_of_.end();
-  if (task == task_of_.end()) return {};
-  return {task->second, parsed->index < tasks_[task->second].replicas ? parsed->index : -1};
-}
-
-std::string PodSet::NameOf(PodIndex place) const {
-  return fmt::format("{}-{}-{}", job_name_, tasks_[place.task].name, place.index);
-}
-
-PodEntry* PodSet::Slot(std::string_view name, PodIndex place) {
-  if (place.indexed()) return slots_[place.task].Find(place.index);
-  const auto it = others_.find(name);
-  return it == others_.end() ? nullptr : &it->second.entry;
-}
-
 const PodEntry* PodSet::Find(std::string_view name) const {
-  const PodEntry* entry = const_cast<PodSet*>(this)->Slot(name, PlaceOf(name));
+  const PodEntry* entry = entries_.Find(name, shape_.PlaceOf(name));
   return entry != nullptr && entry->present() ? entry : nullptr;
 }
 
 const PodEntry* PodSet::HolderOf(std::string_view name) const {
-  const PodIndex place = PlaceOf(name);
-  const PodEntry* entry = const_cast<PodSet*>(this)->Slot(name, place);
+  const PodIndex place = shape_.PlaceOf(name);
+  const PodEntry* entry = entries_.Find(name, place);
   if (entry == nullptr) return nullptr;
   return entry->present() || (place.indexed() && IsDone(*entry, rules_)) ? entry : nullptr;
 }
@@ -91,13 +46,6 @@ void PodSet::Contribute(std::string_view name, PodIndex place, const PodEntry& e
   CountPod(place, entry, rules_, sign, counts_, task_counts_);
   int32_t more_missing = 0;
   if (entry.present()) present_ += add ? 1 : -1;
-  const auto flip = [&](std::set<std::string>& set) {
-    if (add) {
-      set.emplace(name);
-    } else {
-      set.erase(std::string(name));
-    }
-  };
   if (place.indexed()) {
     const bool done = !entry.present() && IsDone(entry, rules_);
     if (!entry.present() && !done) {
@@ -108,46 +56,30 @@ void PodSet::Contribute(std::string_view name, PodIndex place, const PodEntry& e
         missing_.Erase(place);
       }
     }
-    if (done) {
-      ++done_changes_;
-      unreported_done_ += reported_done_.contains(place) ? -sign : sign;
+    if (done) done_.Set(place, add);
+    if (entry.has(kPodForeign)) {
       if (add) {
-        done_[place.task].insert(place.index);
+        held_.emplace(name);
       } else {
-        done_[place.task].erase(place.index);
+        held_.erase(std::string(name));
       }
     }
-    if (entry.has(kPodForeign)) flip(held_);
   }
   if (place.task >= 0) facts_.Follow(place.task, task_counts_[place.task], more_missing);
-  if (MustMark(place, entry, rules_)) {
-    flip(to_mark_);
-  } else if (MustDelete(entry, rules_)) {
-    flip(to_delete_);
-  }
-  // A kill does not wait for a pod that does not belong to the job any more.
-  const bool is_target =
-      !rules_.targets.empty() && entry.present() && rules_.targets.contains(entry.uid) && !entry.has(kPodForeign);
-  if (is_target) targets_left_ += sign;
-  if (entry.has(kPodForeign) && entry.has(kPodLabelled)) foreign_labelled_ += sign;
+  removals_.Contribute(name, place, entry, rules_, add);
 }
 
 void PodSet::Rebuild() {
   counts_.Clear();
-  task_counts_.assign(tasks_.size(), {});
-  done_.assign(tasks_.size(), {});
-  ++done_changes_;
-  unreported_done_ = static_cast<int64_t>(reported_done_.size());
+  task_counts_.assign(shape_.tasks().size(), {});
+  done_.Reset(shape_.tasks().size());
   facts_.ForgetPods();
   missing_.Clear();
-  to_mark_.clear();
-  to_delete_.clear();
+  removals_.Clear();
   held_.clear();
-  targets_left_ = 0;
-  foreign_labelled_ = 0;
   present_ = 0;
-  for (size_t t = 0; t < slots_.size(); ++t) RebuildTask(static_cast<int32_t>(t));
-  for (const auto& [name, other] : others_) Contribute(name, {other.task, -1}, other.entry, true);
+  for (size_t t = 0; t < entries_.slots().size(); ++t) RebuildTask(static_cast<int32_t>(t));
+  for (const auto& [name, other] : entries_.others()) Contribute(name, {other.task, -1}, other.entry, true);
 }
 
 // The places between the known ones are missing.
@@ -159,58 +91,46 @@ void PodSet::RebuildTask(int32_t task) {
     missing += to - from;
     from = to + 1;
   };
-  slots_[task].ForEach([&](int32_t index, const PodEntry& entry) {
+  entries_.slots()[task].ForEach([&](int32_t index, const PodEntry& entry) {
     if (!entry.present() && !IsDone(entry, rules_)) return;
     miss_until(index);
     const PodIndex place{task, index};
-    Contribute(entry.present() ? NameOf(place) : std::string(), place, entry, true);
+    Contribute(entry.present() ? shape_.NameOf(place) : std::string(), place, entry, true);
   });
-  miss_until(tasks_[task].replicas);
+  miss_until(shape_.tasks()[task].replicas);
   facts_.Follow(task, task_counts_[task], missing);
 }
 
 std::vector<std::string> PodSet::SetTasks(std::vector<TaskShape> tasks) {
   std::map<std::string, std::pair<PodIndex, PodEntry>> all;
   std::map<std::pair<std::string, int32_t>, PodEntry> done;
-  for (size_t t = 0; t < slots_.size(); ++t) {
-    slots_[t].ForEach([&](int32_t index, const PodEntry& entry) {
+  const std::vector<PodSlots>& slots = entries_.slots();
+  for (size_t t = 0; t < slots.size(); ++t) {
+    slots[t].ForEach([&](int32_t index, const PodEntry& entry) {
       const PodIndex place{static_cast<int32_t>(t), index};
       if (entry.present()) {
-        all[NameOf(place)] = {place, entry};
+        all[shape_.NameOf(place)] = {place, entry};
       } else {
-        done[{tasks_[t].name, index}] = entry;
+        done[{shape_.tasks()[t].name, index}] = entry;
       }
     });
   }
-  for (auto& [name, other] : others_) all[name] = {{other.task, -1}, other.entry};
-  others_.clear();
-  slots_.clear();
-  task_of_.clear();
-  tasks_ = std::move(tasks);
-  total_ = 0;
-  for (size_t t = 0; t < tasks_.size(); ++t) {
-    if (tasks_[t].replicas < 0) tasks_[t].replicas = 0;
-    total_ += tasks_[t].replicas;
-    task_of_.emplace(tasks_[t].name, static_cast<int32_t>(t));
-    slots_.emplace_back(tasks_[t].replicas);
-  }
+  for (const auto& [name, other] : entries_.others()) all[name] = {{other.task, -1}, other.entry};
+  shape_.SetTasks(std::move(tasks));
+  entries_.Reset(shape_.tasks());
   std::vector<std::string> moved;
   for (auto& [name, was] : all) {
-    const PodIndex place = PlaceOf(name);
+    const PodIndex place = shape_.PlaceOf(name);
     if (place != was.first) moved.push_back(name);
-    if (place.indexed()) {
-      slots_[place.task].Make(place.index) = std::move(was.second);
-    } else {
-      others_[name] = {place.task, std::move(was.second)};
-    }
+    entries_.Make(name, place) = std::move(was.second);
   }
   for (auto& [key, entry] : done) {
-    const auto task = task_of_.find(key.first);
-    if (task == task_of_.end() || key.second >= tasks_[task->second].replicas) continue;
-    PodEntry& slot = slots_[task->second].Make(key.second);
+    const int32_t task = shape_.TaskOf(key.first);
+    if (task < 0 || key.second >= shape_.tasks()[task].replicas) continue;
+    PodEntry& slot = entries_.Make({}, {task, key.second});
     if (!slot.present()) slot = entry;
   }
-  facts_.Reset(tasks_);
+  facts_.Reset(shape_.tasks());
   has_reported_ = false;
   Rebuild();
   return moved;
@@ -226,28 +146,21 @@ void PodSet::SetReported(const kube::v1::JobStatus& status, const std::map<std::
   has_reported_ = true;
   facts_.ForgetReported(task_counts_);
   for (const auto& reported : status.task_status_count()) {
-    const int32_t task = TaskOf(reported.task());
+    const int32_t task = shape_.TaskOf(reported.task());
     facts_.SetReported(task, reported.counts(), task >= 0 ? task_counts_[task] : TaskCounts());
   }
-  reported_done_.clear();
+  std::set<PodIndex> reported_done;
   for (const auto& [name, indices] : done) {
-    const int32_t task = TaskOf(name);
+    const int32_t task = shape_.TaskOf(name);
     // An index of an unknown task, and a task without any indices, are reported and are not done.
-    if (indices.empty()) reported_done_.insert({task, -1});
-    for (const int32_t index : indices) reported_done_.insert({task, index});
+    if (indices.empty()) reported_done.insert({task, -1});
+    for (const int32_t index : indices) reported_done.insert({task, index});
   }
-  unreported_done_ = static_cast<int64_t>(reported_done_.size());
-  for (size_t task = 0; task < done_.size(); ++task) {
-    for (const int32_t index : done_[task]) {
-      unreported_done_ += reported_done_.contains({static_cast<int32_t>(task), index}) ? -1 : 1;
-    }
-  }
+  done_.SetReported(std::move(reported_done));
 }
 
 void PodSet::Restore(std::string_view name, const storage::v1::PodRecord& record) {
-  Other& other = others_[std::string(name)];
-  other.task = -1;
-  PodEntry& entry = other.entry;
+  PodEntry& entry = entries_.Make(name, {});
   entry.uid = record.uid();
   entry.resource_version = record.resource_version();
   entry.seen_ms = record.observed_ms();
@@ -260,30 +173,24 @@ void PodSet::Restore(std::string_view name, const storage::v1::PodRecord& record
 }
 
 void PodSet::PutBack(std::string_view name, const PodEntry& entry) {
-  const PodIndex place = PlaceOf(name);
-  if (!place.indexed()) {
-    others_[std::string(name)] = {.task = place.task, .entry = entry};
-  } else {
-    PodEntry& slot = slots_[place.task].Make(place.index);
-    Contribute(name, place, slot, false);
-    slot = entry;
-  }
+  const PodIndex place = shape_.PlaceOf(name);
+  PodEntry& slot = entries_.Make(name, place);
+  if (place.indexed()) Contribute(name, place, slot, false);
+  slot = entry;
   Contribute(name, place, entry, true);
 }
 
 PodChange PodSet::Apply(const kube::v1::Pod& pod) {
   PodChange change;
   change.name = pod.name();
-  change.place = PlaceOf(pod.name());
+  change.place = shape_.PlaceOf(pod.name());
   PodEntry* slot =
-      change.place.indexed() ? &slots_[change.place.task].Make(change.place.index) : Slot(pod.name(), change.place);
+      change.place.indexed() ? &entries_.Make(pod.name(), change.place) : entries_.Find(pod.name(), change.place);
   const bool has_task = change.place.task >= 0;
   // The counts include the old entry: crossings of a threshold are decided on whole states.
   if (has_task) change.task_before = task_counts_[change.place.task];
   if (slot == nullptr) {
-    Other& other = others_[pod.name()];
-    other.task = change.place.task;
-    slot = &other.entry;
+    slot = &entries_.Make(pod.name(), change.place);
   } else {
     Contribute(pod.name(), change.place, *slot, false);
   }
@@ -319,8 +226,8 @@ PodChange PodSet::Apply(const kube::v1::Pod& pod) {
 PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
   PodChange change;
   change.name = name;
-  change.place = PlaceOf(name);
-  PodEntry* slot = Slot(name, change.place);
+  change.place = shape_.PlaceOf(name);
+  PodEntry* slot = entries_.Find(name, change.place);
   if (slot == nullptr || !slot->present() || slot->uid != uid) return change;
   if (change.place.task >= 0) change.task_before = task_counts_[change.place.task];
   change.before = *slot;
@@ -341,17 +248,15 @@ PodChange PodSet::Remove(std::string_view name, std::string_view uid) {
     }
     change.after = *slot;
     Contribute(name, change.place, *slot, true);
-    slots_[change.place.task].Release(change.place.index);
-  } else {
-    others_.erase(others_.find(name));
   }
+  entries_.Release(name, change.place);
   if (change.place.task >= 0) change.task_after = task_counts_[change.place.task];
   return change;
 }
 
 void PodSet::AddFlag(std::string_view name, PodFlag flag) {
-  const PodIndex place = PlaceOf(name);
-  PodEntry* slot = Slot(name, place);
+  const PodIndex place = shape_.PlaceOf(name);
+  PodEntry* slot = entries_.Find(name, place);
   if (slot == nullptr || !slot->present()) return;
   Contribute(name, place, *slot, false);
   slot->flags |= flag;
@@ -359,13 +264,13 @@ void PodSet::AddFlag(std::string_view name, PodFlag flag) {
 }
 
 void PodSet::SetSucceededGone(PodIndex place, bool value) {
-  if (place.task < 0 || static_cast<size_t>(place.task) >= slots_.size() || !place.indexed() ||
-      place.index >= tasks_[place.task].replicas) {
+  const std::vector<TaskShape>& tasks = shape_.tasks();
+  if (place.task < 0 || static_cast<size_t>(place.task) >= tasks.size() || !place.indexed() ||
+      place.index >= tasks[place.task].replicas) {
     return;
   }
-  PodSlots& slots = slots_[place.task];
-  if (!value && slots.Find(place.index) == nullptr) return;
-  PodEntry& slot = slots.Make(place.index);
+  if (!value && entries_.Find({}, place) == nullptr) return;
+  PodEntry& slot = entries_.Make({}, place);
   if (slot.present() || slot.succeeded_gone == value) return;
   Contribute({}, place, slot, false);
   slot = PodEntry();
@@ -375,23 +280,19 @@ void PodSet::SetSucceededGone(PodIndex place, bool value) {
     slot.phase = kube::v1::POD_PHASE_SUCCEEDED;
   }
   Contribute({}, place, slot, true);
-  slots.Release(place.index);
+  entries_.Release({}, place);
 }
 
 std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> PodSet::CountUnder(const PodRules& rules) const {
   kube::v1::PodCounts counts;
-  std::vector<TaskCounts> tasks(tasks_.size());
-  const auto add = [&](PodIndex place, const PodEntry& entry) { CountPod(place, entry, rules, 1, counts, tasks); };
-  for (size_t t = 0; t < slots_.size(); ++t) {
-    slots_[t].ForEach([&](int32_t index, const PodEntry& entry) { add({static_cast<int32_t>(t), index}, entry); });
-  }
-  for (const auto& [name, other] : others_) add({other.task, -1}, other.entry);
+  std::vector<TaskCounts> tasks(shape_.tasks().size());
+  entries_.ForEach([&](PodIndex place, const PodEntry& entry) { CountPod(place, entry, rules, 1, counts, tasks); });
   return {counts, tasks};
 }
 
 std::vector<std::string> PodSet::OfNoTask() const {
   std::vector<std::string> names;
-  for (const auto& [name, other] : others_) {
+  for (const auto& [name, other] : entries_.others()) {
     if (other.task < 0 && !other.entry.has(kPodForeign) && !other.entry.has(kPodTerminating)) names.push_back(name);
   }
   return names;
@@ -403,18 +304,19 @@ std::set<std::string> PodSet::Uids(int32_t task, int32_t partition) const {
     if (entry.present() && !entry.has(kPodForeign)) uids.insert(entry.uid);
   };
   const auto first_task = static_cast<size_t>(std::max(task, 0));
-  const size_t last_task = task >= 0 ? first_task + 1 : slots_.size();
+  const size_t last_task = task >= 0 ? first_task + 1 : entries_.slots().size();
   for (size_t t = first_task; t < last_task; ++t) {
-    const int64_t replicas = tasks_[t].replicas;
+    const int64_t replicas = shape_.tasks()[t].replicas;
     // Without partitions all pods are in the first one.
-    const int64_t size = task >= 0 && tasks_[t].partition_size > 0 ? tasks_[t].partition_size : replicas;
+    const int64_t size =
+        task >= 0 && shape_.tasks()[t].partition_size > 0 ? shape_.tasks()[t].partition_size : replicas;
     const int64_t first = partition >= 0 ? std::min(replicas, partition * size) : 0;
     const int64_t last = partition >= 0 ? std::min(replicas, first + size) : replicas;
-    slots_[t].ForEachOf(static_cast<int32_t>(first), static_cast<int32_t>(last),
-                        [&add](int32_t, const PodEntry& entry) { add(entry); });
+    entries_.slots()[t].ForEachOf(static_cast<int32_t>(first), static_cast<int32_t>(last),
+                                  [&add](int32_t, const PodEntry& entry) { add(entry); });
   }
   if (partition >= 0) return uids;
-  for (const auto& [name, other] : others_) {
+  for (const auto& [name, other] : entries_.others()) {
     if (task < 0 || other.task == task) add(other.entry);
   }
   return uids;
@@ -422,13 +324,9 @@ std::set<std::string> PodSet::Uids(int32_t task, int32_t partition) const {
 
 std::set<std::string> PodSet::Terminating() const {
   std::set<std::string> uids;
-  const auto add = [&](PodIndex place, const PodEntry& entry) {
+  entries_.ForEach([&](PodIndex place, const PodEntry& entry) {
     if (entry.present() && CountsAsTerminating(place, entry, rules_)) uids.insert(entry.uid);
-  };
-  for (size_t t = 0; t < slots_.size(); ++t) {
-    slots_[t].ForEach([&](int32_t index, const PodEntry& entry) { add({static_cast<int32_t>(t), index}, entry); });
-  }
-  for (const auto& [name, other] : others_) add({other.task, -1}, other.entry);
+  });
   return uids;
 }
 

@@ -9,7 +9,6 @@
 // Not thread-safe. In memory only: PodRecord is what is stored.
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,20 +17,16 @@
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
+#include "services/jobsvc/core/pods/done_indices.h"
+#include "services/jobsvc/core/pods/job_shape.h"
 #include "services/jobsvc/core/pods/place_set.h"
+#include "services/jobsvc/core/pods/pod_entries.h"
+#include "services/jobsvc/core/pods/pod_removals.h"
 #include "services/jobsvc/core/pods/pod_rules.h"
 #include "services/jobsvc/core/pods/pod_slots.h"
 #include "services/jobsvc/core/pods/task_facts.h"
 
 namespace basalt::jobsvc {
-
-// The parts of the name <job>-<task>-<index>. The index is what follows the last dash, so that the task is unambiguous.
-struct ParsedPodName {
-  std::string_view task;
-  int32_t index = -1;  // -1 if the last part is no index in canonical form.
-};
-// Nullopt if the name is none of that job's.
-std::optional<ParsedPodName> ParsePodName(std::string_view name, std::string_view job);
 
 // The effect of one observation.
 struct PodChange {
@@ -58,7 +53,7 @@ class PodSet {
   void ForgetReported() { has_reported_ = false; }
   bool has_reported() const { return has_reported_; }
   // Returns whether both reports still equal the present state.
-  bool MatchesReported() const { return has_reported_ && facts_.MatchReported() && unreported_done_ == 0; }
+  bool MatchesReported() const { return has_reported_ && facts_.MatchReported() && done_.MatchReported(); }
 
   // Applies a newer state of a pod whose routing key is this job's.
   PodChange Apply(const kube::v1::Pod& pod);
@@ -71,11 +66,6 @@ class PodSet {
   void AddFlag(std::string_view name, PodFlag flag);
   void SetSucceededGone(PodIndex place, bool value);
 
-  // Returns the position of the task. -1 if there is no such task.
-  int32_t TaskOf(std::string_view name) const;
-  // Returns the place that the name means in the present shape.
-  PodIndex PlaceOf(std::string_view name) const;
-  std::string NameOf(PodIndex place) const;
   // Null if there is no such pod. The pointer is valid until a pod is removed or the tasks are set.
   const PodEntry* Find(std::string_view name) const;
   // Like Find(), but also returns the entry of an index that is done although its pod is gone.
@@ -83,29 +73,22 @@ class PodSet {
 
   const kube::v1::PodCounts& counts() const { return counts_; }
   const std::vector<TaskCounts>& task_counts() const { return task_counts_; }
-  const std::vector<TaskShape>& tasks() const { return tasks_; }
+  // The tasks, and the names and places of their pods.
+  const JobShape& shape() const { return shape_; }
   const PodRules& rules() const { return rules_; }
-  int64_t total() const { return total_; }
-  size_t known() const;  // Number of pods present, foreign ones included.
-  size_t room() const;   // Number of entries in memory for pods at an index.
+  size_t known() const { return present_; }        // Number of pods present, foreign ones included.
+  size_t room() const { return entries_.room(); }  // Number of entries in memory for pods at an index.
 
   // Indices without a pod whose work is not done, in order.
   const PlaceSet& missing() const { return missing_; }
-  // Names of pods to be marked out-of-sync before their deletion (targets, surplus).
-  const std::set<std::string>& to_mark() const { return to_mark_; }
-  // Names of pods to be deleted.
-  const std::set<std::string>& to_delete() const { return to_delete_; }
-  bool HasTargetsLeft() const { return targets_left_ > 0; }
-  // Returns whether a foreign pod carries the label by which the job's own pods are deleted together.
-  bool HasForeignLabelled() const { return foreign_labelled_ > 0; }
+  // The pods to be marked and deleted.
+  const PodRemovals& removals() const { return removals_; }
   // Names that a foreign pod has.
   const std::set<std::string>& held() const { return held_; }
-  // Per task, the indices that are done although their pod is gone.
-  const std::vector<std::set<int32_t>>& done() const { return done_; }
+  // The indices that are done although their pod is gone. Counts every rebuild as a change.
+  const DoneIndices& done() const { return done_; }
   // Facts per task: which tasks are ready, and of which tasks pods may be made.
   const TaskFacts& facts() const { return facts_; }
-  // Grows with every change of done(), and with every rebuild.
-  uint64_t done_changes() const { return done_changes_; }
 
   // Returns the counts under other rules. Walks over all pods.
   std::pair<kube::v1::PodCounts, std::vector<TaskCounts>> CountUnder(const PodRules& rules) const;
@@ -119,51 +102,35 @@ class PodSet {
   std::vector<std::string> OfNoTask() const;
   template <typename Visit>  // Visit(name, place, entry), in order.
   void ForEach(Visit visit) const {
-    for (size_t t = 0; t < slots_.size(); ++t) {
-      slots_[t].ForEach([&](int32_t index, const PodEntry& entry) {
+    const std::vector<PodSlots>& slots = entries_.slots();
+    for (size_t t = 0; t < slots.size(); ++t) {
+      slots[t].ForEach([&](int32_t index, const PodEntry& entry) {
         const PodIndex place{static_cast<int32_t>(t), index};
-        if (entry.present()) visit(NameOf(place), place, entry);
+        if (entry.present()) visit(shape_.NameOf(place), place, entry);
       });
     }
-    for (const auto& [name, other] : others_) visit(name, PodIndex{other.task, -1}, other.entry);
+    for (const auto& [name, other] : entries_.others()) visit(name, PodIndex{other.task, -1}, other.entry);
   }
 
  private:
-  struct Other {
-    int32_t task = -1;
-    PodEntry entry;
-  };
-
   // Adds or takes away the contribution of an entry to counters and sets.
   void Contribute(std::string_view name, PodIndex place, const PodEntry& entry, bool add);
-  PodEntry* Slot(std::string_view name, PodIndex place);  // Null if nothing is stored for it.
   void Rebuild();
   void RebuildTask(int32_t task);
 
-  std::string job_name_;
   std::string job_uid_;
-  std::vector<TaskShape> tasks_;
-  std::map<std::string, int32_t, std::less<>> task_of_;
-  std::vector<PodSlots> slots_;
-  std::map<std::string, Other, std::less<>> others_;
+  JobShape shape_;
+  PodEntries entries_;
   PodRules rules_;
 
-  int64_t total_ = 0;
   kube::v1::PodCounts counts_;
   std::vector<TaskCounts> task_counts_;
   TaskFacts facts_;
   PlaceSet missing_;
-  std::set<std::string> to_mark_;
-  std::set<std::string> to_delete_;
+  PodRemovals removals_;
   std::set<std::string> held_;
-  std::vector<std::set<int32_t>> done_;
-  uint64_t done_changes_ = 0;
+  DoneIndices done_;
   bool has_reported_ = false;
-  std::set<PodIndex> reported_done_;
-  // Number of places that are done and not reported so, or reported so and not done.
-  int64_t unreported_done_ = 0;
-  int32_t targets_left_ = 0;
-  int32_t foreign_labelled_ = 0;
   size_t present_ = 0;
 };
 

@@ -57,11 +57,11 @@ class DensePods {
     Walk([&](const std::string& name, PodIndex, const PodEntry& entry) {
       if (!entry.empty()) all[name] = entry;
     });
-    tasks_ = pods.tasks();
+    tasks_ = pods.shape().tasks();
     slots_.clear();
     for (const TaskShape& task : tasks_) slots_.emplace_back(static_cast<size_t>(task.replicas));
     for (const auto& [name, entry] : all) {
-      const PodIndex place = pods.PlaceOf(name);
+      const PodIndex place = pods.shape().PlaceOf(name);
       if (place.indexed()) {
         At(place) = entry;
       } else if (entry.present()) {
@@ -99,13 +99,13 @@ class DensePods {
       room += static_cast<size_t>(std::min(PodSlots::kNeighbours, tasks_[place.task].replicas - first));
     };
     Walk(look);
-    for (const auto& [name, entry] : others_) look(name, {pods.PlaceOf(name).task, -1}, entry);
+    for (const auto& [name, entry] : others_) look(name, {pods.shape().PlaceOf(name).task, -1}, entry);
     ASSERT_EQ(pods.counts().SerializeAsString(), counts.SerializeAsString());
     ASSERT_EQ(pods.task_counts(), task_counts);
     ASSERT_EQ(PlacesOf(pods.missing()), missing);
-    ASSERT_EQ(pods.done(), done);
-    ASSERT_EQ(pods.to_mark(), to_mark);
-    ASSERT_EQ(pods.to_delete(), to_delete);
+    ASSERT_EQ(pods.done().by_task(), done);
+    ASSERT_EQ(pods.removals().to_mark(), to_mark);
+    ASSERT_EQ(pods.removals().to_delete(), to_delete);
     ASSERT_EQ(pods.held(), held);
     ASSERT_EQ(pods.known(), present.size());
     ASSERT_EQ(pods.room(), room);
@@ -148,19 +148,19 @@ void ExpectSameAsRecount(const PodSet& pods) {
     record.set_restarts(entry.restarts);
     fresh.Restore(name, record);
   });
-  fresh.SetTasks(pods.tasks());
+  fresh.SetTasks(pods.shape().tasks());
   fresh.SetRules(pods.rules());
-  for (size_t task = 0; task < pods.done().size(); ++task) {
-    for (int32_t index : pods.done()[task]) fresh.SetSucceededGone({static_cast<int32_t>(task), index}, true);
+  for (size_t task = 0; task < pods.done().by_task().size(); ++task) {
+    for (int32_t index : pods.done().by_task()[task]) fresh.SetSucceededGone({static_cast<int32_t>(task), index}, true);
   }
   ASSERT_EQ(fresh.facts().startable(), pods.facts().startable());
-  for (size_t task = 0; task < pods.tasks().size(); ++task) {
-    const TaskShape& shape = pods.tasks()[task];
+  for (size_t task = 0; task < pods.shape().tasks().size(); ++task) {
+    const TaskShape& shape = pods.shape().tasks()[task];
     ASSERT_EQ(pods.facts().IsReady(static_cast<int32_t>(task)), tasks[task].ready >= shape.needed);
   }
   ASSERT_EQ(fresh.missing(), pods.missing());
-  ASSERT_EQ(fresh.to_mark(), pods.to_mark());
-  ASSERT_EQ(fresh.to_delete(), pods.to_delete());
+  ASSERT_EQ(fresh.removals().to_mark(), pods.removals().to_mark());
+  ASSERT_EQ(fresh.removals().to_delete(), pods.removals().to_delete());
   ASSERT_EQ(fresh.held(), pods.held());
   ASSERT_EQ(fresh.known(), pods.known());
 }
@@ -203,7 +203,7 @@ class RandomChanges {
         return SetSucceededGone();
       case 7:
         pods_.AddFlag(name, kPodAnswered);
-        return dense_.AddFlag(name, pods_.PlaceOf(name), kPodAnswered);
+        return dense_.AddFlag(name, pods_.shape().PlaceOf(name), kPodAnswered);
       default:
         return Apply(name);
     }

@@ -36,7 +36,7 @@ TEST(PodSetRoomTest, AJobWithoutPodsTakesNoneWhateverItAsksFor) {
     EXPECT_EQ(pods.room(), 0u);
     EXPECT_EQ(pods.missing().ranges(), 2u);
     EXPECT_EQ(pods.missing().size(), static_cast<size_t>(a) + kMany);
-    EXPECT_EQ(pods.total(), int64_t{a} + kMany);
+    EXPECT_EQ(pods.shape().total(), int64_t{a} + kMany);
     EXPECT_EQ(pods.facts().startable(), (std::set<int32_t>{0}));
     EXPECT_TRUE(pods.facts().MissesPods(2));
   };

@@ -16,12 +16,12 @@ PodSet Two() { return testing::MakePodSet({{"a", 2}, {"a-1", 3}}); }
 
 TEST(PodSetTest, NamesMeanIndicesUnambiguously) {
   PodSet pods = Two();
-  EXPECT_EQ(pods.PlaceOf("j-a-1"), (PodIndex{0, 1}));
-  EXPECT_EQ(pods.PlaceOf("j-a-1-0"), (PodIndex{1, 0}));
-  EXPECT_EQ(pods.PlaceOf("j-a-2"), (PodIndex{0, -1}));   // Surplus.
-  EXPECT_EQ(pods.PlaceOf("j-a-01"), (PodIndex{0, -1}));  // We do not write an index like this.
-  EXPECT_EQ(pods.PlaceOf("j-b-0"), (PodIndex{-1, -1}));
-  EXPECT_EQ(pods.PlaceOf("other-a-0"), (PodIndex{-1, -1}));
+  EXPECT_EQ(pods.shape().PlaceOf("j-a-1"), (PodIndex{0, 1}));
+  EXPECT_EQ(pods.shape().PlaceOf("j-a-1-0"), (PodIndex{1, 0}));
+  EXPECT_EQ(pods.shape().PlaceOf("j-a-2"), (PodIndex{0, -1}));   // Surplus.
+  EXPECT_EQ(pods.shape().PlaceOf("j-a-01"), (PodIndex{0, -1}));  // We do not write an index like this.
+  EXPECT_EQ(pods.shape().PlaceOf("j-b-0"), (PodIndex{-1, -1}));
+  EXPECT_EQ(pods.shape().PlaceOf("other-a-0"), (PodIndex{-1, -1}));
   EXPECT_EQ(pods.missing().size(), 5u);
 }
 
@@ -36,7 +36,7 @@ TEST(PodSetTest, AForeignPodHoldsANameAndIsNeitherCountedNorTouched) {
   PodRules rules;
   rules.kill_all = true;
   pods.SetRules(rules);
-  EXPECT_TRUE(pods.to_delete().empty());
+  EXPECT_TRUE(pods.removals().to_delete().empty());
 }
 
 TEST(PodSetTest, RestartsOfManyPodsAreSummedWhateverEachPodTells) {
@@ -93,10 +93,10 @@ TEST(PodSetTest, AnOlderPodTerminatesUntilItIsGoneAndARetainedOneStays) {
   pods.SetRules(rules);
   EXPECT_EQ(pods.counts().terminating(), 1);
   EXPECT_EQ(pods.counts().failed(), 1);
-  EXPECT_EQ(pods.to_delete(), (std::set<std::string>{"j-a-0"}));
+  EXPECT_EQ(pods.removals().to_delete(), (std::set<std::string>{"j-a-0"}));
   rules.delete_terminal_below = 1;
   pods.SetRules(rules);
-  EXPECT_EQ(pods.to_delete().size(), 2u);
+  EXPECT_EQ(pods.removals().to_delete().size(), 2u);
   EXPECT_EQ(pods.counts().terminating(), 2);
   EXPECT_EQ(pods.counts().failed(), 0);
   pods.Remove("j-a-0", "u0");
@@ -109,16 +109,16 @@ TEST(PodSetTest, TargetsAreMarkedBeforeTheyAreDeleted) {
   PodRules rules;
   rules.targets = {"u0"};
   pods.SetRules(rules);
-  EXPECT_EQ(pods.to_mark().size(), 1u);
-  EXPECT_TRUE(pods.to_delete().empty());
+  EXPECT_EQ(pods.removals().to_mark().size(), 1u);
+  EXPECT_TRUE(pods.removals().to_delete().empty());
   auto marked = MakePod("j-a-0", "u0", kube::v1::POD_PHASE_FAILED);
   marked.set_out_of_sync(true);
   pods.Apply(marked);
-  EXPECT_TRUE(pods.to_mark().empty());
-  EXPECT_EQ(pods.to_delete().size(), 1u);
-  EXPECT_TRUE(pods.HasTargetsLeft());
+  EXPECT_TRUE(pods.removals().to_mark().empty());
+  EXPECT_EQ(pods.removals().to_delete().size(), 1u);
+  EXPECT_TRUE(pods.removals().HasTargetsLeft());
   pods.Remove("j-a-0", "u0");
-  EXPECT_FALSE(pods.HasTargetsLeft());
+  EXPECT_FALSE(pods.removals().HasTargetsLeft());
 }
 
 // A status that somebody wrote by hand may contain this.
@@ -127,11 +127,11 @@ TEST(PodSetTest, ATargetWithoutAUidIsNoIndexWithoutAPod) {
   PodRules rules;
   rules.targets = {""};
   pods.SetRules(rules);
-  EXPECT_FALSE(pods.HasTargetsLeft());
+  EXPECT_FALSE(pods.removals().HasTargetsLeft());
   pods.Apply(MakePod("j-a-0", "u0", kube::v1::POD_PHASE_RUNNING));
-  EXPECT_FALSE(pods.HasTargetsLeft());
+  EXPECT_FALSE(pods.removals().HasTargetsLeft());
   pods.Remove("j-a-0", "u0");
-  EXPECT_FALSE(pods.HasTargetsLeft());
+  EXPECT_FALSE(pods.removals().HasTargetsLeft());
 }
 
 TEST(PodSetTest, AStaleEndOfAnotherUidChangesNothing) {
@@ -150,15 +150,15 @@ TEST(PodSetTest, AFailureWhileSurplusIsMarkedAlsoOnceItsIndexIsBack) {
   pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_RUNNING));
   pods.Apply(MakePod("j-a-3", "u3", kube::v1::POD_PHASE_RUNNING));
   pods.SetTasks({{"a", 1}});
-  EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-1", "j-a-2", "j-a-3"}));
+  EXPECT_EQ(pods.removals().to_mark(), (std::set<std::string>{"j-a-1", "j-a-2", "j-a-3"}));
   // The state is the one from before: its end was reported when it came.
   pods.Apply(MakePod("j-a-1", "u1", kube::v1::POD_PHASE_FAILED));
   pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_FAILED));
   pods.Apply(MakePod("j-a-3", "u3", kube::v1::POD_PHASE_SUCCEEDED));
   pods.SetTasks({{"a", 4}});
-  EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"}));
+  EXPECT_EQ(pods.removals().to_mark(), (std::set<std::string>{"j-a-2"}));
   pods.Apply(MakePod("j-a-2", "u2", kube::v1::POD_PHASE_FAILED));
-  EXPECT_EQ(pods.to_mark(), (std::set<std::string>{"j-a-2"})) << "as long as it lives";
+  EXPECT_EQ(pods.removals().to_mark(), (std::set<std::string>{"j-a-2"})) << "as long as it lives";
   EXPECT_EQ(pods.counts().failed(), 2) << "it does not decide about the job, as it goes";
   EXPECT_EQ(pods.counts().terminating(), 1);
   PodRules kept = pods.rules();
@@ -170,7 +170,7 @@ TEST(PodSetTest, AFailureWhileSurplusIsMarkedAlsoOnceItsIndexIsBack) {
   pods.SetRules(kept);
   EXPECT_TRUE(pods.Remove("j-a-2", "u2").was_ours_to_delete) << "also by somebody who is faster";
   pods.Apply(MakePod("j-a-2", "u2-new", kube::v1::POD_PHASE_FAILED));
-  EXPECT_TRUE(pods.to_mark().empty()) << "another pod";
+  EXPECT_TRUE(pods.removals().to_mark().empty()) << "another pod";
 }
 
 // A name is not missing if a pod of another run, a pod that is going or a foreign pod has it, but its own pod is not

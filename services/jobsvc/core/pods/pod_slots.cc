@@ -4,7 +4,7 @@
 
 namespace basalt::jobsvc {
 
-PodEntry* PodSlots::Find(int32_t index) {
+const PodEntry* PodSlots::Find(int32_t index) const {
   const auto group = groups_.find(index / kNeighbours);
   return group == groups_.end() ? nullptr : &group->second[index % kNeighbours];
 }

@@ -19,7 +19,7 @@ class PodSlots {
   explicit PodSlots(int32_t size) : size_(size) {}
 
   // Null if the entry is not allocated, hence empty. The pointer is valid until the entry is released.
-  PodEntry* Find(int32_t index);
+  const PodEntry* Find(int32_t index) const;
   // Returns the entry, allocated if needed. Requires 0 <= index < size.
   PodEntry& Make(int32_t index);
   // Frees the entries of the index and its neighbours if all of them are empty.

@@ -46,10 +46,10 @@ inline kube::v1::Pod MakePod(std::string name, std::string uid, kube::v1::PodPha
 struct ReportedStatus {
   void Write(PodSet& pods) {
     counts.clear_task_status_count();
-    PutCounts(pods.counts(), pods.task_counts(), pods.tasks(), counts);
+    PutCounts(pods.counts(), pods.task_counts(), pods.shape().tasks(), counts);
     done.clear();
-    for (size_t task = 0; task < pods.done().size(); ++task) {
-      if (!pods.done()[task].empty()) done[pods.tasks()[task].name] = pods.done()[task];
+    for (size_t task = 0; task < pods.done().by_task().size(); ++task) {
+      if (!pods.done().by_task()[task].empty()) done[pods.shape().tasks()[task].name] = pods.done().by_task()[task];
     }
     pods.SetReported(counts, done);
   }
