@@ -23,7 +23,7 @@ void JobController::Act(std::string_view key) {
   // Plugin objects go first: a user who edits a job may look at its plugin objects at once. Counts and Events can wait.
   if (entry.job->meta().deletion_ms() == 0 && !HoldsEffects(entry)) entry.plugin_objects.Apply(entry, host_);
   entry.commit.Send(entry, host_);
-  RecordEvents(entry);
+  events_.Record(entry);
   entry.newest_status.Apply(entry, host_);
   // The job has changed since Decide(): the pass already queued for this key will act on the newer state.
   if (entry.job_dirty || !entry.compiled) return;

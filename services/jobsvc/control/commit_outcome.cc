@@ -1,5 +1,5 @@
-// The starting point of a pass of JobController: a new job, a record that proves stale, and the outcome of the commit
-// that was recorded last.
+#include "services/jobsvc/control/commit_outcome.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 #include "common/obs/log.h"
 #include "services/jobsvc/control/deadline_records.h"
-#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/job_events.h"
+#include "services/jobsvc/control/part_host.h"
 #include "services/jobsvc/control/pending_actions.h"
 #include "services/jobsvc/core/decision_words.h"
 #include "services/jobsvc/store/job_store.h"
@@ -56,64 +57,20 @@ void RecordCommandEnd(const storage::v1::PendingAction& command, const std::opti
 
 }  // namespace
 
-// Starts a job that has no record: it is new to the cluster, or to this disk. The observed state becomes the baseline.
-void JobController::StartJob(JobEntry& entry, kv::WriteBatch& batch) {
-  const kube::v1::Job& job = *entry.job;
-  if (entry.compiled) metrics_.Forget(entry.key, entry.compiled->spec.queue());
-  std::vector<std::pair<std::string, storage::v1::PodRecord>> others;
-  if (entry.pods.known() > 0) {
-    const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
-                                         [&](std::string_view name, const storage::v1::PodRecord& record) {
-                                           if (!entry.pod_records.IsUnreportedSuccess(name))
-                                             others.emplace_back(name, record);
-                                         });
-    if (!read.ok()) return context_.Fail(read);
-  }
-  entry.pod_records.DropUnreported(entry, batch);
-  entry.pod_records.DropEnded(entry, batch);
-  entry.unreported_answered.clear();
-  entry.record.Clear();
-  entry.record.set_uid(job.meta().uid());
-  entry.record.set_namespace_(entry.ns);
-  entry.record.set_name(entry.name);
-  entry.record.set_committed_sequence(entry.persisted.sequence);
-  entry.record.set_committed_nonce(entry.persisted.nonce);
-  entry.record.set_recorded_phase(job.status().phase());
-  AdoptDeadlines(entry);
-  entry.record_dirty = true;
-  entry.pods.Reset(entry.name, job.meta().uid());
-  for (auto& [name, record] : others) {
-    // Pods of the job before hold their names until they are gone.
-    record.set_flags((record.flags() | kPodForeign) & ~uint32_t{kPodLabelled});
-    entry.pods.Restore(name, record);
-    PutPod(entry.slot, entry.key, name, record, batch);
-  }
-  entry.claims.StopAwaiting(entry, host_);
-  StopFollowing(entry);
-  entry.compiled.reset();
-  entry.ResetParts();
-  entry.newest_status.DoubtUnrecorded(job.status().phase());
-  entry.record.set_status_unread(entry.newest_status.is_doubted());
-  entry.events = {};
-  const int64_t now_ms = absl::ToUnixMillis(context_.ApiNow());
-  HistoryStore::Begin(entry.slot, entry.key, job.meta().uid(),
-                      job.meta().creation_ms() != 0 ? job.meta().creation_ms() : now_ms, batch);
-}
-
 // The record is older than the state that Kubernetes holds, and is dropped. The observed state becomes the baseline,
 // and every event that can be read from the present is raised.
-void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
+void CommitOutcome::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
   if (!entry.record.status_unread()) {
     obs::LogWarning("the record of a job is stale and is made anew", {{"job", entry.key}});
-    metrics_.StaleRecord();
+    host_.metrics().StaleRecord();
   }
   std::vector<kube::v1::Pod> known;
-  const absl::Status read = ForEachPod(context_.store(), entry.slot, entry.key,
+  const absl::Status read = ForEachPod(host_.context().store(), entry.slot, entry.key,
                                        [&](std::string_view name, const storage::v1::PodRecord& record) {
                                          if (entry.pod_records.IsUnreportedSuccess(name)) return;
                                          known.push_back(PodFromRecord(name, entry, record));
                                        });
-  if (!read.ok()) return context_.Fail(read);
+  if (!read.ok()) return host_.context().Fail(read);
   entry.pod_records.DropAll(entry, batch);
   entry.unreported_answered.clear();
   const std::string uid = entry.record.uid();
@@ -150,7 +107,7 @@ void JobController::Rebaseline(JobEntry& entry, kv::WriteBatch& batch) {
 
 // A commit of ours took effect after the record had given it up: its answer was lost together with its process. History
 // records the transition all the same, once.
-void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
+void CommitOutcome::RecordLate(JobEntry& entry, kv::WriteBatch& batch) {
   const storage::v1::JobRecord& record = entry.record;
   const storage::v1::HistoryRecord& meant = record.intent().history_entry();
   // More than one commit is missing: they were made from another disk.
@@ -166,7 +123,7 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   if (last == kube::v1::JOB_PHASE_UNSPECIFIED) {
     // Either history has no entry yet, or a version that did not record the phase wrote the record.
     const auto recorded = history_.Read(entry.slot, record.uid());
-    if (!recorded.ok()) return context_.Fail(recorded.status());
+    if (!recorded.ok()) return host_.context().Fail(recorded.status());
     last = from;
     for (const storage::v1::HistoryRecord& known : *recorded) {
       if (known.committed() && known.generation() == 0) last = known.to_phase();
@@ -181,7 +138,7 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   if (record.intent().has_history() && is_meant) {
     late = meant;
   } else {
-    late.set_time_ms(absl::ToUnixMillis(context_.ApiNow()));
+    late.set_time_ms(absl::ToUnixMillis(host_.Now()));
     late.set_event("OutOfSync");
     late.set_action("SyncJob");
     late.set_rule("read back from Kubernetes");
@@ -193,14 +150,13 @@ void JobController::RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch) {
   late.set_from_phase(last == status.phase() ? last : from);
   late.set_to_phase(status.phase());
   late.set_committed(true);
-  if (late.from_phase() != late.to_phase()) metrics_.Reached(late.to_phase(), entry.key, entry.compiled->spec.queue());
+  if (late.from_phase() != late.to_phase())
+    host_.metrics().Reached(late.to_phase(), entry.key, entry.compiled->spec.queue());
   HistoryStore::Put(entry.slot, record.uid(), late, batch);
   entry.history_count.reset();
 }
 
-// Finds the outcome of the commit that was recorded last. Returns false if the outcome is not known yet, or if the next
-// commit has to wait.
-bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch) {
+bool CommitOutcome::Resolve(JobEntry& entry, kv::WriteBatch& batch) {
   const bool is_meant = entry.record.has_intent();
   switch (ShownOf(entry.record, entry.persisted)) {
     case CommitShown::kCommitted:
@@ -209,7 +165,7 @@ bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch)
     case CommitShown::kStale:
       entry.commit.GiveUp();
       // A record that was begun with an old status does not know which commits came before.
-      if (!entry.record.status_unread()) RecordLateCommit(entry, batch);
+      if (!entry.record.status_unread()) RecordLate(entry, batch);
       Rebaseline(entry, batch);
       if (is_meant) return true;
       break;
@@ -223,12 +179,12 @@ bool JobController::ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch)
   return !host_.Waits(entry, entry.commit.retry());
 }
 
-void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
+void CommitOutcome::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
   storage::v1::JobRecord& record = entry.record;
   const storage::v1::Intent& intent = record.intent();
   record.set_committed_sequence(intent.sequence());
   record.set_committed_nonce(intent.nonce());
-  record.set_last_status_ms(absl::ToUnixMillis(context_.ApiNow()));
+  record.set_last_status_ms(absl::ToUnixMillis(host_.Now()));
   const int consumed = std::min<int>(intent.consumed(), record.pending_size());
   if (intent.has_history()) {
     storage::v1::HistoryRecord history = intent.history_entry();
@@ -239,7 +195,7 @@ void JobController::RecordCommitted(JobEntry& entry, kv::WriteBatch& batch) {
     history_.Trim(entry, batch);
     // W22: the end is counted after the write.
     if (history.to_phase() != history.from_phase()) {
-      metrics_.Reached(history.to_phase(), entry.key, entry.compiled->spec.queue());
+      host_.metrics().Reached(history.to_phase(), entry.key, entry.compiled->spec.queue());
     }
   }
   const std::vector<storage::v1::PendingAction> done(record.pending().begin(), record.pending().begin() + consumed);

@@ -17,20 +17,15 @@ namespace basalt::jobsvc {
 
 JobController::JobController(runtime::Context& context, KeyMaker& keys, JobMetrics& metrics,
                              JobControllerOptions options)
-    : host_(context, keys, metrics, options),
+    : host_(context, keys, metrics, std::move(options)),
       context_(context),
       metrics_(metrics),
       entries_(host_.entries()),
       queues_(host_.queues()),
       publisher_(context.random()),
-      recorder_(
-          context,
-          [this](const std::string& key, const std::string& uid) {
-            JobEntry* const live = host_.Live(key, uid);
-            return live == nullptr ? nullptr : &live->events;
-          },
-          options.event_interval),
-      history_(host_) {}
+      events_(host_),
+      history_(host_),
+      outcome_(host_, history_) {}
 
 JobEntry& JobController::EntryOf(std::string_view key) {
   return entries_.FindOrMake(key, [key] {

@@ -14,12 +14,13 @@
 #include "common/kv/damage.h"
 #include "common/reconcile/slot_map.h"
 #include "common/runtime/controller.h"
-#include "common/runtime/events/event_recorder.h"
 #include "common/runtime/watch/publisher.h"
 #include "services/jobsvc/control/cluster/cluster_queues.h"
 #include "services/jobsvc/control/cluster/priority_classes.h"
+#include "services/jobsvc/control/commit_outcome.h"
 #include "services/jobsvc/control/history/job_history.h"
 #include "services/jobsvc/control/job_entry.h"
+#include "services/jobsvc/control/job_events.h"
 #include "services/jobsvc/control/job_metrics.h"
 #include "services/jobsvc/control/objects/claim_waits.h"
 #include "services/jobsvc/control/part_host.h"
@@ -61,31 +62,20 @@ class JobController : public runtime::Controller {
   void ForEachShown(uint32_t slot, const runtime::VisitObject& visit);
 
  private:
-  // -- job_controller.cc, pass.cc, recompile.cc, commit_outcome.cc: observations, decisions and records --
+  // -- job_controller.cc, start_job.cc, recompile.cc, pass.cc: observations, decisions and records --
   JobEntry& EntryOf(std::string_view key);
   JobEntry* Lookup(std::string_view key) const;
   void Erase(JobEntry& entry);
   // Stops following the job's queue and priority classes.
   void StopFollowing(const JobEntry& entry);
-  void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   void StartJob(JobEntry& entry, kv::WriteBatch& batch);
-  void Rebaseline(JobEntry& entry, kv::WriteBatch& batch);
-  void RecordLateCommit(JobEntry& entry, kv::WriteBatch& batch);
-  bool ResolvePendingCommit(JobEntry& entry, kv::WriteBatch& batch);
-  void RecordCommitted(JobEntry& entry, kv::WriteBatch& batch);
+  void Recompile(JobEntry& entry, kv::WriteBatch& batch);
   // Applies the changes of pods, group and commands, and makes the decision that follows.
   void ApplyChanges(JobEntry& entry, bool is_resolved, kv::WriteBatch& batch);
   void DecideStatus(JobEntry& entry);
   void ReceivePriorityClass(const kube::v1::PriorityClass& priority_class, bool gone);
   void ReceiveQueue(const kube::v1::Queue& queue, bool gone);
-  void ReportQueue(JobEntry& entry);
   void Forget(JobEntry& entry, kv::WriteBatch& batch);
-
-  // -- act_events.cc: Events --
-  void RecordEvents(JobEntry& entry);
-  // Copy the series of Events from the job's record, and into it.
-  static void LoadEvents(JobEntry& entry);
-  static void StoreEvents(JobEntry& entry);
 
   // -- damaged_records.cc: records that cannot be read --
   // Drops the damaged records, all records of the `incomplete` jobs, and the record of what was published to watching
@@ -99,8 +89,9 @@ class JobController : public runtime::Controller {
   PriorityClasses priority_classes_;
   ClusterQueues& queues_;
   runtime::Publisher publisher_;
-  runtime::EventRecorder recorder_;
+  JobEvents events_;
   JobHistory history_;
+  CommitOutcome outcome_;
 };
 
 }  // namespace basalt::jobsvc

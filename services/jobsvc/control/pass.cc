@@ -8,6 +8,7 @@
 #include "services/jobsvc/control/deadline_records.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/control/pending_actions.h"
+#include "services/jobsvc/control/queue_problem.h"
 #include "services/jobsvc/control/shown_state.h"
 #include "services/jobsvc/store/job_store.h"
 
@@ -63,7 +64,7 @@ void JobController::Decide(std::string_view key, kv::WriteBatch& batch) {
   }
   Recompile(entry, batch);
   if (!entry.deadlines_derived) DeriveDeadlines(entry, host_);
-  const bool is_resolved = ResolvePendingCommit(entry, batch);
+  const bool is_resolved = outcome_.Resolve(entry, batch);
   history_.RecordPhaseEdit(entry, batch);
   if (entry.record.status_unread() && !entry.newest_status.is_doubted()) {
     entry.record.set_status_unread(false);
@@ -160,7 +161,7 @@ void JobController::DecideStatus(JobEntry& entry) {
   // expected again because its marker is still in the status.
   if (MakesPods(entry.job->status().phase())) entry.plugin_objects.Expect(entry);
   EndProblems(entry, group);
-  ReportQueue(entry);
+  ReportQueue(entry, host_);
   const StatusMessage& words = compiled.invalid()        ? compiled.refusal
                                : !entry.problems.empty() ? entry.problems.Reported()
                                                          : compiled.warning;

@@ -1,12 +1,14 @@
-// The Events of a job (job spec 9.11), and their series in the job's record. Events are best effort: a lost one changes
-// nothing.
+#include "services/jobsvc/control/job_events.h"
+
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/kube/event.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
-#include "services/jobsvc/control/job_controller.h"
+#include "services/jobsvc/control/part_host.h"
 
 namespace basalt::jobsvc {
 
@@ -29,13 +31,22 @@ kube::Event EventOf(const JobEntry& entry, PendingEvent pending) {
 
 }  // namespace
 
-void JobController::RecordEvents(JobEntry& entry) {
+JobEvents::JobEvents(PartHost& host)
+    : recorder_(
+          host.context(),
+          [&host](const std::string& key, const std::string& uid) {
+            JobEntry* const live = host.Live(key, uid);
+            return live == nullptr ? nullptr : &live->events;
+          },
+          host.options().event_interval) {}
+
+void JobEvents::Record(JobEntry& entry) {
   for (PendingEvent& pending : std::exchange(entry.pending_events, {})) {
     recorder_.Record(entry.key, entry.events, EventOf(entry, std::move(pending)));
   }
 }
 
-void JobController::LoadEvents(JobEntry& entry) {
+void LoadEvents(JobEntry& entry) {
   std::vector<runtime::EventSeries> stored;
   for (const storage::v1::SentEvent& event : entry.record.events()) {
     stored.push_back({.key = event.key(),
@@ -46,7 +57,7 @@ void JobController::LoadEvents(JobEntry& entry) {
   entry.events = runtime::ObjectEvents(std::move(stored));
 }
 
-void JobController::StoreEvents(JobEntry& entry) {
+void StoreEvents(JobEntry& entry) {
   auto& stored = *entry.record.mutable_events();
   stored.Clear();
   for (const runtime::EventSeries& series : entry.events.series()) {
