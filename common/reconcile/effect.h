@@ -1,9 +1,10 @@
 #pragma once
 
-// One asynchronous write or read of a controller: whether it is under way, when it is tried again, and the meaning of
-// each answer. The caller gives the request and a policy, and switches over the meaning. No answer reaches an owner
-// that is gone. Value types, confined to the loop of their owner. An answer is data: nothing here fails.
+// One asynchronous write, read or call of a controller: whether it is under way, when it is tried again, and the
+// meaning of each answer. The caller gives the request and a policy, and switches over the meaning. No answer reaches
+// an owner that is gone. Value types, confined to the loop of their owner. An answer is data: nothing here fails.
 // docs/correctness.md, rule 4, lists the answers.
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -11,13 +12,14 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/random.h"
 #include "common/reconcile/retry.h"
 
 namespace basalt {
 
-// The end of a request, which is a write or a read.
+// The end of a request: a write, a read or a call of another service.
 enum class Answer : uint8_t {
   kDone,
   kAlreadyExists,  // 409: another object has the name.
@@ -73,6 +75,30 @@ Answer AnswerOfRead(const Response& response) {
   if (!response.ok()) return Answer::kNotSent;
   if (response->has_error()) return AnswerOfRefusal(response->error().code(), response->error().reason());
   return response->has_object() ? Answer::kDone : Answer::kUnknown;
+}
+
+// How a call of another service ended. common/rpc/peers.h lists the statuses: the call surely had no effect after
+// UNAVAILABLE and RESOURCE_EXHAUSTED, and may have had one after a status that is not listed here.
+inline Answer AnswerOfCall(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return Answer::kDone;
+    case absl::StatusCode::kAlreadyExists:
+      return Answer::kAlreadyExists;
+    case absl::StatusCode::kNotFound:
+      return Answer::kNotFound;
+    case absl::StatusCode::kFailedPrecondition:
+      return Answer::kConflict;
+    case absl::StatusCode::kInvalidArgument:
+      return Answer::kInvalid;
+    case absl::StatusCode::kPermissionDenied:
+      return Answer::kForbidden;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kResourceExhausted:
+      return Answer::kNotSent;
+    default:
+      return Answer::kUnknown;
+  }
 }
 
 // The meaning of an answer for the caller.
@@ -162,6 +188,10 @@ class EffectSet {
 
   bool contains(std::string_view name) const { return under_way_.contains(name); }
   bool empty() const { return under_way_.empty(); }
+  // Number of effects under way.
+  size_t size() const { return under_way_.size(); }
+  // The names of the effects under way.
+  const std::set<std::string, std::less<>>& names() const { return under_way_; }
   Retry& retry() { return retry_; }
   const Retry& retry() const { return retry_; }
 

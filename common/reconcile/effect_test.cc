@@ -1,5 +1,6 @@
 #include "common/reconcile/effect.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -44,6 +45,28 @@ TEST(AnswerTest, IsReadFromKindCodeAndReason) {
       {"no answer", {Outcome::Kind::kUnknown, {}}, Answer::kUnknown},
   };
   for (const Case& test : cases) EXPECT_EQ(AnswerOf(test.outcome), test.expected) << test.what;
+}
+
+TEST(AnswerTest, IsReadFromTheStatusOfACall) {
+  struct Case {
+    const char* what;
+    absl::StatusCode code;
+    Answer expected;
+  };
+  const Case cases[] = {
+      {"a success", absl::StatusCode::kOk, Answer::kDone},
+      {"a name that is taken", absl::StatusCode::kAlreadyExists, Answer::kAlreadyExists},
+      {"a missing object", absl::StatusCode::kNotFound, Answer::kNotFound},
+      {"a state that does not fit", absl::StatusCode::kFailedPrecondition, Answer::kConflict},
+      {"a value that is not taken", absl::StatusCode::kInvalidArgument, Answer::kInvalid},
+      {"a missing right", absl::StatusCode::kPermissionDenied, Answer::kForbidden},
+      {"a peer that is not reached", absl::StatusCode::kUnavailable, Answer::kNotSent},
+      {"a limit that is reached", absl::StatusCode::kResourceExhausted, Answer::kNotSent},
+      {"no answer in time", absl::StatusCode::kDeadlineExceeded, Answer::kUnknown},
+      {"a stream that ended", absl::StatusCode::kUnknown, Answer::kUnknown},
+      {"a peer in trouble", absl::StatusCode::kInternal, Answer::kUnknown},
+  };
+  for (const Case& test : cases) EXPECT_EQ(AnswerOfCall(absl::Status(test.code, "")), test.expected) << test.what;
 }
 
 TEST(EffectPolicyTest, GivesEachAnswerItsOwnMeaning) {
@@ -117,7 +140,10 @@ TEST(EffectTest, BeginsOnceAtATime) {
   EXPECT_TRUE(many.Begin("a"));
   EXPECT_FALSE(many.Begin("a"));
   EXPECT_TRUE(many.Begin("b"));
+  EXPECT_EQ(many.size(), 2U);
   many.Forget("a");
+  EXPECT_EQ(many.size(), 1U);
+  EXPECT_THAT(many.names(), ::testing::ElementsAre("b"));
   EXPECT_TRUE(many.Begin("a"));
   EXPECT_FALSE(many.empty());
 }

@@ -9,9 +9,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/podgroup/v1/podgroup.pb.h"
-#include "common/reconcile/retry.h"
+#include "common/reconcile/effect.h"
 #include "services/jobsvc/core/effects.h"
 
 namespace basalt::jobsvc {
@@ -33,27 +34,28 @@ class GroupSync {
   // Call when the group that the spec wants may have changed.
   void CompareAnew() { is_compared_ = false; }
   // The spec has changed, or the state of the queue: a call that was refused is due again at once.
-  void TryNow() { retry_.Succeed(); }
-  const Retry& retry() const { return retry_; }
+  void TryNow() { call_.retry().Succeed(); }
+  const Retry& retry() const { return call_.retry(); }
 
  private:
   bool IsCompared(const JobEntry& entry) const;
   void Ensure(JobEntry& entry, const GroupView& group, kube::v1::PodGroupSpec spec, PartHost& host);
   void EnsureAnswered(JobEntry& entry, const absl::Status& status, PartHost& host);
   void Delete(JobEntry& entry, const GroupView& group, PartHost& host);
-  void Deleted(JobEntry& entry, const std::string& group_uid, podgroup::v1::DeletePodGroupResponse answer,
-               PartHost& host);
-  // Ends the call, and returns the entry if that very call was under way, else null.
-  static JobEntry* EndCall(const std::string& key, const std::string& uid, uint64_t call, PartHost& host);
+  void DeleteAnswered(JobEntry& entry, const std::string& group_uid,
+                      absl::StatusOr<podgroup::v1::DeletePodGroupResponse> response, PartHost& host);
+  void Begin(uint64_t call);
+  // Returns the entry if that very call is under way for it, else null.
+  static JobEntry* Find(const std::string& key, const std::string& uid, uint64_t call, PartHost& host);
 
   mutable std::optional<GroupView> view_;  // Reset when anything changes from which the view follows.
   bool is_compared_ = false;               // Compared since the group or the spec last changed.
   bool agrees_ = false;                    // Result of that comparison.
   uint64_t agrees_since_ = 0;              // DoneIndices::changes at that time.
   uint64_t starts_since_ = 0;              // TaskFacts::start_changes at that time.
-  uint64_t call_ = 0;                      // The call under way to pgsvc; 0 if there is none.
+  Effect call_;                            // The call to pgsvc.
+  uint64_t number_ = 0;                    // The number of the newest call. Calls of an earlier entry have others.
   std::set<std::string> deleted_;          // UIDs of groups whose deletion was answered.
-  Retry retry_;
 };
 
 }  // namespace basalt::jobsvc

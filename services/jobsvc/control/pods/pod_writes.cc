@@ -38,7 +38,7 @@ void PodWrites::Hold(const JobEntry& entry, const std::string& pod, absl::Durati
 }
 
 std::set<std::string> PodWrites::TakenNames(const JobEntry& entry, absl::Time now, PartHost& host) {
-  std::set<std::string> taken = busy_;
+  std::set<std::string> taken(writes_.names().begin(), writes_.names().end());
   entry.pod_changes.ForEachName([&taken](const std::string& name, const kube::v1::Pod*) { taken.insert(name); });
   for (auto it = held_until_.begin(); it != held_until_.end();) {
     if (!StillWaits(now, it->second)) {
@@ -59,26 +59,26 @@ void PodWrites::Apply(JobEntry& entry, PartHost& host) {
   if (pods.missing().empty()) creates.ForgetMaker();
   if (pods.missing().empty() && pods.removals().empty()) return;
   const size_t most = host.options().max_in_flight_per_job;
-  if (busy_.size() >= most) return;
+  if (writes_.size() >= most) return;
   const std::set<std::string> taken = TakenNames(entry, host.Now(), host);
   // Objects of plugins come first: a pod goes only once no list of hosts names it.
   const bool objects_first = MakesPods(entry.job->status().phase()) && entry.plugin_objects.HoldsPods();
   const bool deletes_held = objects_first || entry.bulk_delete.Apply(entry, host);
   EffectInput view = host.ViewOf(entry, taken);
-  view.limit = most - busy_.size();
+  view.limit = most - writes_.size();
   view.deletes_held = deletes_held;
   if (host.Waits(entry, creates.retry())) view.blocked = true;
   view.kills_blocked = objects_first;
-  if (host.Waits(entry, kill_retry_)) view.kills_blocked = true;
+  if (host.Waits(entry, writes_.retry())) view.kills_blocked = true;
   view.refused_tasks = creates.refused_tasks();
   // Probes run in rounds, one after the other, so that each task has one pod in a round.
-  view.probes = busy_.empty() && !creates.probe_retry().Blocks(host.Now());
+  view.probes = writes_.empty() && !creates.probe_retry().Blocks(host.Now());
   if (!creates.refused_tasks().empty()) host.Waits(entry, creates.probe_retry());
   view.kills_after = kills_after_;
   const bool refused = entry.problems.has("FailedDelete");
   for (const PodEffect& effect : NextPodEffects(view)) {
     if (refused && effect.kind != PodEffect::Kind::kCreate) kills_after_ = effect.name;
-    busy_.insert(effect.name);
+    writes_.Begin(effect.name);
     switch (effect.kind) {
       case PodEffect::Kind::kMark:
         Mark(entry, effect, host);
@@ -124,12 +124,11 @@ void PodWrites::Delete(const JobEntry& entry, const PodEffect& effect, PartHost&
 // Handles the answer to a mark or a deletion.
 void PodWrites::Killed(JobEntry& entry, const std::string& pod, const WriteOutcome& outcome, const EffectPolicy& policy,
                        absl::Duration hold, PartHost& host) {
-  Release(pod);
-  switch (MeaningOf(AnswerOf(outcome), policy)) {
+  switch (writes_.End(pod, AnswerOf(outcome), policy, host.Now(), host.context().random())) {
     case Meaning::kSucceeded:
-      return kill_retry_.Succeed();
+      return;
     case Meaning::kRefused:
-      host.TryAgain(entry, kill_retry_);
+      host.WakeAt(entry, writes_.retry().until());
       if (!runtime::ShouldReportToUser(outcome.error)) return;
       return host.ReportProblem(entry, "FailedDelete", fmt::format("pod {}: {}", pod, outcome.error.message()), {pod});
     default:
@@ -139,7 +138,7 @@ void PodWrites::Killed(JobEntry& entry, const std::string& pod, const WriteOutco
 
 void PodWrites::EndProblem(JobEntry& entry) {
   if (!entry.pods.removals().empty()) return;
-  kill_retry_.Succeed();
+  writes_.retry().Succeed();
   kills_after_.clear();
   if (MakesPods(entry.job->status().phase()) || entry.plugin_objects.made().empty()) {
     entry.problems.End("FailedDelete");

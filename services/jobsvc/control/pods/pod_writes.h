@@ -21,7 +21,7 @@ class PodWrites {
  public:
   void Apply(JobEntry& entry, PartHost& host);
   // Call when no write about the pod of that name is under way any more.
-  void Release(const std::string& pod) { busy_.erase(pod); }
+  void Release(const std::string& pod) { writes_.Forget(pod); }
   // Holds the name: nothing is written under it before `hold` is over.
   void Hold(const JobEntry& entry, const std::string& pod, absl::Duration hold, PartHost& host);
   // Call when the watch has shown the newest state or the end of the pod.
@@ -29,8 +29,8 @@ class PodWrites {
   // Ends the problem of marks and deletions that the job no longer needs.
   void EndProblem(JobEntry& entry);
   // The spec has changed: the next try is due at once.
-  void TryNow() { kill_retry_.Succeed(); }
-  const Retry& kill_retry() const { return kill_retry_; }
+  void TryNow() { writes_.retry().Succeed(); }
+  const Retry& kill_retry() const { return writes_.retry(); }
 
  private:
   // Returns the names that have a write under way, are held, or have a change that no pass has applied yet.
@@ -41,9 +41,8 @@ class PodWrites {
   void Killed(JobEntry& entry, const std::string& pod, const runtime::WriteOutcome& outcome, const EffectPolicy& policy,
               absl::Duration hold, PartHost& host);
 
-  std::set<std::string> busy_;                    // Names with a write under way.
+  EffectSet writes_;  // By the names of the pods, creates included. The back-off is that of marks and deletions.
   std::map<std::string, absl::Time> held_until_;  // Names, and until when each is held.
-  Retry kill_retry_;                              // The back-off of marks and deletions.
   std::string kills_after_;                       // The pod that was tried last while marks or deletions are refused.
 };
 
