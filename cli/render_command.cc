@@ -18,7 +18,7 @@
 #include "services/jobsvc/api/manifest.h"
 #include "services/jobsvc/core/plugins/registry.h"
 #include "services/jobsvc/core/plugins/ssh/key_source.h"
-#include "services/jobsvc/core/rendered_job.h"
+#include "services/jobsvc/core/spec/rendered_job.h"
 
 namespace basalt::cli {
 namespace {

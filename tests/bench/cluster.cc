@@ -10,7 +10,7 @@
 #include "common/kube/resources/pod_group.h"
 #include "gateway/translate/decoder.h"
 #include "gateway/translate/sample_pod.h"
-#include "services/jobsvc/core/compiled_job.h"
+#include "services/jobsvc/core/spec/compiled_job.h"
 
 namespace basalt::bench {
 namespace {

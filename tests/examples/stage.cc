@@ -11,7 +11,7 @@
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "services/jobsvc/core/command.h"
+#include "services/jobsvc/core/events/command.h"
 #include "services/jobsvc/core/validate/validate.h"
 #include "tests/examples/judge.h"
 #include "tests/examples/one_job.h"

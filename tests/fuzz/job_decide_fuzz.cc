@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "services/jobsvc/control/pending_actions.h"
-#include "services/jobsvc/core/compiled_job.h"
-#include "services/jobsvc/core/deadlines.h"
-#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/control/actions/pending_actions.h"
+#include "services/jobsvc/core/decide/decide.h"
+#include "services/jobsvc/core/decide/kill.h"
+#include "services/jobsvc/core/decide/sync.h"
 #include "services/jobsvc/core/effects.h"
-#include "services/jobsvc/core/kill.h"
+#include "services/jobsvc/core/events/deadlines.h"
 #include "services/jobsvc/core/pods/status_facts.h"
-#include "services/jobsvc/core/sync.h"
+#include "services/jobsvc/core/spec/compiled_job.h"
 #include "tests/fuzz/input.h"
 
 namespace basalt::jobsvc {

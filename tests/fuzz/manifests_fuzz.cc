@@ -7,7 +7,7 @@
 #include "cli/manifest.h"
 #include "common/base/yaml.h"
 #include "services/jobsvc/api/manifest.h"
-#include "services/jobsvc/core/rendered_job.h"
+#include "services/jobsvc/core/spec/rendered_job.h"
 #include "services/pgsvc/core/grouping/rule_config.h"
 #include "services/queuesvc/api/queue_api.h"
 #include "tests/fuzz/input.h"

@@ -12,7 +12,7 @@
 #include "common/rpc/error_details.h"
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
-#include "services/jobsvc/core/command.h"
+#include "services/jobsvc/core/events/command.h"
 
 namespace basalt::jobsvc {
 

@@ -13,7 +13,7 @@
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/core/explain/explain.h"
-#include "services/jobsvc/core/spec_change.h"
+#include "services/jobsvc/core/spec/spec_change.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

@@ -15,8 +15,8 @@
 #include "services/jobsvc/api/answers.h"
 #include "services/jobsvc/api/job_api.h"
 #include "services/jobsvc/api/manifest.h"
-#include "services/jobsvc/core/check_spec.h"
 #include "services/jobsvc/core/render/effective_spec.h"
+#include "services/jobsvc/core/spec/check_spec.h"
 #include "services/jobsvc/core/validate/validate.h"
 
 namespace basalt::jobsvc {

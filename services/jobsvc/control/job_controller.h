@@ -1,7 +1,7 @@
 #pragma once
 
 // The job controller: one per worker; everything runs on the worker's loop (common/runtime/controller.h). A pass is
-//   apply changes -> Decide (core/decide.h) -> record the intent -> one status patch -> effects -> record done
+//   apply changes -> Decide (core/decide/decide.h) -> record the intent -> one status patch -> effects -> record done
 // and may be cut off between any two of these steps by the end of the process or the loss of its disk (design rule 3).
 #include <functional>
 #include <map>
@@ -17,13 +17,13 @@
 #include "common/runtime/watch/publisher.h"
 #include "services/jobsvc/control/cluster/cluster_queues.h"
 #include "services/jobsvc/control/cluster/priority_classes.h"
-#include "services/jobsvc/control/commit_outcome.h"
 #include "services/jobsvc/control/history/job_history.h"
 #include "services/jobsvc/control/job_entry.h"
 #include "services/jobsvc/control/job_events.h"
 #include "services/jobsvc/control/job_metrics.h"
 #include "services/jobsvc/control/objects/claim_waits.h"
 #include "services/jobsvc/control/part_host.h"
+#include "services/jobsvc/control/status/commit_outcome.h"
 
 namespace basalt::jobsvc {
 

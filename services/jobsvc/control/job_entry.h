@@ -19,13 +19,13 @@
 #include "services/jobsvc/control/job_parts.h"
 #include "services/jobsvc/control/pods/pod_changes.h"
 #include "services/jobsvc/control/pods/pod_records.h"
-#include "services/jobsvc/core/compiled_job.h"
-#include "services/jobsvc/core/deadlines.h"
-#include "services/jobsvc/core/decide.h"
-#include "services/jobsvc/core/events.h"
-#include "services/jobsvc/core/kill.h"
+#include "services/jobsvc/core/decide/decide.h"
+#include "services/jobsvc/core/decide/kill.h"
+#include "services/jobsvc/core/events/deadlines.h"
+#include "services/jobsvc/core/events/events.h"
 #include "services/jobsvc/core/pods/controlled_state.h"
 #include "services/jobsvc/core/pods/pod_set.h"
+#include "services/jobsvc/core/spec/compiled_job.h"
 
 namespace basalt::jobsvc {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "services/jobsvc/control/deadline_records.h"
+#include "services/jobsvc/control/actions/deadline_records.h"
+#include "services/jobsvc/control/actions/pending_actions.h"
+#include "services/jobsvc/control/cluster/queue_problem.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/control/pending_actions.h"
-#include "services/jobsvc/control/queue_problem.h"
-#include "services/jobsvc/control/shown_state.h"
+#include "services/jobsvc/control/status/shown_state.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/jobsvc/control/deadline_records.h"
+#include "services/jobsvc/control/actions/deadline_records.h"
 #include "services/jobsvc/control/job_controller.h"
 #include "services/jobsvc/store/job_store.h"
 

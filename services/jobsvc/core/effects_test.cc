@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "services/jobsvc/core/compiled_job.h"
+#include "services/jobsvc/core/spec/compiled_job.h"
 #include "services/jobsvc/core/testing.h"
 
 namespace basalt::jobsvc {

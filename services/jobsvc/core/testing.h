@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/core/decide/decide.h"
 #include "services/jobsvc/core/pods/testing.h"
 
 namespace basalt::jobsvc::testing {

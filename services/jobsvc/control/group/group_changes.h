@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "basalt/kube/v1/kube.pb.h"
-#include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/events/events.h"
 
 namespace basalt::jobsvc {
 

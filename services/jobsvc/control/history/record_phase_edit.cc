@@ -8,7 +8,7 @@
 
 #include "common/kube/text.h"
 #include "services/jobsvc/control/history/job_history.h"
-#include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/events/events.h"
 
 namespace basalt::jobsvc {
 

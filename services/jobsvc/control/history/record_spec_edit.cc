@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "services/jobsvc/control/history/job_history.h"
-#include "services/jobsvc/core/events.h"
-#include "services/jobsvc/core/spec_change.h"
+#include "services/jobsvc/core/events/events.h"
+#include "services/jobsvc/core/spec/spec_change.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc {

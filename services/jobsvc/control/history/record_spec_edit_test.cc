@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "services/jobsvc/control/history/history_fixture.h"
-#include "services/jobsvc/core/spec_change.h"
+#include "services/jobsvc/core/spec/spec_change.h"
 #include "services/jobsvc/store/job_store.h"
 
 namespace basalt::jobsvc::testing {

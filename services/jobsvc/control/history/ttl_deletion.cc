@@ -9,7 +9,7 @@
 #include "common/kube/requests.h"
 #include "common/kube/text.h"
 #include "services/jobsvc/control/part_host.h"
-#include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/events/events.h"
 #include "services/jobsvc/store/history_store.h"
 
 namespace basalt::jobsvc {

@@ -11,7 +11,7 @@
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/runtime/write_outcome.h"
-#include "services/jobsvc/core/compiled_job.h"
+#include "services/jobsvc/core/spec/compiled_job.h"
 
 namespace basalt::jobsvc {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "common/kube/kinds.h"
-#include "services/jobsvc/core/compiled_job.h"
+#include "services/jobsvc/core/spec/compiled_job.h"
 
 namespace basalt::jobsvc {
 

@@ -11,7 +11,7 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/kv/kv_store.h"
 #include "common/runtime/controller.h"
-#include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/events/events.h"
 
 namespace basalt::jobsvc {
 

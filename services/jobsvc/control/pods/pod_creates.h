@@ -14,8 +14,8 @@
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/reconcile/retry.h"
 #include "common/runtime/write_outcome.h"
-#include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/effects.h"
+#include "services/jobsvc/core/spec/compiled_job.h"
 
 namespace basalt::jobsvc {
 

@@ -8,7 +8,7 @@
 #include "common/kube/timestamp.h"
 #include "services/jobsvc/core/explain/explain_parts.h"
 #include "services/jobsvc/core/explain/explain_summary.h"
-#include "services/jobsvc/core/spec_change.h"
+#include "services/jobsvc/core/spec/spec_change.h"
 #include "services/jobsvc/core/state_machine.h"
 
 namespace basalt::jobsvc {

@@ -8,9 +8,9 @@
 
 #include "basalt/job/v1/job.pb.h"
 #include "basalt/kube/v1/kube.pb.h"
-#include "services/jobsvc/core/deadlines.h"
-#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/core/decide/decide.h"
 #include "services/jobsvc/core/effects.h"
+#include "services/jobsvc/core/events/deadlines.h"
 #include "services/jobsvc/core/explain/explain_pods.h"
 #include "services/jobsvc/core/explain/problems.h"
 
@@ -62,7 +62,7 @@ struct ExplainInput {
   // The restart that used up maxRetry, if that ended the job.
   const job::v1::HistoryEntry* restarted_by = nullptr;
   int64_t refused_since_ms = 0;  // When the spec was first refused. 0 if it is accepted.
-  // Departure of the spec from the one with which the job began (core/spec_change.h). Empty if there is none.
+  // Departure of the spec from the one with which the job began (core/spec/spec_change.h). Empty if there is none.
   std::string departure = {};
   int64_t departed_ms = 0;  // When the spec departed.
   int64_t now_ms = 0;

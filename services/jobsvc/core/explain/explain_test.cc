@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "services/jobsvc/core/compiled_job.h"
 #include "services/jobsvc/core/explain/explain_words.h"
+#include "services/jobsvc/core/spec/compiled_job.h"
 #include "services/jobsvc/core/testing.h"
 
 namespace basalt::jobsvc {

@@ -8,8 +8,8 @@
 #include "absl/time/time.h"
 #include "common/base/json.h"
 #include "common/kube/text.h"
-#include "services/jobsvc/core/decide.h"
-#include "services/jobsvc/core/events.h"
+#include "services/jobsvc/core/decide/decide.h"
+#include "services/jobsvc/core/events/events.h"
 
 namespace basalt::jobsvc {
 

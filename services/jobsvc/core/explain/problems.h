@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "services/jobsvc/core/decide.h"
+#include "services/jobsvc/core/decide/decide.h"
 
 namespace basalt::jobsvc {
 
