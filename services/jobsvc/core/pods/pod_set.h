@@ -17,13 +17,13 @@
 
 #include "basalt/kube/v1/kube.pb.h"
 #include "basalt/storage/v1/job_record.pb.h"
-#include "services/jobsvc/core/pods/done_indices.h"
-#include "services/jobsvc/core/pods/job_shape.h"
-#include "services/jobsvc/core/pods/place_set.h"
-#include "services/jobsvc/core/pods/pod_entries.h"
+#include "services/jobsvc/core/pods/places/done_indices.h"
+#include "services/jobsvc/core/pods/places/job_shape.h"
+#include "services/jobsvc/core/pods/places/place_set.h"
+#include "services/jobsvc/core/pods/places/pod_entries.h"
+#include "services/jobsvc/core/pods/places/pod_slots.h"
 #include "services/jobsvc/core/pods/pod_removals.h"
 #include "services/jobsvc/core/pods/pod_rules.h"
-#include "services/jobsvc/core/pods/pod_slots.h"
 #include "services/jobsvc/core/pods/task_facts.h"
 
 namespace basalt::jobsvc {

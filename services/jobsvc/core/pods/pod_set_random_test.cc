@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "common/base/random.h"
+#include "services/jobsvc/core/pods/places/pod_slots.h"
 #include "services/jobsvc/core/pods/pod_set.h"
-#include "services/jobsvc/core/pods/pod_slots.h"
 #include "services/jobsvc/core/pods/testing.h"
 
 namespace basalt::jobsvc {

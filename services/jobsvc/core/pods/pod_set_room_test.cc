@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "services/jobsvc/core/pods/places/pod_slots.h"
 #include "services/jobsvc/core/pods/pod_set.h"
-#include "services/jobsvc/core/pods/pod_slots.h"
 #include "services/jobsvc/core/pods/testing.h"
 
 namespace basalt::jobsvc {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/jobsvc/core/pods/place_set.h"
+#include "services/jobsvc/core/pods/places/place_set.h"
 #include "services/jobsvc/core/pods/pod_set.h"
 #include "services/jobsvc/core/pods/status_facts.h"
 

@@ -12,7 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/kube/resources/min_resources.h"
-#include "services/jobsvc/core/pods/job_shape.h"
+#include "services/jobsvc/core/pods/places/job_shape.h"
 #include "services/jobsvc/core/render/effective_spec.h"
 #include "services/jobsvc/core/render/pod_group.h"
 #include "services/jobsvc/core/render/volumes.h"

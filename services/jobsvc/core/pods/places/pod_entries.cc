@@ -1,4 +1,4 @@
-#include "services/jobsvc/core/pods/pod_entries.h"
+#include "services/jobsvc/core/pods/places/pod_entries.h"
 
 namespace basalt::jobsvc {
 

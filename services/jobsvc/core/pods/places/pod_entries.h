@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "services/jobsvc/core/pods/places/pod_slots.h"
 #include "services/jobsvc/core/pods/pod_rules.h"
-#include "services/jobsvc/core/pods/pod_slots.h"
 #include "services/jobsvc/core/pods/task_facts.h"
 
 namespace basalt::jobsvc {

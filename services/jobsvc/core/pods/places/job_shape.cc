@@ -1,4 +1,4 @@
-#include "services/jobsvc/core/pods/job_shape.h"
+#include "services/jobsvc/core/pods/places/job_shape.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "services/jobsvc/core/pods/done_indices.h"
+#include "services/jobsvc/core/pods/places/done_indices.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "services/jobsvc/core/pods/pod_slots.h"
+#include "services/jobsvc/core/pods/places/pod_slots.h"
 
 #include <algorithm>
 

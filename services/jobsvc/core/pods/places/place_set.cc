@@ -1,4 +1,4 @@
-#include "services/jobsvc/core/pods/place_set.h"
+#include "services/jobsvc/core/pods/places/place_set.h"
 
 #include <iterator>
 
