@@ -10,7 +10,6 @@
 #include "tests/bench/jobs/bed_figures.h"
 #include "tests/bench/queues/queue_figures.h"
 #include "tests/bench/queues/queue_load.h"
-#include "tests/bench/queues/queue_log.h"
 
 namespace basalt::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/bench/real/process_usage.h"
+#include "tests/bench/process_usage.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
