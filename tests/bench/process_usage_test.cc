@@ -1,4 +1,4 @@
-#include "tests/bench/real/process_usage.h"
+#include "tests/bench/process_usage.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ TEST(ProcessUsageTest, UserAndSystemTimeAndThePeakAreRead) {
   EXPECT_EQ(usage->anonymous_bytes, 8192);
 }
 
-TEST(ProcessUsageTest, WhatIsNoProcessIsRefused) {
+TEST(ProcessUsageTest, TextsOfNoProcessAreRefused) {
   EXPECT_EQ(ParseProcessUsage("", "", 100).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ParseProcessUsage("12 (a) S 1", "\nVmHWM: 1 kB", 100).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ParseProcessUsage("12 (a) S 1 1 1 0 -1 4194304 9 0 0 0 150 50", "\nVmHWM: 1 kB", 100).status().code(),

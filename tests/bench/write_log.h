@@ -33,18 +33,22 @@ std::vector<LoggedWrite> WritesOfAudit(const std::vector<realkube::AuditLine>& l
 // Counts of our writes, without Events.
 struct Tally {
   int writes = 0;  // Includes refused writes.
+  int events = 0;  // Events, which no other count includes.
   int status_updates = 0;
   int queues = 0;                      // Status writes of queues, which the queues' jobs share.
   int conflicts = 0;                   // Creates that were answered 409.
   int refused = 0;                     // Writes that were answered 4xx or 5xx.
   std::map<std::string, int> by_kind;  // "create pods" -> number. A refused kind ends in " -> code".
 };
-Tally Count(const std::vector<LoggedWrite>& log);
+// With `lists_events`, `by_kind` includes Events.
+Tally Count(const std::vector<LoggedWrite>& log, bool lists_events = false);
 // Formats the counts by kind, each divided by `per`: "10 create pods, 4 patch jobs/status".
 std::string KindsOf(const Tally& tally, int per = 1);
 
 // Returns the job's name from the name of a pod of task "t": "work-7-t-12" -> "work-7".
 std::string_view JobOfPod(std::string_view pod);
+// Returns the queue's name from the name of its pod group: "queue-7-g-0" -> "queue-7".
+std::string_view QueueOfGroup(std::string_view group);
 
 // A burst of changes: pods of a job were made, changed or removed by any client, with less than two seconds between two
 // changes.
@@ -74,6 +78,22 @@ struct TimesToEffect {
 };
 // Returns the times for the edits by the client `edits`.
 TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_view edits);
+
+// For each change of a pod group to Running by the client `changes`, returns the time from that write to the first
+// status of the group's queue that counts the change. A time is infinite if there is no such status. Requires: no group
+// was Running before the log begins, and no group stops running within the log.
+std::vector<absl::Duration> TimesToCount(const std::vector<LoggedWrite>& log, std::string_view changes);
+
+// Our status writes of queues.
+struct StatusWrites {
+  int writes = 0;
+  int queues = 0;  // Queues whose status was written.
+  // The highest rate of a queue: its writes so far, divided by one second more than the time from its first write.
+  double most_per_second = 0;
+  // The shortest time between two writes of one queue.
+  absl::Duration least = absl::InfiniteDuration();
+};
+StatusWrites StatusWritesOf(const std::vector<LoggedWrite>& log);
 
 // Returns the smallest of `values` that at least the fraction `part` of them does not exceed. Requires: `values` is not
 // empty.

@@ -1,4 +1,4 @@
-#include "tests/bench/jobs/write_log.h"
+#include "tests/bench/write_log.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +17,7 @@ namespace {
 constexpr absl::Duration kNeighbours = absl::Seconds(2);
 constexpr absl::Duration kPerWrite = absl::Seconds(5);
 constexpr std::string_view kTaskInName = "-t-";
+constexpr std::string_view kGroupInName = "-g-";
 
 bool IsRead(std::string_view verb) { return verb == "get" || verb == "list" || verb == "watch"; }
 
@@ -25,6 +26,10 @@ std::string_view JobOfObject(std::string_view name) {
     if (name.ends_with(plugin)) return name.substr(0, name.size() - plugin.size());
   }
   return name;
+}
+
+bool IsStatusOfQueue(const LoggedWrite& write) {
+  return write.ours && write.succeeded() && write.resource == "queues" && write.subresource == "status";
 }
 
 void ReadBody(const json::value& body, LoggedWrite& write) {
@@ -48,6 +53,7 @@ std::vector<LoggedWrite> WritesOfKubesim(const json::value& log) {
   const json::value* const requests = Find(log, "requests");
   if (requests == nullptr || !requests->is_array()) return writes;
   for (const json::value& request : requests->get_array()) {
+    if (IsRead(FindString(request, "verb"))) continue;
     LoggedWrite& out = writes.emplace_back();
     std::string ignored;
     (void)absl::ParseTime(absl::RFC3339_full, ToAbsl(FindString(request, "time")), &out.time, &ignored);
@@ -82,15 +88,19 @@ std::vector<LoggedWrite> WritesOfAudit(const std::vector<realkube::AuditLine>& l
   return writes;
 }
 
-Tally Count(const std::vector<LoggedWrite>& log) {
+Tally Count(const std::vector<LoggedWrite>& log, bool lists_events) {
   Tally tally;
   for (const LoggedWrite& write : log) {
-    if (!write.ours || write.resource == "events") continue;
-    ++tally.writes;
-    if (write.subresource == "status") ++tally.status_updates;
-    if (write.resource == "queues") ++tally.queues;
-    if (write.verb == "create" && write.code == 409) ++tally.conflicts;
-    if (write.code >= 400) ++tally.refused;
+    if (!write.ours) continue;
+    const bool is_event = write.resource == "events";
+    ++(is_event ? tally.events : tally.writes);
+    if (is_event && !lists_events) continue;
+    if (!is_event) {
+      if (write.subresource == "status") ++tally.status_updates;
+      if (write.resource == "queues") ++tally.queues;
+      if (write.verb == "create" && write.code == 409) ++tally.conflicts;
+      if (write.code >= 400) ++tally.refused;
+    }
     ++tally.by_kind[fmt::format("{} {}{}{}{}", write.verb, write.resource, write.subresource.empty() ? "" : "/",
                                 write.subresource, write.code >= 400 ? fmt::format(" -> {}", write.code) : "")];
   }
@@ -107,6 +117,10 @@ std::string KindsOf(const Tally& tally, int per) {
 }
 
 std::string_view JobOfPod(std::string_view pod) { return pod.substr(0, std::min(pod.rfind(kTaskInName), pod.size())); }
+
+std::string_view QueueOfGroup(std::string_view group) {
+  return group.substr(0, std::min(group.rfind(kGroupInName), group.size()));
+}
 
 std::vector<Burst> BurstsOf(const std::vector<LoggedWrite>& log, std::string_view job) {
   std::vector<absl::Time> times;
@@ -180,6 +194,52 @@ TimesToEffect TimesFromEdits(const std::vector<LoggedWrite>& log, std::string_vi
     if (is_pod && !std::exchange(one.has_pod, true)) times.pod[one.edit] = write.time - one.since;
   }
   return times;
+}
+
+std::vector<absl::Duration> TimesToCount(const std::vector<LoggedWrite>& log, std::string_view changes) {
+  struct Queue {
+    std::vector<absl::Time> changed;
+    size_t counted = 0;
+  };
+  std::unordered_map<std::string_view, Queue> queues;
+  std::vector<absl::Duration> times;
+  for (const LoggedWrite& write : log) {
+    if (write.resource == "podgroups" && write.verb == "patch" && write.succeeded() && write.user_agent == changes) {
+      queues[QueueOfGroup(write.name)].changed.push_back(write.time);
+    } else if (IsStatusOfQueue(write)) {
+      Queue& queue = queues[write.name];
+      const size_t counts = std::min(static_cast<size_t>(write.running), queue.changed.size());
+      for (; queue.counted < counts; ++queue.counted) times.push_back(write.time - queue.changed[queue.counted]);
+    }
+  }
+  for (const auto& [name, queue] : queues) {
+    times.insert(times.end(), queue.changed.size() - queue.counted, absl::InfiniteDuration());
+  }
+  return times;
+}
+
+StatusWrites StatusWritesOf(const std::vector<LoggedWrite>& log) {
+  struct Queue {
+    int writes = 0;
+    absl::Time first, last;
+  };
+  std::unordered_map<std::string_view, Queue> queues;
+  StatusWrites all;
+  for (const LoggedWrite& write : log) {
+    if (!IsStatusOfQueue(write)) continue;
+    Queue& queue = queues[write.name];
+    if (queue.writes++ == 0) {
+      queue.first = write.time;
+    } else {
+      all.least = std::min(all.least, write.time - queue.last);
+    }
+    queue.last = write.time;
+    const absl::Duration shared = queue.last - queue.first + absl::Seconds(1);
+    all.most_per_second = std::max(all.most_per_second, queue.writes / absl::ToDoubleSeconds(shared));
+    ++all.writes;
+  }
+  all.queues = static_cast<int>(queues.size());
+  return all;
 }
 
 absl::Duration Percentile(std::vector<absl::Duration> values, double part) {

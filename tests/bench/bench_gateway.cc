@@ -1,4 +1,4 @@
-#include "tests/bench/replicas/bench_gateway.h"
+#include "tests/bench/bench_gateway.h"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -12,12 +12,12 @@
 #include "common/base/version.h"
 #include "common/rpc/grpc/calls.h"
 #include "common/rpc/protocols.h"
-#include "tests/bench/process_stats.h"
+#include "tests/bench/process_usage.h"
 
 namespace basalt::bench {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Minutes(2);
+constexpr absl::Duration kPatience = absl::Minutes(5);
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
 
 }  // namespace
@@ -36,26 +36,24 @@ gateway::v1::AttachRequest HelloOf(const std::string& replica) {
   return request;
 }
 
-BenchGateway::BenchGateway(ClusterShape shape, int replicas, std::shared_ptr<const rpc::Credentials> credentials)
-    : shape_(shape),
-      replicas_(replicas),
-      credentials_(std::move(credentials)),
-      kube_loop_(MakeThreadLoop("kube")),
-      kube_(version_) {}
+BenchGateway::BenchGateway(const BenchGatewayOptions& options)
+    : options_(options), kube_loop_(MakeThreadLoop("kube")), kube_(version_) {}
 
 BenchGateway::~BenchGateway() { gateway_.reset(); }
 
 absl::Status BenchGateway::Start() {
-  BASALT_RETURN_IF_ERROR(kube_.Fill(shape_));
+  BASALT_RETURN_IF_ERROR(kube_.Fill(options_.shape));
   gateway::ProcessOptions options;
-  options.credentials = credentials_;
+  options.credentials = options_.credentials;
   options.gateway.hub.cluster = std::string(kBenchCluster);
   options.gateway.hub.version = std::string(Version());
-  options.gateway.hub.ownership.expected = {{gateway::v1::SERVICE_KIND_JOB, replicas_}};
+  if (options_.expects) {
+    options.gateway.hub.ownership.expected = {{gateway::v1::SERVICE_KIND_JOB, options_.replicas}};
+  }
   BASALT_ASSIGN_OR_RETURN(gateway_, gateway::Process::Start(options, [this](Loop& loop) {
                             others_ = std::make_unique<http::DirectClient>(loop, *kube_loop_, kube_);
                             auto source =
-                                std::make_unique<PodSource>(loop, *others_, version_, shape_, /*stamps=*/true);
+                                std::make_unique<PodSource>(loop, *others_, version_, options_.shape, options_.stamps);
                             source_ = source.get();
                             return source;
                           }));
@@ -74,23 +72,22 @@ absl::StatusOr<gateway::v1::Topology> BenchGateway::AskTopology() {
 }
 
 absl::Status BenchGateway::AwaitSlots(const std::string& except, const std::function<void()>& meanwhile) {
-  gateway::v1::Topology last;
   for (const absl::Time end = absl::Now() + kPatience; absl::Now() < end; Pause(*kube_loop_, kPoll)) {
     meanwhile();
     if (!source_->idle()) continue;
     absl::StatusOr<gateway::v1::Topology> topology = AskTopology();
     if (!topology.ok()) continue;
-    last = *std::move(topology);
-    if (HasSlots(last, except)) return absl::OkStatus();
+    last_ = *std::move(topology);
+    if (HasSlots(last_, except)) return absl::OkStatus();
   }
   return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                    "the gateway does not come to rest: " + last.ShortDebugString());
+                    "the gateway does not come to rest: " + last_.ShortDebugString());
 }
 
 bool BenchGateway::HasSlots(const gateway::v1::Topology& topology, const std::string& except) const {
   bool known = false;
   for (const auto& watch : topology.watches()) {
-    known |= watch.watch() == "pods/job" && watch.objects() == shape_.pods();
+    known |= watch.watch() == "pods/job" && watch.objects() == options_.shape.pods();
   }
   uint32_t slots = 0;
   for (const gateway::v1::MemberStatus& member : topology.members()) {
@@ -99,7 +96,7 @@ bool BenchGateway::HasSlots(const gateway::v1::Topology& topology, const std::st
     if (!member.attached() || member.waiting_slots() > 0 || member.dirty_keys() > 0) return false;
     if (member.acknowledged_sequence() != member.sent_sequence()) return false;
   }
-  return known && topology.members_size() == replicas_ && slots == kSlotCount;
+  return known && topology.members_size() == options_.replicas && slots == kSlotCount;
 }
 
 }  // namespace basalt::bench

@@ -1,4 +1,4 @@
-#include "tests/bench/jobs/write_log.h"
+#include "tests/bench/write_log.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -37,6 +37,20 @@ LoggedWrite Completed(std::string job, double seconds) {
   write.name = std::move(job);
   write.phase = "Completed";
   write.time = At(seconds);
+  return write;
+}
+
+LoggedWrite Change(std::string group, double seconds) {
+  LoggedWrite write = OfPod(std::move(group), seconds, "");
+  write.resource = "podgroups";
+  return write;
+}
+
+LoggedWrite StatusOf(std::string queue, double seconds, int64_t running) {
+  LoggedWrite write = Ours("patch", "queues", "status");
+  write.time = At(seconds);
+  write.name = std::move(queue);
+  write.running = running;
   return write;
 }
 
@@ -91,6 +105,7 @@ TEST(WriteLogTest, CountsOurWritesWithoutEvents) {
       Count({Ours("create", "pods", "", 201), Ours("create", "pods", "", 409), Ours("patch", "jobs", "status"),
              Ours("create", "events", "", 201), Ours("patch", "queues", "status"), others});
   EXPECT_EQ(tally.writes, 4);
+  EXPECT_EQ(tally.events, 1);
   EXPECT_EQ(tally.status_updates, 2);
   EXPECT_EQ(tally.queues, 1);
   EXPECT_EQ(tally.conflicts, 1);
@@ -99,6 +114,16 @@ TEST(WriteLogTest, CountsOurWritesWithoutEvents) {
   EXPECT_EQ(KindsOf(tally, 2),
             "0.5 create pods, 0.5 create pods -> 409, 0.5 patch jobs/status, 0.5 patch queues/status");
   EXPECT_EQ(KindsOf({}), "none");
+}
+
+TEST(WriteLogTest, EventsAreListedOnRequest) {
+  const Tally tally = Count({Ours("create", "pods"), Ours("create", "events"), Ours("create", "events", "", 409)},
+                            /*lists_events=*/true);
+  EXPECT_EQ(tally.writes, 1);
+  EXPECT_EQ(tally.events, 2);
+  EXPECT_EQ(tally.conflicts, 0);
+  EXPECT_EQ(tally.refused, 0);
+  EXPECT_EQ(KindsOf(tally), "1 create events, 1 create events -> 409, 1 create pods");
 }
 
 TEST(WriteLogTest, ChangesThatComeWithinTwoSecondsAreOneBurst) {
@@ -155,6 +180,40 @@ TEST(WriteLogTest, AnEditTakesEffectWithTheFirstObjectOfItsJob) {
   EXPECT_EQ(times.any, (std::vector<absl::Duration>{absl::Milliseconds(30), never, absl::Milliseconds(20)}));
   EXPECT_EQ(times.plugin, (std::vector<absl::Duration>{absl::Milliseconds(30), never, never}));
   EXPECT_EQ(times.pod, (std::vector<absl::Duration>{absl::Milliseconds(40), never, absl::Milliseconds(20)}));
+}
+
+TEST(WriteLogTest, AChangeIsTimedToTheFirstStatusThatCountsIt) {
+  const std::vector<LoggedWrite> log = {Change("a-g-0", 1),    Change("b-g-0", 1.5),   Change("a-g-1", 2),
+                                        StatusOf("a", 2.5, 1), StatusOf("b", 2.75, 1), StatusOf("a", 4, 2)};
+  EXPECT_EQ(TimesToCount(log, "bench"), (std::vector{absl::Seconds(1.5), absl::Seconds(1.25), absl::Seconds(2)}));
+}
+
+TEST(WriteLogTest, AChangeThatNoStatusCountsTakesForEver) {
+  const std::vector<LoggedWrite> log = {Change("a-g-0", 1), Change("a-g-1", 1), StatusOf("a", 2, 1)};
+  EXPECT_EQ(TimesToCount(log, "bench"), (std::vector{absl::Seconds(1), absl::InfiniteDuration()}));
+}
+
+TEST(WriteLogTest, ChangesByOthersAndRefusedOnesDoNotCount) {
+  std::vector<LoggedWrite> log = {Change("a-g-0", 1), Change("a-g-1", 1), StatusOf("a", 2, 2)};
+  log[0].user_agent = "somebody";
+  log[1].code = 404;
+  EXPECT_TRUE(TimesToCount(log, "bench").empty());
+}
+
+TEST(WriteLogTest, OneWriteASecondIsARateOfOne) {
+  const StatusWrites writes = StatusWritesOf({StatusOf("a", 1, 1), StatusOf("a", 2, 2), StatusOf("a", 3, 3)});
+  EXPECT_EQ(writes.writes, 3);
+  EXPECT_EQ(writes.queues, 1);
+  EXPECT_DOUBLE_EQ(writes.most_per_second, 1);
+  EXPECT_EQ(writes.least, absl::Seconds(1));
+}
+
+TEST(WriteLogTest, TheHighestRateIsThatOfTheQueueWithTheMostWrites) {
+  const StatusWrites writes = StatusWritesOf({StatusOf("a", 1, 1), StatusOf("b", 1, 1), StatusOf("b", 1.5, 2)});
+  EXPECT_EQ(writes.writes, 3);
+  EXPECT_EQ(writes.queues, 2);
+  EXPECT_NEAR(writes.most_per_second, 2 / 1.5, 1e-9);
+  EXPECT_EQ(writes.least, absl::Seconds(0.5));
 }
 
 TEST(WriteLogTest, APercentileIsOneOfTheValues) {
