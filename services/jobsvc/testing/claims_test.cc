@@ -62,93 +62,10 @@ class ClaimsTest : public ::testing::Test {
   JobRig rig_;
 };
 
-TEST_F(ClaimsTest, AJobGoesOnTheMomentItsClaimAppearsAndAsksForNothingUntilThen) {
-  Begin(JobWithData());
-  EXPECT_EQ(rig_.Interests(), kData);
-  EXPECT_EQ(Status().message(), kWaits);
-  const int gets = kube().gets();
-  rig_.Run(absl::Hours(3));
-  EXPECT_EQ(kube().gets(), gets);
-  EXPECT_TRUE(kube().pods().empty());
-  MakeClaim();
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(kube().pods().size(), 2u);
-  EXPECT_EQ(rig_.Interests(), Names());
-  EXPECT_EQ(kube().gets(), gets);
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(Status().reason(), "");
-  EXPECT_EQ(Status().message(), "");
-}
-
-TEST_F(ClaimsTest, AClaimThatIsThereCostsOneLookAndNoWatch) {
-  MakeClaim();
-  rig_.Start();
-  kube().PutJob(JobWithData());
-  ASSERT_TRUE(rig_.RunUntil([this] {
-    EXPECT_EQ(rig_.Interests(), Names());
-    return kube().pods().size() == 2;
-  }));
-  EXPECT_EQ(kube().gets(), 1);
-}
-
 TEST_F(ClaimsTest, AClaimThatComesBetweenTheLookAndTheInterestIsSeen) {
   rig_.Start();
   kube().PutJob(JobWithData());
   ASSERT_TRUE(rig_.RunUntil([this] { return !rig_.Interests().empty(); }));
-  MakeClaim();
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(kube().pods().size(), 2u);
-}
-
-TEST_F(ClaimsTest, JobsThatNameOneClaimShareTheInterestInIt) {
-  Begin(JobWithData("j"));
-  for (const char* name : {"k", "l"}) kube().PutJob(JobWithData(name));
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.Interests(), kData);
-  kube().DeleteJob("default/j");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.Interests(), kData) << "others wait";
-  MakeClaim();
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(kube().pods().size(), 4u);
-  EXPECT_EQ(rig_.Interests(), Names());
-}
-
-TEST_F(ClaimsTest, EachMissingClaimIsWaitedForByItself) {
-  kube::v1::Job job = JobWithData();
-  AddVolume(job, "/models", "models");
-  Begin(job);
-  EXPECT_EQ(rig_.Interests().size(), 2u);
-  MakeClaim("models");
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(rig_.Interests(), kData);
-  EXPECT_TRUE(kube().pods().empty());
-  MakeClaim();
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(kube().pods().size(), 2u);
-}
-
-TEST_F(ClaimsTest, AJobThatMakesNoPodsAsksForNothing) {
-  for (const char* action : {"AbortJob", "TerminateJob", "CompleteJob"}) {
-    SCOPED_TRACE(action);
-    Begin(JobWithData());
-    ASSERT_EQ(rig_.Interests(), kData);
-    kube().PutCommand("default", "stop", action, "j");
-    rig_.Run(absl::Seconds(10));
-    EXPECT_EQ(rig_.Interests(), Names());
-    kube().DeleteJob("default/j");
-    rig_.Run(absl::Seconds(10));
-  }
-}
-
-TEST_F(ClaimsTest, AJobThatIsResumedWaitsAgain) {
-  Begin(JobWithData());
-  kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Seconds(10));
-  kube().PutCommand("default", "go", "ResumeJob", "j");
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(rig_.Interests(), kData);
-  EXPECT_EQ(Status().message(), kWaits);
   MakeClaim();
   rig_.Run(kAtOnce);
   EXPECT_EQ(kube().pods().size(), 2u);
@@ -213,59 +130,6 @@ TEST_F(ClaimsTest, WhereverTheProcessIsKilledTheClaimEndsTheWait) {
     EXPECT_EQ(rig.kube().pods().size(), 2u);
   };
   basalt::testing::KillAtEachPoint(4, life, {false});
-}
-
-TEST_F(ClaimsTest, AClaimThatGoesAfterItWasFoundIsTheSchedulersMatter) {
-  MakeClaim();
-  Begin(JobWithData());
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Minutes(1));
-  DeleteClaim();
-  rig_.Run(absl::Minutes(1));
-  kube().RemovePod("default/j-t0-0");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(kube().pods().size(), 2u);
-  EXPECT_EQ(rig_.Interests(), Names());
-  EXPECT_EQ(Status().reason(), "");
-}
-
-TEST_F(ClaimsTest, AClaimThatCannotBeReadIsLookedForAgain) {
-  kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "persistentvolumeclaims") return false;
-    error.set_code(500);
-    error.set_message("no quorum");
-    return true;
-  };
-  Begin(JobWithData());
-  EXPECT_EQ(Status().message(), "claim data: no quorum");
-  EXPECT_EQ(rig_.Interests(), Names());
-  kube().refuse_get = nullptr;
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(Status().message(), kWaits);
-  EXPECT_EQ(rig_.Interests(), kData);
-}
-
-TEST_F(ClaimsTest, WhatIsMissingIsToldForAsLongAsItIsWhateverElseIsRefused) {
-  kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "persistentvolumeclaims") return false;
-    error.set_code(403);
-    error.set_message("no storage for you");
-    return true;
-  });
-  kube::v1::Job job = JobWithData();
-  Begin(job);
-  kube().EditJob("default/j", [](kube::v1::Job& edited) {
-    auto* volume = edited.mutable_spec()->add_volumes();
-    volume->set_mount_path("/own");
-    volume->set_volume_claim_json(kClaimSpec);
-  });
-  rig_.Run(absl::Seconds(10));
-  const std::string reported = Status().message();
-  for (int i = 0; i < 20; ++i) {
-    rig_.Run(absl::Minutes(1));
-    EXPECT_EQ(Status().message(), reported) << i;
-  }
-  EXPECT_EQ(rig_.Interests(), kData);
 }
 
 TEST_F(ClaimsTest, ANameOfItsOwnThatSomebodyElseHasIsTriedAgain) {

@@ -60,19 +60,6 @@ TEST_F(CreateConflictsTest, AConflictOfAQuotaBacksOffAndIsToldOnceItLasts) {
   EXPECT_EQ(Status().reason(), "");
 }
 
-TEST_F(CreateConflictsTest, AConflictThatIsOverWithTheNextTryIsToldToNobody) {
-  kube().SetRefuse([this](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "pods" || creates_++ > 0) return false;
-    error.set_code(409);
-    error.set_reason("Conflict");
-    error.set_message(std::string(kQuotaConflict));
-    return true;
-  });
-  Begin(MakeJob("j", 1, 1));
-  EXPECT_EQ(kube().pods().size(), 1u);
-  EXPECT_EQ(kube().Count("create", "events"), 0);
-}
-
 TEST_F(CreateConflictsTest, ObjectsOfPluginsAndClaimsBackOffAtIt) {
   for (const std::string plural : {"configmaps", "secrets", "persistentvolumeclaims"}) {
     SCOPED_TRACE(plural);
@@ -101,22 +88,6 @@ TEST_F(CreateConflictsTest, ObjectsOfPluginsAndClaimsBackOffAtIt) {
   }
 }
 
-TEST_F(CreateConflictsTest, ANameThatIsTakenAndMayNotBeReadBacksOffAndIsTold) {
-  kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "pods") return false;
-    error.set_code(403);
-    error.set_reason("Forbidden");
-    error.set_message("basalt may not get pods");
-    return true;
-  };
-  Answer("pods", "AlreadyExists", "pods \"j-t0-0\" already exists");
-  Begin(MakeJob("j", 1, 1));
-  ExpectPauses("a name that may not be read");
-  EXPECT_EQ(kube().gets(), creates_);
-  EXPECT_EQ(Status().reason(), "FailedCreate");
-  EXPECT_EQ(Status().message(), "pod j-t0-0: basalt may not get pods");
-}
-
 // Somebody restores the label while the name is looked up: the watch has shown the pod by then.
 TEST_F(CreateConflictsTest, APodThatTheWatchHasJustShownHasNotLostItsLabel) {
   kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");
@@ -136,21 +107,6 @@ TEST_F(CreateConflictsTest, APodThatTheWatchHasJustShownHasNotLostItsLabel) {
   for (const auto& [name, body] : kube().others()) {
     EXPECT_EQ(FindString(body, "message").find("without the label"), std::string::npos) << FindString(body, "message");
   }
-}
-
-// A webhook may give this answer for a name that nothing has.
-TEST_F(CreateConflictsTest, ANameThatIsTakenByNothingBacksOff) {
-  Answer("pods", "AlreadyExists", "pods \"j-t0-0\" already exists");
-  Begin(MakeJob("j", 1, 1));
-  ExpectPauses("a pod");
-  kube().DeleteJob("default/j");
-  rig_.Run(absl::Minutes(1));
-  creates_ = 0;
-  Answer("services", "AlreadyExists", "services \"j\" already exists");
-  kube::v1::Job job = MakeJob("j", 1, 1);
-  job.mutable_spec()->add_plugins()->set_name("svc");
-  Begin(std::move(job));
-  ExpectPauses("an object of a plugin");
 }
 
 }  // namespace

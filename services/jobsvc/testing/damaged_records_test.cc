@@ -208,23 +208,6 @@ TEST_F(DamagedRecordsTest, AJobThatIsGoneMeanwhileLeavesNothingBehind) {
   EXPECT_EQ(left, 0);
 }
 
-TEST_F(DamagedRecordsTest, AnEntryOfHistoryIsLeftOut) {
-  Begin();
-  const auto before = rig_.controller().HistoryOf(slot_, Uid());
-  ASSERT_TRUE(before.ok());
-  ASSERT_GE(before->size(), 2u);
-  const std::string key = history::EntryKey(slot_, Uid(), {before->front().sequence()});
-  Put(Family::kHistory, key, "\xff");
-  for (int i = 0; i < 2; ++i) {
-    const auto after = rig_.controller().HistoryOf(slot_, Uid());
-    ASSERT_TRUE(after.ok());
-    EXPECT_EQ(after->size(), before->size() - 1);
-    EXPECT_EQ(Dropped("history"), 1);
-  }
-  EXPECT_EQ(Value(Family::kHistory, key), "none");
-  EXPECT_FALSE(rig_.controller().HistoryEntryOf(slot_, Uid(), before->front().sequence())->has_value());
-}
-
 // The job goes by the rest of its history. The damage is counted when this process writes its first entry.
 TEST_F(DamagedRecordsTest, AJobWithADamagedHistoryGoesOn) {
   Begin();
@@ -235,18 +218,6 @@ TEST_F(DamagedRecordsTest, AJobWithADamagedHistoryGoesOn) {
   rig_.Run(absl::Seconds(10));
   EXPECT_EQ(rig_.PhaseOf(kKey), kAborted);
   EXPECT_EQ(Dropped("history"), 1);
-}
-
-TEST_F(DamagedRecordsTest, AnEditIsComparedWithNothingWhereTheSpecBeforeCannotBeRead) {
-  Begin();
-  ASSERT_NE(Value(Family::kAux, SpecKey(slot_, kKey)), "none");
-  Put(Family::kAux, SpecKey(slot_, kKey), "\xff");
-  StartAgain();
-  rig_.kube().EditJob(kKey, [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(4); });
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(rig_.kube().Count("create", "pods"), 7);
-  EXPECT_EQ(Dropped("spec"), 1);
-  EXPECT_TRUE(ReadSpec(rig_.store(), slot_, kKey)->has_value()) << "the next edit is compared with this one";
 }
 
 TEST_F(DamagedRecordsTest, AHistoryIsFoundWhereItsIndexCannotBeReadAndAgesAllTheSame) {

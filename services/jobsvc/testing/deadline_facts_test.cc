@@ -32,43 +32,6 @@ class DeadlineFactsTest : public ::testing::Test {
   JobRig rig_;
 };
 
-TEST_F(DeadlineFactsTest, AFinishedJobAwaitsNothing) {
-  kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), "TaskCompleted", "RestartJob", absl::Minutes(10));
-  Begin(WithPolicy(std::move(job), "PodEvicted", "RestartJob", absl::Minutes(10)), /*pods_run=*/true);
-  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig_.Run(absl::Seconds(10));
-  ASSERT_EQ(Deadlines().size(), 1u);
-  rig_.kube().SetPodPhase("default/j-t1-0", kPodSucceeded);
-  rig_.Run(absl::Seconds(20));
-  ASSERT_EQ(rig_.PhaseOf("default/j"), kCompleted);
-  EXPECT_TRUE(Deadlines().empty());
-  StartAgain(/*lose_disk=*/false);
-  EXPECT_TRUE(Deadlines().empty());
-  rig_.kube().ClearLog();
-  rig_.Run(absl::Minutes(30));
-  EXPECT_EQ(rig_.kube().WritesButEvents(), 0);
-}
-
-// Its init container fails again and again: the pod has not run, and is Pending since it was made.
-TEST_F(DeadlineFactsTest, RestartsOfAContainerDoNotPutOffTheDeadlineOfAPendingPod) {
-  for (const bool lose_disk : {false, true}) {
-    JobRig rig;
-    rig.Start();
-    rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10)));
-    rig.Run();
-    for (int i = 0; i < 3; ++i) {
-      rig.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_restarts(pod.restarts() + 1); });
-      rig.Run(absl::Minutes(3));
-      rig.Kill();
-      if (lose_disk) rig.LoseDisk();
-      rig.Start();
-    }
-    EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
-    rig.Run(absl::Minutes(2));
-    EXPECT_EQ(rig.PhaseOf("default/j"), kAborted) << (lose_disk ? "empty disk" : "same disk");
-  }
-}
-
 TEST_F(DeadlineFactsTest, APodThatIsPendingOnceMoreIsSoSinceItWasSeen) {
   Begin(WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/true);
   rig_.Run(absl::Minutes(20));
@@ -90,15 +53,6 @@ TEST_F(DeadlineFactsTest, APodThatDoesNotTellWhenItEndedHasFailedSinceItWasSeenW
   StartAgain(/*lose_disk=*/true);
   EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
   rig_.Run(absl::Minutes(2));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-}
-
-TEST_F(DeadlineFactsTest, APodThatDoesNotTellWhenItEndedHasNotFailedBeforeItWasSeen) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(3)), /*pods_run=*/true);
-  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodFailed); });
-  rig_.Run(absl::Milliseconds(2990));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
-  rig_.Run(absl::Milliseconds(100));
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
 }
 
@@ -138,44 +92,6 @@ TEST_F(DeadlineFactsTest, ATimeoutOfASecondLastsASecondWhereverInItsSecondTheFac
       EXPECT_EQ(rig.PhaseOf("default/j"), kAborted);
     }
   }
-}
-
-// A process that starts later knows only the fact, to the second.
-TEST_F(DeadlineFactsTest, ATimeoutDoesNotEndEarlyForAProcessThatStartsMeanwhile) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(30)), /*pods_run=*/true);
-  rig_.Run(absl::Milliseconds(1900 - NowMs() % 1000));
-  rig_.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
-  rig_.Run(absl::Seconds(5));
-  const int64_t due_ms = rig_.kube().pods().at("default/j-t0-0").finished_ms() + 1000 + 30'000;
-  rig_.Kill();
-  rig_.LoseDisk();
-  rig_.Start();
-  rig_.Run(absl::Milliseconds(due_ms - 10 - NowMs()));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
-  rig_.Run(absl::Seconds(1));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-}
-
-TEST_F(DeadlineFactsTest, AFinishedJobLivesForItsTimeToLiveAtLeast) {
-  kube::v1::Job job = MakeJob("j", 1, 1);
-  job.mutable_spec()->set_ttl_seconds_after_finished(2);
-  Begin(std::move(job), /*pods_run=*/true);
-  rig_.Run(absl::Milliseconds(1900 - NowMs() % 1000));
-  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig_.Run(absl::Milliseconds(1990));
-  EXPECT_EQ(rig_.kube().jobs().size(), 1u);
-  rig_.Run(absl::Milliseconds(1200));
-  EXPECT_TRUE(rig_.kube().jobs().empty());
-}
-
-TEST_F(DeadlineFactsTest, AClockOfANodeThatIsFastDoesNotPutOffADeadline) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Minutes(5)), /*pods_run=*/true);
-  rig_.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
-    pod.set_phase(kPodFailed);
-    pod.set_finished_ms(NowMs() + absl::ToInt64Milliseconds(absl::Hours(1)));
-  });
-  rig_.Run(absl::Minutes(6));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
 }
 
 TEST_F(DeadlineFactsTest, AClockOfANodeThatIsSlowEndsNoTimeoutBeforeItBegan) {

@@ -123,14 +123,6 @@ TEST_F(DeadlineRecordsTest, WhoComesAfterFindsThemAsTheyWere) {
   EXPECT_EQ(OnDisk(), InMemory()) << "one less and one more";
 }
 
-TEST_F(DeadlineRecordsTest, TheyGoWithTheirSlotAndComeBackWithIt) {
-  Begin();
-  const std::string before = OnDisk();
-  rig_->controller().CloseSlot(SlotOf(kKey));
-  ASSERT_TRUE(rig_->controller().OpenSlot(SlotOf(kKey)).ok());
-  EXPECT_EQ(InMemory(), before);
-}
-
 TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
   for (const bool seen : {true, false}) {
     for (const bool pods_linger : {true, false}) {
@@ -191,21 +183,6 @@ TEST_F(DeadlineRecordsTest, AnotherJobOfTheNameBeginsWithNone) {
     rig_->Run(absl::Minutes(50));
     EXPECT_EQ(rig_->PhaseOf(kKey), kRunning);
   }
-}
-
-// Ten thousand pending pods must not cause ten thousand records.
-TEST_F(DeadlineRecordsTest, ThoseThatFollowFromPodsHaveNone) {
-  rig_ = std::make_unique<JobRig>();
-  rig_->Start();
-  rig_->kube().PutJob(WithPolicy(MakeJob("j", 1, 200), "PodPending", "AbortJob", absl::Minutes(10)));
-  rig_->Run(absl::Seconds(30));
-  EXPECT_EQ(Deadlines().size(), 200u);
-  EXPECT_EQ(OnDisk(), "");
-  StartAgain();
-  EXPECT_EQ(Deadlines().size(), 200u) << "they follow from the records of the pods";
-  rig_->kube().SetAllPods(kPodRunning);
-  rig_->Run(absl::Minutes(1));
-  EXPECT_EQ(Deadlines().size(), 0u);
 }
 
 // Each of two pods is restarted once, by one deadline, and all records of that are written together.

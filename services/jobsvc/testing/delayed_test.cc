@@ -68,15 +68,6 @@ TEST_F(DelayedTest, APodThatStartsInTimeHasNone) {
   EXPECT_EQ(Deadlines().size(), 0u);
 }
 
-// No process observed the pod running.
-TEST_F(DelayedTest, APodThatIsDoneBeforeItWasSeenToRunHasNone) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
-  rig_->kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig_->kube().SetPodPhase("default/j-t0-1", kPodRunning);
-  rig_->Run(absl::Minutes(15));
-  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
-}
-
 TEST_F(DelayedTest, ADeadlineIsKeptOverARestartAndOverALostDisk) {
   for (const bool lose_disk : {false, true}) {
     for (const std::string event : {"PodPending", "PodFailed", "PodEvicted", "TaskCompleted", "Unknown"}) {
@@ -132,18 +123,6 @@ TEST_F(DelayedTest, ADeadlineThatWasCarriedOutIsNotSetAgainByTheDiskOfBefore) {
   }
 }
 
-TEST_F(DelayedTest, APodThatComesBackAfterAnEvictionCancelsIt) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "AbortJob", absl::Minutes(10)));
-  rig_->kube().RemovePod("default/j-t0-1");
-  rig_->Run(absl::Minutes(1));
-  ASSERT_EQ(Deadlines().size(), 1u);
-  ASSERT_EQ(Remembered(), 1u);
-  rig_->kube().SetAllPods(kPodRunning);
-  rig_->Run(absl::Minutes(20));
-  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
-  EXPECT_EQ(Remembered(), 0u) << "nor is there one for whoever comes after";
-}
-
 TEST_F(DelayedTest, TheSuccessorThatDoesNotComeUpIsWhatARestartPodIsAbout) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartPod", absl::Minutes(10)));
   rig_->kube().RemovePod("default/j-t0-1");
@@ -154,24 +133,6 @@ TEST_F(DelayedTest, TheSuccessorThatDoesNotComeUpIsWhatARestartPodIsAbout) {
   EXPECT_NE(rig_->kube().pods().at("default/j-t0-1").uid(), successor);
   EXPECT_EQ(rig_->kube().pods().at("default/j-t0-0").uid(), other);
   EXPECT_EQ(Done("RestartPod"), 1);
-}
-
-TEST_F(DelayedTest, ADeadlineOfARunIsNotOneOfTheNext) {
-  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartPod", absl::Minutes(10));
-  job = WithPolicy(std::move(job), "PodFailed", "RestartJob");
-  Begin(std::move(job));
-  rig_->kube().RemovePod("default/j-t0-1");
-  rig_->Run(absl::Minutes(1));
-  ASSERT_EQ(Remembered(), 1u);
-  rig_->kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
-  rig_->Run(absl::Minutes(1));
-  EXPECT_EQ(Status().version(), 1);
-  EXPECT_EQ(Remembered(), 0u);
-  EXPECT_EQ(Deadlines().size(), 0u);
-  rig_->kube().SetAllPods(kPodRunning);
-  rig_->Run(absl::Minutes(20));
-  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
-  EXPECT_EQ(Done("RestartPod"), 0);
 }
 
 TEST_F(DelayedTest, ADeadlineOfAJobIsNotOneOfAnotherOfItsName) {
@@ -212,60 +173,6 @@ TEST_F(DelayedTest, AFinishedJobKeepsNoneAndIsNotWrittenForIt) {
   rig_->Run(absl::Minutes(30));
   EXPECT_EQ(rig_->kube().WritesButEvents(), 0);
   EXPECT_EQ(rig_->PhaseOf("default/j"), kCompleted);
-}
-
-TEST_F(DelayedTest, ADeadlineThatLeavesNoTraceIsWrittenOnceAndToldInTheHistory) {
-  kube::v1::Job job = MakeJob("j", 1, 2);
-  job.mutable_spec()->set_min_available(1);
-  Begin(WithPolicy(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));
-  rig_->Run(absl::Seconds(20));
-  rig_->kube().ClearLog();
-  rig_->kube().RemovePod("default/j-t0-1");
-  rig_->Run(absl::Seconds(1));
-  EXPECT_EQ(rig_->kube().Count("patch", "jobs/status"), 1) << "at once: whoever comes after knows of it";
-  const auto history =
-      HistoryStore(rig_->store()).Read(SlotOf("default/j"), rig_->kube().job("default/j").meta().uid());
-  ASSERT_FALSE(history->empty());
-  EXPECT_EQ(history->back().event(), "PodEvicted");
-  EXPECT_EQ(history->back().action(), "AbortJob");
-  EXPECT_TRUE(history->back().outcome().starts_with("to be carried out at ")) << history->back().outcome();
-}
-
-TEST_F(DelayedTest, PodsOfATaskThatAreDueTogetherRestartItOnce) {
-  for (const std::string action : {"RestartTask", "RestartPartition"}) {
-    SCOPED_TRACE(action);
-    rig_ = std::make_unique<JobRig>();
-    kube::v1::Job job = MakeJob("j", 2, 6);
-    job.mutable_spec()->set_min_available(6);
-    for (auto& task : *job.mutable_spec()->mutable_tasks()) {
-      task.mutable_partition_policy()->set_total_partitions(1);
-      task.mutable_partition_policy()->set_partition_size(6);
-    }
-    Begin(WithPolicy(std::move(job), "PodPending", action, absl::Minutes(10)), /*pods_run=*/false);
-    for (int i = 0; i < 6; ++i) rig_->kube().SetPodPhase("default/j-t0-" + std::to_string(i), kPodRunning);
-    rig_->Run(absl::Minutes(10));
-    EXPECT_EQ(Done(action), 1);
-    EXPECT_EQ(Status().retry_count(), 1);
-    rig_->kube().SetAllPods(kPodRunning);
-    rig_->Run(absl::Minutes(20));
-    EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
-    EXPECT_EQ(Status().retry_count(), 1);
-  }
-}
-
-TEST_F(DelayedTest, APodThatIsMadeInsteadOfAPendingOneHasADeadlineOfItsOwn) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
-  rig_->Run(absl::Minutes(5));
-  rig_->kube().PutCommand("default", "again", "RestartTask", "j", [](kube::v1::Command& command) {
-    auto* target = command.mutable_meta()->add_annotations();
-    target->set_key("basalt.dev/target");
-    target->set_value(R"({"task":"t0"})");
-  });
-  rig_->Run(absl::Minutes(9));
-  EXPECT_NE(rig_->PhaseOf("default/j"), kAborted);
-  EXPECT_EQ(Deadlines().size(), 2u);
-  rig_->Run(absl::Minutes(2));
-  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
 }
 
 // The scheduler updates a condition in its place: the last one of the list may be hours old.
@@ -310,40 +217,6 @@ TEST_F(DelayedTest, ADeadlineOfATaskCountsFromThePodThatCompletedItAlsoOverALost
   EXPECT_EQ(Done("AbortJob"), 1);
 }
 
-TEST_F(DelayedTest, ADeadlineAfterTooManyRestartsIsOneOverALostDisk) {
-  kube::v1::Job job = MakeJob("j", 1, 2);
-  Begin(WithPolicy(std::move(job), "TaskFailed", "AbortJob", absl::Minutes(10)));
-  rig_->kube().EditPod("default/j-t0-1", [](kube::v1::Pod& pod) { pod.set_restarts(5); });
-  rig_->Run(absl::Minutes(5));
-  ASSERT_EQ(Remembered(), 1u);
-  StartAgain(/*lose_disk=*/true);
-  rig_->Run(absl::Minutes(4));
-  EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
-  EXPECT_EQ(Deadlines().size(), 1u);
-  rig_->Run(absl::Minutes(2));
-  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
-}
-
-// A later deadline of the pod has replaced the one that counted since the pod was Pending (7.1), and a restart changes
-// nothing of that.
-TEST_F(DelayedTest, WhatTookThePlaceOfADeadlineOfAPendingPodKeepsItOverARestart) {
-  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10));
-  Begin(WithPolicy(std::move(job), "TaskFailed", "TerminateJob", absl::Minutes(5)), /*pods_run=*/false);
-  rig_->Run(absl::Minutes(9));
-  rig_->kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_restarts(5); });
-  rig_->Run(absl::Minutes(3));
-  ASSERT_EQ(Deadlines().size(), 1u);
-  ASSERT_EQ(Deadlines().Earliest(1).front()->event(), "TaskFailed");
-  StartAgain(/*lose_disk=*/false);
-  rig_->Run(absl::Minutes(1));
-  EXPECT_EQ(rig_->PhaseOf("default/j"), kPending);
-  ASSERT_EQ(Deadlines().size(), 1u);
-  EXPECT_EQ(Deadlines().Earliest(1).front()->event(), "TaskFailed");
-  rig_->Run(absl::Minutes(2));
-  EXPECT_EQ(Done("TerminateJob"), 1);
-  EXPECT_EQ(Done("AbortJob"), 0);
-}
-
 TEST_F(DelayedTest, AFailedPodThatIsRemovedAfterwardsStillHasItsAction) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   job.mutable_spec()->set_min_available(1);
@@ -357,23 +230,6 @@ TEST_F(DelayedTest, AFailedPodThatIsRemovedAfterwardsStillHasItsAction) {
   EXPECT_EQ(rig_->PhaseOf("default/j"), kRunning);
   rig_->Run(absl::Minutes(2));
   EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
-}
-
-// There are more deadlines at once than a status holds.
-TEST_F(DelayedTest, AStatusHoldsABoundedNumberAndTheDiskAllOfThem) {
-  kube::v1::Job job = MakeJob("j", 1, 600);
-  job.mutable_spec()->set_min_available(1);
-  Begin(WithPolicy(std::move(job), "PodEvicted", "AbortJob", absl::Minutes(10)));
-  for (int i = 0; i < 599; ++i) rig_->kube().RemovePod("default/j-t0-" + std::to_string(i));
-  rig_->Run(absl::Minutes(1));
-  EXPECT_EQ(Deadlines().size(), 599u);
-  EXPECT_EQ(Remembered(), kMostStoredDeadlines);
-  rig_->kube().ClearLog();
-  rig_->Run(absl::Minutes(2));
-  EXPECT_EQ(rig_->kube().Count("patch", "jobs/status"), 0) << "it says what it has to";
-  rig_->Run(absl::Minutes(10));
-  EXPECT_EQ(rig_->PhaseOf("default/j"), kAborted);
-  EXPECT_EQ(Done("AbortJob"), 1);
 }
 
 // The process may die at any point; the action is carried out once.

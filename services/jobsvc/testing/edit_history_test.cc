@@ -90,24 +90,6 @@ TEST_F(EditHistoryTest, AnEditIsToldBehindTheDecisionThatItFoundAndBeforeWhatFol
   EXPECT_EQ(history[before + 1].action(), "AbortJob");
 }
 
-TEST_F(EditHistoryTest, NothingIsWrittenToKubernetesForIt) {
-  Begin();
-  const auto writes_of_edit = [&](auto edit) {
-    rig_.kube().ClearLog();
-    edit();
-    rig_.Run(absl::Minutes(2));
-    std::string writes;
-    for (const auto& entry : rig_.kube().log()) {
-      if (entry.plural != "events") writes += entry.verb + " " + entry.plural + " ";
-    }
-    return writes;
-  };
-  EXPECT_EQ(writes_of_edit(
-                [&] { rig_.kube().EditJob(kKey, [](Job& job) { job.mutable_spec()->set_running_estimate("1h"); }); }),
-            "");
-  EXPECT_THAT(Edits(), ElementsAre("spec edited: runningEstimate"));
-}
-
 TEST_F(EditHistoryTest, EachChangeIsToldOnce) {
   Begin();
   Scale(5);
@@ -126,18 +108,6 @@ TEST_F(EditHistoryTest, EachChangeIsToldOnce) {
   rig_.Run(absl::Seconds(20));
   Restart();
   EXPECT_THAT(Edits(), expected);
-}
-
-TEST_F(EditHistoryTest, AChangeDuringADowntimeIsToldByWhatWasRecorded) {
-  Begin();
-  rig_.Kill();
-  Scale(5);
-  Scale(7);
-  SetPriority("high");
-  rig_.Start();
-  rig_.Run(absl::Seconds(20));
-  EXPECT_THAT(Edits(), ElementsAre("priorityClassName none -> high; task t0: replicas 3 -> 7"));
-  EXPECT_EQ(History().back().generation(), 4);
 }
 
 TEST(EditHistoryCrashTest, TheProcessDyingAnywhereTellsAnEditOnceAllTheSame) {
@@ -161,37 +131,6 @@ TEST(EditHistoryCrashTest, TheProcessDyingAnywhereTellsAnEditOnceAllTheSame) {
   }
 }
 
-// A lost disk costs history: the recorded spec is lost with it.
-TEST_F(EditHistoryTest, AfterALostDiskEditsAreToldFromThenOn) {
-  Begin();
-  rig_.Kill();
-  rig_.LoseDisk();
-  Scale(5);
-  rig_.Start();
-  rig_.Run(absl::Seconds(20));
-  EXPECT_THAT(Edits(), IsEmpty());
-  Scale(6);
-  rig_.Run(absl::Seconds(20));
-  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 5 -> 6"));
-}
-
-// Records from before edits were recorded contain no spec.
-TEST_F(EditHistoryTest, ARecordThatKnowsNoSpecBeginsWithTheOneThatIsThere) {
-  Begin();
-  storage::v1::JobRecord record = rig_.controller().Find(kKey)->record;
-  record.clear_recorded_generation();
-  kv::WriteBatch batch;
-  PutJob(SlotOf(kKey), kKey, record, batch);
-  batch.Delete(kv::Family::kAux, SpecKey(SlotOf(kKey), kKey));
-  ASSERT_TRUE(rig_.store().Write(batch).ok());
-  Restart();
-  EXPECT_THAT(Edits(), IsEmpty());
-  EXPECT_TRUE(HasSpecRecord());
-  Scale(2);
-  rig_.Run(absl::Seconds(20));
-  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 2"));
-}
-
 TEST_F(EditHistoryTest, ARecordThatProvesStaleDoesNotTellAnEditAgain) {
   Begin();
   Scale(5);
@@ -207,55 +146,6 @@ TEST_F(EditHistoryTest, ARecordThatProvesStaleDoesNotTellAnEditAgain) {
   Scale(6);
   rig_.Run(absl::Seconds(20));
   EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 5", "task t0: replicas 5 -> 6"));
-}
-
-TEST_F(EditHistoryTest, AJobOfTheSameNameBeginsAnewAndNothingIsLeftOfTheOneBefore) {
-  Begin();
-  Scale(5);
-  rig_.Run(absl::Seconds(20));
-  rig_.kube().DeleteJob(kKey);
-  rig_.Run(absl::Seconds(20));
-  EXPECT_FALSE(HasSpecRecord());
-  rig_.kube().PutJob(MakeJob("j", 2, 2));
-  rig_.Run(absl::Seconds(20));
-  EXPECT_THAT(Edits(), IsEmpty());
-  Scale(1);
-  rig_.Run(absl::Seconds(20));
-  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 2 -> 1"));
-}
-
-// A spec that cannot be read is recorded as refused. Its correction is compared with the last spec that could be read.
-TEST_F(EditHistoryTest, ASpecThatCannotBeReadIsComparedWhenItCan) {
-  Begin();
-  rig_.kube().EditJob(kKey, [](Job& job) {
-    job.set_decode_error("spec.tasks[0].replicas is no number");
-    job.mutable_spec()->mutable_tasks(0)->set_replicas(0);
-  });
-  rig_.Run(absl::Seconds(20));
-  EXPECT_THAT(Edits(), IsEmpty());
-  rig_.kube().EditJob(kKey, [](Job& job) {
-    job.clear_decode_error();
-    job.mutable_spec()->mutable_tasks(0)->set_replicas(4);
-  });
-  rig_.Run(absl::Seconds(20));
-  EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 4"));
-}
-
-TEST_F(EditHistoryTest, ManyEditsDoNotPushOutTheDecisions) {
-  rig_.options.history_limits.entries = 10;
-  Begin();
-  const size_t decisions = History().size();
-  ASSERT_GT(decisions, 0u);
-  for (int i = 0; i < 30; ++i) {
-    SetPriority("p" + std::to_string(i));
-    rig_.Run(absl::Seconds(1));
-    ASSERT_LE(History().size(), 10u);
-  }
-  EXPECT_EQ(History().size() - Edits().size(), decisions) << "the oldest edits went";
-  EXPECT_GE(Edits().size(), 10 - decisions - 1);
-  EXPECT_EQ(Edits().back(), "priorityClassName p28 -> p29");
-  Restart();
-  EXPECT_EQ(Edits().back(), "priorityClassName p28 -> p29");
 }
 
 // A gateway that lists from a lagging cache shows a job again after its end was recorded, while its pods go on ending.

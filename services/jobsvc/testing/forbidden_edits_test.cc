@@ -79,31 +79,5 @@ TEST_F(ForbiddenEditsTest, OnceForEachGenerationWhoeverLooks) {
   EXPECT_THAT(Warnings(), ElementsAre(StartsWith("2 x "))) << "this was changed once more";
 }
 
-TEST_F(ForbiddenEditsTest, TheWayBackIsNone) {
-  Begin();
-  SetEstimate("1h");
-  rig_.Run(absl::Seconds(20));
-  Restart();
-  SetEstimate("");
-  rig_.Run(absl::Minutes(10));
-  EXPECT_THAT(Warnings(), ElementsAre(StartsWith("1 x ")));
-}
-
-TEST_F(ForbiddenEditsTest, TheCorrectionOfASpecThatWasRefusedIsNone) {
-  for (const bool restarted : {false, true}) {
-    Job job = MakeJob("j", 1, 2);
-    job.mutable_spec()->mutable_tasks(0)->set_template_json("{}");
-    if (rig_.alive()) rig_.Kill();
-    if (rig_.kube().jobs().contains(kKey)) rig_.kube().DeleteJob(kKey);
-    Begin(job);
-    ASSERT_EQ(rig_.kube().job(kKey).status().reason(), "InvalidJob");
-    if (restarted) Restart();
-    rig_.kube().EditJob(kKey, [](Job& edited) { *edited.mutable_spec() = MakeJob("j", 1, 2).spec(); });
-    rig_.Run(absl::Minutes(1));
-    EXPECT_EQ(rig_.kube().pods().size(), 2u);
-    EXPECT_THAT(Warnings(), IsEmpty());
-  }
-}
-
 }  // namespace
 }  // namespace basalt::jobsvc::testing

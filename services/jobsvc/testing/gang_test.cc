@@ -89,23 +89,6 @@ TEST(GangTest, ManyPodsCleanedUpAtOnceAreAFewWrites) {
   EXPECT_LE(rig.kube().Count("patch", "podgroups"), 3);
 }
 
-TEST(GangTest, ANewRunAsksForTheWholeGangAgain) {
-  JobRig rig;
-  kube::v1::Job job = MakeJob("j", 1, 4);
-  auto* policy = job.mutable_spec()->add_policies();
-  policy->add_events("PodFailed");
-  policy->set_action("RestartJob");
-  RunAll(rig, job);
-  FinishAndRemove(rig, "default/j-t0-0");
-  rig.Run(absl::Seconds(20));
-  ASSERT_EQ(GroupOf(rig).min_member(), 3);
-  rig.kube().SetPodPhase("default/j-t0-1", kube::v1::POD_PHASE_FAILED, 1);
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().pods().size(), 4u);
-  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
-  EXPECT_EQ(GroupOf(rig).min_member(), 4);
-}
-
 // Returns a job of two tasks, of which the second depends on the first; all pods are needed.
 kube::v1::Job JobInOrder(int32_t replicas) {
   kube::v1::Job job = MakeJob("j", 2, replicas);
@@ -195,60 +178,11 @@ TEST(GangTest, WhatCannotBeMadeAgainYetIsNotAskedFor) {
   EXPECT_LE(rig.kube().Count("patch", "podgroups"), 2);
 }
 
-TEST(GangTest, ATaskThatIsAskedForGrowsInOneWrite) {
-  JobRig rig;
-  RunFourInOrder(rig);
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    job.mutable_spec()->set_min_available(6);
-    job.mutable_spec()->mutable_tasks(1)->set_replicas(4);
-    job.mutable_spec()->mutable_tasks(1)->set_min_available(4);
-  });
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(GroupOf(rig).min_member(), 6);
-  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
-}
-
 // Returns a job whose minimums of tasks do not count: minAvailable is below their sum.
 kube::v1::Job JobInOrderBelowItsMinimums() {
   kube::v1::Job job = JobInOrder(4);
   job.mutable_spec()->set_min_available(6);
   return job;
-}
-
-TEST(GangTest, WhereMinimumsDoNotCountATaskThatIsAskedForGrowsInOneWriteToo) {
-  JobRig rig;
-  RunInOrder(rig, JobInOrderBelowItsMinimums());
-  ASSERT_EQ(GroupOf(rig).min_member(), 6);
-  rig.kube().ClearLog();
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    job.mutable_spec()->set_min_available(7);
-    job.mutable_spec()->mutable_tasks(1)->set_replicas(5);
-    job.mutable_spec()->mutable_tasks(1)->set_min_available(5);
-  });
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().pods().size(), 9u);
-  EXPECT_EQ(GroupOf(rig).min_member(), 7);
-  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1);
-}
-
-// Finished work has lowered minMember, by which the tasks of the group are determined.
-TEST(GangTest, ALostPodBesidesWorkThatIsDoneCostsNoWrite) {
-  for (const int32_t min_available : {6, 8}) {
-    JobRig rig;
-    kube::v1::Job job = JobInOrderBelowItsMinimums();
-    job.mutable_spec()->set_min_available(min_available);
-    RunInOrder(rig, std::move(job));
-    rig.kube().SetAllPods(kPodRunning);
-    FinishAndRemove(rig, "default/j-t1-3");
-    rig.Run(absl::Seconds(20));
-    ASSERT_EQ(GroupOf(rig).min_member(), min_available - 1);
-    rig.kube().ClearLog();
-    rig.kube().RemovePod("default/j-t1-0");
-    rig.Run(absl::Seconds(20));
-    EXPECT_EQ(rig.kube().pods().size(), 7u);
-    EXPECT_EQ(GroupOf(rig).min_member(), min_available - 1);
-    EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0) << min_available;
-  }
 }
 
 // The minimums of tasks count by the old spec and not by the new one, or the other way round.
@@ -269,59 +203,6 @@ TEST(GangTest, WhatIsAskedForStaysSoWhenMinimumsBeginOrCeaseToCount) {
     EXPECT_EQ(GroupOf(rig).min_member(), counts_first ? 8 : 9);
     EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 1) << counts_first;
   }
-}
-
-// The pods of the run before still exist, under the names of the pods to be made.
-TEST(GangTest, PodsThatAreGoingAreNotThere) {
-  for (const int32_t min_available : {3, 4}) {
-    JobRig rig;
-    kube::v1::Job job = JobInOrder(2);
-    job.mutable_spec()->set_min_available(min_available);
-    auto* policy = job.mutable_spec()->add_policies();
-    policy->add_events("PodFailed");
-    policy->set_action("RestartJob");
-    RunInOrder(rig, std::move(job));
-    rig.kube().SetAllPods(kPodRunning);
-    rig.Run(absl::Seconds(20));
-    ASSERT_EQ(GroupOf(rig).min_member(), min_available);
-    rig.kube().SchedulePods();
-    rig.kube().SetPodPhase("default/j-t0-0", kube::v1::POD_PHASE_FAILED, 1);
-    rig.Run(absl::Seconds(20));
-    ASSERT_EQ(rig.kube().job("default/j").status().version(), 1);
-    ASSERT_EQ(rig.kube().groups().size(), 1u);
-    EXPECT_EQ(GroupOf(rig).min_member(), 2) << min_available;
-  }
-}
-
-// A task with a minimum of 0 is ready from the beginning (job spec 9.7): its dependents start at once, and as a gang.
-TEST(GangTest, WhatDependsOnNothingThatHasToBeReadyCountsFromTheBeginning) {
-  JobRig rig;
-  kube::v1::Job job = JobInOrder(2);
-  job.mutable_spec()->mutable_tasks(0)->set_min_available(0);
-  job.mutable_spec()->set_min_available(4);
-  rig.Start();
-  rig.kube().PutJob(job);
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().pods().size(), 4u);
-  EXPECT_EQ(GroupOf(rig).min_member(), 4);
-  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0);
-}
-
-// The minimums of tasks are small: minMember does not show which tasks the group includes.
-TEST(GangTest, ALostPodOfATaskThatIsAskedForCostsNoWrite) {
-  JobRig rig;
-  kube::v1::Job job = JobInOrder(4);
-  job.mutable_spec()->mutable_tasks(0)->set_min_available(1);
-  job.mutable_spec()->mutable_tasks(1)->set_min_available(2);
-  job.mutable_spec()->set_min_available(3);
-  RunInOrder(rig, std::move(job));
-  ASSERT_EQ(GroupOf(rig).min_task_member_size(), 2);
-  rig.kube().ClearLog();
-  rig.kube().RemovePod("default/j-t1-0");
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().pods().size(), 8u);
-  EXPECT_EQ(GroupOf(rig).min_task_member_size(), 2);
-  EXPECT_EQ(rig.kube().Count("patch", "podgroups"), 0);
 }
 
 TEST(GangTest, WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {

@@ -86,16 +86,6 @@ class GroupDeletionTest : public ::testing::Test {
   int asked_ = 0;
 };
 
-TEST_F(GroupDeletionTest, IsAskedForOnceWhereItIsAnswered) {
-  BeginRunning();
-  SetFate(Fate::kNormal, Fate::kNormal);
-  Abort();
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_TRUE(kube().groups().empty());
-  EXPECT_EQ(asked_, 1);
-}
-
 TEST_F(GroupDeletionTest, IsNotAskedForAgainWhileACallIsUnderWay) {
   BeginRunning();
   SetFate(Fate::kLostRequest, Fate::kNormal);

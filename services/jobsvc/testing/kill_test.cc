@@ -89,19 +89,6 @@ TEST_F(KillTest, ATargetThatIsNotTheJobsAnyMoreIsNotWaitedFor) {
   EXPECT_FALSE(rig_.controller().Find("default/j")->persisted.kill) << "it is over";
 }
 
-TEST_F(KillTest, NorIsItByWhoeverSeesItForTheFirstTime) {
-  Begin(MakeJob("j", 1, 4));
-  rig_.Kill();
-  rig_.LoseDisk();
-  rig_.kube().EditPod("default/j-t0-2", [](kube::v1::Pod& pod) { pod.clear_owner_uid(); });
-  rig_.Start();
-  rig_.Run(absl::Seconds(5));
-  Abort();
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_EQ(Collectively(), 0);
-  EXPECT_TRUE(rig_.kube().pods().contains("default/j-t0-2"));
-}
-
 // The pods were scaled away a moment before, and run on for their grace period.
 TEST_F(KillTest, WhatIsBeyondTheSizeOfATaskIsAwaitedToo) {
   Begin(MakeJob("j", 1, 3));
@@ -144,21 +131,6 @@ TEST_F(KillTest, ATaskThatIsEvictedWholeIsRestartedAndCounted) {
     }
     EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
   }
-}
-
-// The duration lasts until the last write of the kill (job spec 9.5).
-TEST_F(KillTest, TheDurationOfAnAbortedJobLastsUntilItIsAborted) {
-  Begin(MakeJob("j", 1, 2));
-  rig_.kube().SchedulePods();
-  Abort();
-  rig_.Run(absl::Seconds(30));
-  rig_.kube().FinishDeletions();
-  rig_.Run(absl::Seconds(10));
-  ASSERT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  const kube::v1::Job& job = rig_.kube().job("default/j");
-  const std::string meant = RunningDuration(job.meta().creation_ms(), job.status().last_transition_ms());
-  const std::string& reported = job.status().running_duration();
-  EXPECT_EQ(reported.substr(0, reported.find_first_of(".s")), meant.substr(0, meant.find_first_of(".s"))) << reported;
 }
 
 // The call deletes by name, and may still be at work.
@@ -210,16 +182,6 @@ TEST_F(KillTest, APodWithoutOurLabelsGoesSingly) {
   EXPECT_EQ(Singly(), 2);
 }
 
-TEST_F(KillTest, WhatItHasLeftGoesSingly) {
-  Begin(MakeJob("j", 1, 3));
-  rig_.kube().EditLabel("default/j-t0-2", kube::kBasaltVersionKey, "odd");
-  Abort();
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_EQ(Collectively(), 1);
-  EXPECT_EQ(Singly(), 1);
-}
-
 TEST_F(KillTest, WhereItIsRefusedPodsGoSingly) {
   Begin(MakeJob("j", 1, 3));
   rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
@@ -230,23 +192,6 @@ TEST_F(KillTest, WhereItIsRefusedPodsGoSingly) {
   });
   Abort();
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_EQ(Singly(), 3);
-}
-
-// The server ends its loop at the first pod that it may not delete.
-TEST_F(KillTest, WhereItBringsNothingPodsGoSingly) {
-  Begin(MakeJob("j", 1, 3));
-  int refused = 0;
-  rig_.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_delete_collection()) return false;
-    ++refused;
-    error.set_code(500);
-    error.set_reason("InternalError");
-    return true;
-  });
-  Abort();
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_EQ(refused, 2);
   EXPECT_EQ(Singly(), 3);
 }
 
@@ -290,39 +235,6 @@ TEST_F(KillTest, OnePodIsNotWorthASearch) {
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
   EXPECT_EQ(Collectively(), 0);
   EXPECT_EQ(Singly(), 1);
-}
-
-TEST_F(KillTest, EachRunIsKilledForItself) {
-  kube::v1::Job job = WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob");
-  job.mutable_spec()->set_max_retry(10);
-  Begin(std::move(job));
-  for (int run = 1; run <= 4; ++run) {
-    rig_.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
-    rig_.Run(absl::Seconds(1));
-    rig_.kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(1));
-    EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning) << run;
-    EXPECT_EQ(Collectively(), run) << "no run waits for what the one before has left";
-  }
-  EXPECT_EQ(Singly(), 0);
-}
-
-TEST_F(KillTest, ACommandThatTheWatchStillShowsIsNotDeletedAgain) {
-  Begin(MakeJob("j", 1, 3));
-  rig_.late = [](const kube::v1::Object& object, bool gone) {
-    return gone && object.has_command() ? absl::Seconds(3) : absl::ZeroDuration();
-  };
-  rig_.kube().SchedulePods();
-  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Seconds(1));
-  rig_.kube().FinishDeletions();
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  int deletions = 0;
-  for (const JobKube::Logged& write : rig_.kube().log()) {
-    deletions += write.verb == "delete" && write.plural == "commands" ? 1 : 0;
-  }
-  EXPECT_EQ(deletions, 1);
 }
 
 }  // namespace

@@ -84,18 +84,6 @@ TEST(LifeCycleTest, PodsAreMadeOnlyAfterTheSchedulerAdmitsTheGroup) {
   EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
 }
 
-TEST(LifeCycleTest, AJobWhosePodsFailIsFailed) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 7);
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
-  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 1);
-}
-
 TEST(LifeCycleTest, FinishedWorkIsNotDoneAgainWhenItsPodIsRemoved) {
   JobRig rig;
   rig.Start();
@@ -141,21 +129,6 @@ TEST(LifeCycleTest, ScalingDownMarksPodsBeforeItDeletesThemAndFiresNoPolicy) {
   rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(3); });
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.kube().pods().size(), 3u);
-}
-
-TEST(LifeCycleTest, ATaskWaitsForTheTaskItDependsOn) {
-  JobRig rig;
-  rig.Start();
-  auto job = MakeJob("j", 2, 2);
-  job.mutable_spec()->set_min_available(2);
-  job.mutable_spec()->mutable_tasks(1)->mutable_depends_on()->add_names("t0");
-  rig.kube().PutJob(job);
-  rig.Run();
-  EXPECT_EQ(rig.kube().pods().size(), 2u);
-  EXPECT_NE(WaitingFor(rig.controller().ViewOf(*rig.controller().Find("default/j"), {}), QueueView()), "");
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run();
-  EXPECT_EQ(rig.kube().pods().size(), 4u);
 }
 
 // The API server refuses a template by its profile, and only an edit cures that.
@@ -320,75 +293,6 @@ TEST(LifeCycleTest, ANameHeldByAPodThatNoWatchShowsIsTriedAgain) {
   EXPECT_EQ(rig.kube().pods().at("default/j-t0-0").job_name(), "j");
 }
 
-TEST(LifeCycleTest, ADeletedJobLeavesItsHistoryAndNoRecord) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  const std::string uid = rig.kube().job("default/j").meta().uid();
-  rig.kube().DeleteJob("default/j");
-  rig.Run(absl::Seconds(5));
-  EXPECT_EQ(rig.controller().Find("default/j"), nullptr);
-  EXPECT_EQ(HistoryStore(rig.store()).Read(SlotOf("default/j"), uid)->size(), 1u);
-  const auto jobs = HistoryStore(rig.store()).ObjectsOf(SlotOf("default/j"), "default/j");
-  ASSERT_EQ(jobs->size(), 1u);
-  EXPECT_EQ(jobs->front().uid(), uid);
-  EXPECT_GT(jobs->front().gone_ms(), 0);
-  // A job of the same name is another job.
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  EXPECT_EQ(rig.kube().pods().size(), 2u);
-  EXPECT_EQ(HistoryStore(rig.store()).ObjectsOf(SlotOf("default/j"), "default/j")->size(), 2u);
-}
-
-TEST(LifeCycleTest, AConflictingEditIsTakenInAndTheDecisionMadeAgain) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  int conflicts = 0;
-  rig.fate = [&](const gateway::v1::WriteRequest& request) {
-    if (request.subresource() == "status" && conflicts < 2) {
-      ++conflicts;
-      rig.kube().EditJob("default/j", [&](kube::v1::Job& job) { job.mutable_spec()->set_max_retry(3 + conflicts); });
-    }
-    return Fate::kNormal;
-  };
-  rig.Run(absl::Seconds(10));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
-  const auto history = HistoryStore(rig.store()).Read(SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
-  ASSERT_EQ(history->size(), 3u);
-  EXPECT_EQ((*history)[0].generation(), 2) << "an edit";
-  EXPECT_EQ((*history)[1].generation(), 3) << "an edit";
-  EXPECT_EQ((*history)[2].generation(), 0) << "the decision, once";
-}
-
-TEST(LifeCycleTest, LostAnswersAreSettledAndNothingIsDoneTwice) {
-  JobRig rig;
-  rig.Start();
-  int n = 0;
-  rig.fate = [&](const gateway::v1::WriteRequest& request) {
-    if (request.resource().plural() == "events") return Fate::kNormal;
-    switch (++n % 3) {
-      case 0:
-        return Fate::kLostAnswer;
-      case 1:
-        return Fate::kLostRequest;
-      default:
-        return Fate::kNormal;
-    }
-  };
-  rig.kube().PutJob(MakeJob("j", 1, 4));
-  ASSERT_TRUE(rig.RunUntil([&] { return rig.kube().pods().size() == 4; }));
-  rig.Run(absl::Seconds(20));
-  rig.kube().SetAllPods(kPodSucceeded);
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
-  EXPECT_EQ(rig.kube().Count("create", "pods"), 4);
-  const auto history = HistoryStore(rig.store()).Read(SlotOf("default/j"), rig.kube().job("default/j").meta().uid());
-  EXPECT_EQ(history->size(), 3u);
-  for (const auto& entry : *history) EXPECT_TRUE(entry.committed());
-}
-
 // The name is held until the watch shows its pod, and no longer.
 TEST(LifeCycleTest, APodWhoseCreationHadNoAnswerIsMarkedAsSoonAsItIsSurplus) {
   JobRig rig;
@@ -406,65 +310,6 @@ TEST(LifeCycleTest, APodWhoseCreationHadNoAnswerIsMarkedAsSoonAsItIsSurplus) {
   rig.Run(absl::Seconds(1));
   EXPECT_EQ(rig.kube().Count("patch", "pods"), 2);
   EXPECT_EQ(rig.kube().pods().size(), 2u);
-}
-
-TEST(LifeCycleTest, AJobStartsAlthoughAPodFailedWhileItWasSurplus) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 3));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run();
-  // Nothing is marked while the pod is surplus.
-  rig.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.has_patch() && request.resource().plural() == "pods" ? Fate::kNotSent : Fate::kNormal;
-  };
-  const auto scale = [&](int replicas) {
-    rig.kube().EditJob("default/j", [&](kube::v1::Job& job) {
-      job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas);
-      job.mutable_spec()->set_min_available(replicas);
-    });
-    rig.Run(absl::Milliseconds(10));
-  };
-  scale(2);
-  const std::string failed = rig.kube().pods().at("default/j-t0-2").uid();
-  rig.kube().SetPodPhase("default/j-t0-2", kPodFailed);
-  rig.Run(absl::Milliseconds(10));
-  scale(3);
-  rig.fate = nullptr;
-  rig.Run(absl::Minutes(1));
-  ASSERT_TRUE(rig.kube().pods().contains("default/j-t0-2"));
-  EXPECT_NE(rig.kube().pods().at("default/j-t0-2").uid(), failed);
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run();
-  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
-  EXPECT_EQ(rig.kube().job("default/j").status().counts().running(), 3);
-}
-
-TEST(LifeCycleTest, AJobThatNamesNoSchedulerGetsTheConfiguredOne) {
-  JobRig rig;
-  rig.options.defaults.scheduler_name = "ours";
-  rig.Start();
-  kube::v1::Job job = MakeJob("j", 1, 1);
-  job.mutable_spec()->clear_scheduler_name();
-  rig.kube().PutJob(std::move(job));
-  rig.Run();
-  const json::value body = rig.kube().pod_body("default/j-t0-0");
-  EXPECT_EQ(FindString(*Find(body, "spec"), "schedulerName"), "ours");
-}
-
-TEST(LifeCycleTest, AFinishedJobWithATtlIsDeletedOnTime) {
-  JobRig rig;
-  rig.Start();
-  auto job = MakeJob("j", 1, 1);
-  job.mutable_spec()->set_ttl_seconds_after_finished(30);
-  rig.kube().PutJob(job);
-  rig.Run();
-  rig.kube().SetAllPods(kPodSucceeded);
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
-  rig.Run(absl::Seconds(20));
-  EXPECT_FALSE(rig.kube().jobs().contains("default/j"));
 }
 
 }  // namespace

@@ -51,31 +51,6 @@ void Replace(JobRig& rig, const std::string& object, const std::string& body) {
   ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
 }
 
-TEST(ObjectsTest, WhatStandsThereUnderAnotherUidAndIsOfTheJobIsRemovedAtTheEnd) {
-  JobRig rig;
-  StartRunning(rig);
-  for (const std::string_view name : kNames) {
-    Replace(
-        rig, std::string(name),
-        R"({"metadata":{"ownerReferences":[{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","name":"j","uid":")" +
-            rig.kube().job("default/j").meta().uid() + R"(","controller":true}]}})");
-  }
-  Finish(rig);
-  EXPECT_EQ(CountObjects(rig), 0u);
-}
-
-TEST(ObjectsTest, WhatSomebodyElseMadeUnderTheNameIsLeftAlone) {
-  JobRig rig;
-  StartRunning(rig);
-  Replace(rig, "services/default/j", R"({"metadata":{"name":"j"}})");
-  Finish(rig);
-  EXPECT_EQ(CountObjects(rig), 1u);
-  EXPECT_TRUE(rig.kube().others().contains("services/default/j"));
-  rig.kube().ClearLog();
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
-}
-
 TEST(ObjectsTest, PodsOfAResumedJobWaitForWhatTheProcessBeforeHasRemoved) {
   JobRig rig;
   StartRunning(rig);
@@ -116,19 +91,6 @@ TEST(ObjectsTest, WhatAResumedJobIsMakingIsRemovedByTheNextProcessOnAnEmptyDisk)
   EXPECT_EQ(CountObjects(rig), 0U);
 }
 
-TEST(ObjectsTest, NothingIsMadeForAnEditBeforeTheStatusNamesIt) {
-  JobRig rig;
-  rig.StartRunning(MakeJob("j", 1, 2));
-  rig.fate = [](const gateway::v1::WriteRequest& request) {
-    return request.subresource() == "status" ? Fate::kNotSent : Fate::kNormal;
-  };
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->add_plugins()->set_name("svc"); });
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(CountObjects(rig), 0U);
-  rig.fate = nullptr;
-  ASSERT_TRUE(rig.RunUntil([&] { return CountObjects(rig) == std::size(kNames); }, absl::Minutes(1)));
-}
-
 void Scale(JobRig& rig, int replicas) {
   rig.kube().EditJob("default/j",
                      [&](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas); });
@@ -160,33 +122,6 @@ TEST(ObjectsTest, PodsOfALargerTaskWaitForTheirHosts) {
   rig.Run(absl::Seconds(10));
   EXPECT_EQ(rig.kube().pods().size(), 4u);
   EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
-}
-
-TEST(ObjectsTest, PodsOfASmallerTaskGoOnceTheHostsDoNotNameThem) {
-  for (const bool refuse : {false, true}) {
-    SCOPED_TRACE(refuse);
-    JobRig rig;
-    StartRunning(rig);
-    rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-      if (!refuse || !request.has_patch() || request.resource().plural() != "configmaps") return false;
-      error.set_code(403);
-      error.set_message("patching is forbidden");
-      return true;
-    });
-    rig.kube().ClearLog();
-    rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-      job.mutable_spec()->set_min_available(0);
-      job.mutable_spec()->mutable_tasks(0)->set_replicas(0);
-    });
-    rig.Run(absl::Seconds(10));
-    EXPECT_TRUE(rig.kube().pods().empty()) << "hosts that are refused hold no pod";
-    const auto& log = rig.kube().log();
-    const auto first = std::find_if(log.begin(), log.end(), [](const auto& write) {
-      return write.plural == "configmaps" || write.plural == "pods";
-    });
-    ASSERT_NE(first, log.end());
-    EXPECT_EQ(first->plural, "configmaps");
-  }
 }
 
 // A user who edits a job may read the ConfigMap at once. The edit changes the group, too, and counts become due.
@@ -230,33 +165,6 @@ TEST(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
 }
 
-// A variable with all hosts has 128 KiB at most: no container of such a job could start.
-TEST(ObjectsTest, HostsThatNoVariableHoldsRefuseTheJobAndTouchNothingOfIt) {
-  JobRig rig;
-  StartRunning(rig);
-  Scale(rig, 50'000);
-  rig.kube().ClearLog();
-  rig.Run(absl::Minutes(10));
-  EXPECT_EQ(rig.kube().Count("create"), rig.kube().Count("create", "events"));
-  EXPECT_EQ(rig.kube().pods().size(), 2u);
-  const kube::v1::JobStatus& status = rig.kube().job("default/j").status();
-  EXPECT_EQ(status.reason(), "InvalidJob");
-  EXPECT_TRUE(status.message().starts_with("spec.plugins.svc sets the variable VC_T0_HOSTS of ")) << status.message();
-  Scale(rig, 3);
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().pods().size(), 3u);
-}
-
-TEST(ObjectsTest, HostsAreBroughtUpToDateInOneWrite) {
-  JobRig rig;
-  StartRunning(rig);
-  const int gets = rig.kube().gets();
-  Scale(rig, 3);
-  rig.Run(absl::Seconds(10));
-  EXPECT_EQ(HostsOf(rig), "3");
-  EXPECT_EQ(rig.kube().gets(), gets);
-}
-
 TEST(ObjectsTest, HostsThatAreGoneAreMadeAgainAndThoseOfSomebodyElseAreLeftAlone) {
   for (const bool taken : {false, true}) {
     SCOPED_TRACE(taken);
@@ -276,35 +184,6 @@ TEST(ObjectsTest, HostsThatAreGoneAreMadeAgainAndThoseOfSomebodyElseAreLeftAlone
     EXPECT_EQ(HostsOf(rig), taken ? "mine" : "3");
     EXPECT_EQ(rig.kube().pods().size(), taken ? 2u : 3u);
   }
-}
-
-TEST(ObjectsTest, AnObjectThatCannotBeReadIsTold) {
-  JobRig rig;
-  StartRunning(rig);
-  rig.kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "configmaps") return false;
-    error.set_code(500);
-    error.set_message("no quorum");
-    return true;
-  };
-  // The ConfigMap is read after a patch was refused because the UID is another one.
-  bool conflicts = true;
-  rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!conflicts || request.resource().plural() != "configmaps") return false;
-    error.set_code(409);
-    error.set_reason("Conflict");
-    return true;
-  });
-  Scale(rig, 3);
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().pods().size(), 2u);
-  EXPECT_EQ(rig.kube().job("default/j").status().message(), "plugin svc: ConfigMap j-svc: no quorum");
-  rig.kube().refuse_get = nullptr;
-  conflicts = false;
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(HostsOf(rig), "3");
-  EXPECT_EQ(rig.kube().pods().size(), 3u);
-  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
 }
 
 }  // namespace

@@ -91,30 +91,6 @@ TEST_F(PrioritiesTest, AChangeWakesTheJobsThatNameTheClassAlone) {
   EXPECT_EQ(Woken(), (Keys{"default/also-high", "default/high"})) << "it goes";
 }
 
-TEST_F(PrioritiesTest, WhatAJobWantsFollowsTheClassesThatItNames) {
-  Submit("high", "high");
-  Submit("none", "");
-  EXPECT_EQ(Cpus("high"), "2") << "a class that is not there weighs nothing: the first task comes first";
-  Show("high", 100);
-  Woken();
-  EXPECT_EQ(Cpus("high"), "8") << "the class comes later";
-  EXPECT_EQ(Cpus("none"), "2") << "no class is one that weighs nothing, whatever there is";
-  Remove("high");
-  Woken();
-  EXPECT_EQ(Cpus("high"), "2");
-}
-
-TEST_F(PrioritiesTest, AJobThatIsEditedFollowsTheClassThatItNamesNow) {
-  Submit("job", "high");
-  Rename("job", "low");
-  Woken();
-  Show("high", 100);
-  EXPECT_EQ(Woken(), Keys());
-  Show("low", 100);
-  EXPECT_EQ(Woken(), Keys{"default/job"});
-  EXPECT_EQ(Cpus("job"), "8");
-}
-
 // A group is made with the values that the classes have at its creation.
 TEST_F(PrioritiesTest, AClassThatChangesWhileAJobIsAbortedCountsOnceItIsResumed) {
   Submit("job", "high");

@@ -116,22 +116,6 @@ TEST_F(RefusalsTest, WhatTheServerFailsAtIsToldToo) {
   EXPECT_EQ(Status("default/k").reason(), "PluginError");
 }
 
-// The API server keeps an Event for about an hour.
-TEST_F(RefusalsTest, AnEventThatTheServerHasForgottenIsMadeAnew) {
-  Refuse(MakesPod, 403, "violates PodSecurity");
-  Begin(MakeJob("j", 1, 1));
-  rig_.Run(absl::Minutes(1));
-  ASSERT_EQ(Events("FailedCreate"), 1);
-  kube().SetRefuse(nullptr);
-  rig_.Run(absl::Minutes(6));
-  ASSERT_EQ(kube().pods().size(), 1u);
-  kube().ForgetEvents();
-  Refuse(MakesPod, 403, "violates PodSecurity");
-  kube().RemovePod("default/j-t0-0");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(Events("FailedCreate"), 1);
-}
-
 // On an empty disk the Event is unknown until its name is found taken.
 TEST_F(RefusalsTest, AnEventThatIsThereIsCountedOnOverARestartAndALostDisk) {
   const auto count = [this] {
@@ -207,31 +191,6 @@ TEST_F(RefusalsTest, AGroupThatWasRefusedIsMadeAsSoonAsTheQueueOpens) {
   EXPECT_EQ(kube().groups().size(), 1u);
 }
 
-TEST_F(RefusalsTest, ADeletionOfItsObjectsOrOfTheJobItselfIsTriedWithGrowingPausesAndTold) {
-  kube::v1::Job job = WithSvc(MakeJob("j", 1, 1));
-  job.mutable_spec()->set_ttl_seconds_after_finished(60);
-  Begin(std::move(job));
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Seconds(10));
-  Refuse([](const auto& request) { return request.has_delete_() && request.resource().plural() == "services"; }, 403,
-         "denied by policy");
-  kube().SetAllPods(kPodSucceeded);
-  rig_.Run(absl::Seconds(50));
-  EXPECT_EQ(Events("FailedDelete"), 1);
-  EXPECT_LT(refused_, 15);
-  refused_ = 0;
-  Refuse([](const auto& request) { return request.has_delete_() && request.resource().plural() == "jobs"; }, 403,
-         "denied by policy");
-  rig_.Run(absl::Minutes(10));
-  EXPECT_EQ(Events("TTLError"), 1);
-  EXPECT_GT(refused_, 10);
-  EXPECT_LT(refused_, 60);
-  for (const auto& [name, object] : kube().others()) EXPECT_FALSE(name.starts_with("services/")) << name;
-  kube().SetRefuse(nullptr);
-  rig_.Run(absl::Minutes(1));
-  EXPECT_TRUE(kube().jobs().empty());
-}
-
 TEST_F(RefusalsTest, AnAnnotationThatCannotBeWrittenHoldsUpNothing) {
   rig_.on_start = [](JobController& controller) {
     kube::v1::Object queue;
@@ -255,36 +214,6 @@ TEST_F(RefusalsTest, AnAnnotationThatCannotBeWrittenHoldsUpNothing) {
   EXPECT_EQ(Status().reason(), "");
 }
 
-// Job spec 9.11. The server's message names the pod.
-TEST_F(RefusalsTest, PodsThatAreRefusedForOneCauseAreOneEvent) {
-  Refuse(MakesPod, 403, "pods \"{}\" is forbidden: exceeded quota: team");
-  Begin(MakeJob("j", 3, 100));
-  rig_.Run(absl::Seconds(10));
-  const std::string reported = Status().message();
-  EXPECT_EQ(reported, "pod j-t0-0: pods \"j-t0-0\" is forbidden: exceeded quota: team");
-  EXPECT_EQ(Events("FailedCreate"), 1);
-  kube().ClearLog();
-  rig_.Run(absl::Hours(1));
-  EXPECT_EQ(Status().message(), reported);
-  EXPECT_EQ(Events("FailedCreate"), 1);
-  EXPECT_EQ(kube().Count("patch", "jobs/status"), 0);
-}
-
-TEST_F(RefusalsTest, CausesThatTakeTurnsAreOneEventEachAndOneStatus) {
-  kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!MakesPod(request)) return false;
-    error.set_code(403);
-    error.set_message(request.name().starts_with("j-t0") ? "violates PodSecurity" : "exceeded quota");
-    return true;
-  });
-  Begin(MakeJob("j", 2, 4));
-  rig_.Run(absl::Seconds(10));
-  kube().ClearLog();
-  rig_.Run(absl::Hours(1));
-  EXPECT_EQ(Events("FailedCreate"), 2);
-  EXPECT_EQ(kube().Count("patch", "jobs/status"), 0);
-}
-
 bool DeletesPod(const gateway::v1::WriteRequest& request) {
   return (request.has_delete_() || request.has_delete_collection()) && request.resource().plural() == "pods";
 }
@@ -304,38 +233,6 @@ TEST_F(RefusalsTest, PodsThatCannotBeDeletedAreTriedWithGrowingPauses) {
   Refuse([](const auto&) { return false; }, 0, "");
   rig_.Run(absl::Minutes(1));
   EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_EQ(Status().reason(), "");
-}
-
-TEST_F(RefusalsTest, PodsThatCannotBeDeletedDoNotHoldUpTheOthers) {
-  rig_.options.max_in_flight_per_job = 4;
-  Begin(MakeJob("j", 1, 30));
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Seconds(20));
-  Refuse([](const auto& request) { return DeletesPod(request) && !request.name().starts_with("j-t0-2"); }, 403, "kept");
-  kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(kube().pods().size(), 19u);
-}
-
-// Marks come first: nothing is deleted or made before them (job spec 9.5).
-TEST_F(RefusalsTest, PodsThatCannotBeMarkedAreToldAndTriedWithGrowingPauses) {
-  Begin(WithPolicy(MakeJob("j", 1, 4), "PodFailed", "RestartTask"));
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Seconds(20));
-  Refuse([](const auto& request) { return request.has_patch() && request.resource().plural() == "pods"; }, 403,
-         "pods \"{}\" is forbidden: no right to patch");
-  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRestarting);
-  EXPECT_EQ(Status().reason(), "FailedDelete");
-  EXPECT_NE(Status().message().find("no right to patch"), std::string::npos) << Status().message();
-  rig_.Run(absl::Hours(1));
-  EXPECT_EQ(Events("FailedDelete"), 1);
-  EXPECT_LT(refused_, 4 * 60 * 60 / 10);
-  Refuse([](const auto&) { return false; }, 0, "");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(kube().pods().size(), 4u);
   EXPECT_EQ(Status().reason(), "");
 }
 

@@ -201,36 +201,5 @@ TEST(RepeatedEndTest, AnEndThatNoPolicyAnswersIsNotKept) {
   EXPECT_EQ(KeptEnds(rig), 0);
 }
 
-TEST(RepeatedEndTest, WhatIsKeptGoesWithItsRunAndWithItsJob) {
-  const auto begin = [](JobRig& rig) {
-    RunAllPods(rig, WithPolicy(MakeJob("j", 1, 1), "PodEvicted", "RestartPod"));
-    RemovePod(rig);
-    rig.Run(absl::Seconds(10));
-    ASSERT_EQ(KeptEnds(rig), 1);
-  };
-  {
-    JobRig rig;
-    begin(rig);
-    rig.kube().SetAllPods(kPodSucceeded);
-    rig.Run(absl::Seconds(20));
-    ASSERT_EQ(rig.PhaseOf(kKey), kCompleted);
-    EXPECT_EQ(KeptEnds(rig), 0) << "of a job that has ended";
-  }
-  {
-    JobRig rig;
-    begin(rig);
-    rig.kube().PutCommand("default", "again", "RestartJob", "j");
-    rig.Run(absl::Seconds(20));
-    EXPECT_EQ(KeptEnds(rig), 0) << "of a version before";
-  }
-  {
-    JobRig rig;
-    begin(rig);
-    rig.kube().DeleteJob(kKey);
-    rig.Run(absl::Seconds(20));
-    EXPECT_EQ(KeptEnds(rig), 0) << "of a job that is gone";
-  }
-}
-
 }  // namespace
 }  // namespace basalt::jobsvc::testing

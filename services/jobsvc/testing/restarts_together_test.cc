@@ -196,31 +196,5 @@ TEST_F(RestartsTogetherTest, TheirEndsAreNotAnsweredAgainOverALostDisk) {
   ExpectEachRestartedOnce();
 }
 
-// Job spec 6: actions come in the order of the events, and one about the whole job ends those before it.
-TEST_F(RestartsTogetherTest, AnActionOfAnotherKindComesInItsPlace) {
-  kube::v1::Job job = MakeJob("j", 1, 6);
-  for (const auto& [code, action] : {std::pair(1, "RestartPod"), {2, "RestartTask"}, {3, "AbortJob"}}) {
-    auto& policy = *job.mutable_spec()->add_policies();
-    policy.set_exit_code(code);
-    policy.set_action(action);
-  }
-  const auto fail = [&](const std::vector<int>& codes) {
-    BeginRunning(job);
-    for (size_t i = 0; i < codes.size(); ++i)
-      rig_->kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, codes[i]);
-    rig_->Run(absl::Seconds(20));
-  };
-  fail({1, 1, 3, 1, 1, 1});
-  EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 2 pods for 2 events"});
-  EXPECT_EQ(OutcomesOf("AbortJob").size(), 1u);
-  EXPECT_EQ(rig_->PhaseOf(kKey), kAborted);
-  EXPECT_EQ(Status().counts().failed(), 4);
-  EXPECT_EQ(Status().version(), 1);
-  fail({1, 1, 1, 2, 1, 1});
-  EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 3 pods for 3 events"});
-  EXPECT_EQ(OutcomesOf("RestartTask"), std::vector<std::string>{"kill of 6 pods"});
-  ExpectEachRestartedOnce();
-}
-
 }  // namespace
 }  // namespace basalt::jobsvc::testing

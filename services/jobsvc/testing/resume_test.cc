@@ -112,22 +112,6 @@ TEST_F(ResumeTest, ManyThatFailedGoInOneCallThatLeavesOutWhatSucceeded) {
   EXPECT_EQ(UidOf("j-t0-0"), done);
 }
 
-TEST_F(ResumeTest, ASecondResumeTakesNothing) {
-  Begin(MakeJob("j", 1, 2));
-  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig_.Run(absl::Seconds(10));
-  const std::string done = UidOf("j-t0-0");
-  rig_.kube().SchedulePods();
-  Command("stop", "AbortJob");
-  Command("go", "ResumeJob");
-  ASSERT_EQ(rig_.PhaseOf("default/j"), kRestarting) << "its pods linger";
-  Command("again", "ResumeJob");
-  rig_.kube().FinishDeletions();
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(UidOf("j-t0-0"), done);
-  EXPECT_EQ(Status().version(), 2) << "one for the abort, one for the first resume";
-}
-
 // The kill that spends the last retry keeps failed pods, since the job ends with it. A kill of a job that is already
 // restarting spends none.
 TEST_F(ResumeTest, ARestartOfAJobThatRestartsForTheLastTimeMakesAnewWhatFailed) {

@@ -81,71 +81,6 @@ TEST(TakeOverTest, AJobOfOursThatAnotherControllerHasWrittenAfterItsEndIsNotWrit
   EXPECT_EQ(rig.kube().WritesButEvents(), 0);
 }
 
-TEST(TakeOverTest, WhatAnInterruptedEndLeftBehindIsRemoved) {
-  JobRig rig;
-  LeaveRunning(rig, JobWithObjects());
-  FinishAsUpstreamDoes(rig, "Completed");
-  ASSERT_NE(FindResource(rig.kube().job("default/j").status(), "plugin-svc"), nullptr);
-  TakeOver(rig);
-  EXPECT_TRUE(rig.kube().others().empty());
-  EXPECT_TRUE(rig.kube().groups().empty());
-  EXPECT_EQ(rig.kube().pods().size(), 2u);
-  EXPECT_EQ(FindResource(rig.kube().job("default/j").status(), "plugin-svc"), nullptr);
-  rig.Kill();
-  rig.LoseDisk();
-  TakeOver(rig);
-  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
-}
-
-TEST(TakeOverTest, ObjectsThatTheStatusNamesAreAdoptedWithoutBeingMadeAgain) {
-  JobRig rig;
-  LeaveRunning(rig, JobWithObjects());
-  const auto before = rig.kube().others();
-  bool kept = true;
-  TakeOver(rig);
-  for (const auto& entry : rig.kube().log()) {
-    EXPECT_NE(entry.verb, "create") << entry.plural << "/" << entry.name;
-    EXPECT_NE(entry.verb, "delete") << entry.plural << "/" << entry.name;
-  }
-  for (const auto& [name, object] : before) {
-    kept = kept && rig.kube().others().contains(name) &&
-           rig.kube().others().at(name).at("metadata").at("uid") == object.at("metadata").at("uid");
-  }
-  EXPECT_TRUE(kept);
-  EXPECT_NE(FindResource(rig.kube().job("default/j").status(), "plugin-ssh"), nullptr);
-}
-
-TEST(TakeOverTest, AnObjectThatTheStatusNamesAndNobodyHasIsMade) {
-  JobRig rig;
-  LeaveRunning(rig, JobWithObjects());
-  gateway::v1::WriteRequest service;
-  service.mutable_resource()->set_plural("services");
-  service.set_namespace_("default");
-  service.set_name("j");
-  service.mutable_delete_()->set_uid(
-      std::string(rig.kube().others().at("services/default/j").at("metadata").at("uid").as_string()));
-  ASSERT_EQ(rig.kube().Write(service).error().code(), 0);
-  TakeOver(rig);
-  EXPECT_TRUE(rig.kube().others().contains("services/default/j"));
-}
-
-TEST(TakeOverTest, AClaimThatWasNamedAfterItWasMadeIsNoContradiction) {
-  JobRig rig;
-  LeaveRunning(rig, MakeJob("j", 1, 2));
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    auto* volume = job.mutable_spec()->add_volumes();
-    volume->set_mount_path("/data");
-    volume->set_volume_claim_json(kClaimSpec);
-    volume->set_volume_claim_name("j-pvc-0123456789ab");
-  });
-  PatchStatus(rig, R"({"controlledResources":{"volume-pvc-j-pvc-0123456789ab":"j-pvc-0123456789ab"}})");
-  rig.kube().RemovePod("default/j-t0-1");
-  TakeOver(rig);
-  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
-  EXPECT_EQ(rig.kube().Count("create", "pods", "j-t0-1"), 1);
-  EXPECT_EQ(rig.kube().Count("create", "persistentvolumeclaims"), 0);
-}
-
 // Upstream does not check the action of an exit code: such a job runs, and the policy does nothing.
 TEST(TakeOverTest, AJobThatOnlyOurOwnRulesRefuseGoesOn) {
   JobRig rig;
@@ -160,26 +95,6 @@ TEST(TakeOverTest, AJobThatOnlyOurOwnRulesRefuseGoesOn) {
   rig.kube().SetAllPods(kPodSucceeded);
   rig.Run(absl::Seconds(30));
   EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
-}
-
-TEST(TakeOverTest, AJobThatIsRefusedKeepsItsCountsAndItsPods) {
-  JobRig rig;
-  LeaveRunning(rig, MakeJob("j", 1, 2));
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    for (int twice = 0; twice < 2; ++twice) {
-      auto* policy = job.mutable_spec()->add_policies();
-      policy->add_events("PodFailed");
-      policy->set_action("AbortJob");
-    }
-  });
-  TakeOver(rig);
-  const kube::v1::JobStatus& status = rig.kube().job("default/j").status();
-  EXPECT_EQ(status.reason(), "InvalidJob");
-  EXPECT_EQ(status.phase(), kRunning);
-  EXPECT_EQ(status.counts().running(), 2);
-  EXPECT_EQ(status.task_status_count_size(), 1);
-  EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
-  EXPECT_EQ(rig.kube().groups().size(), 1u);
 }
 
 // Returns a job with a plugin that nobody here knows: its pods were made with the plugin and need nothing more of it.
@@ -235,49 +150,6 @@ TEST(TakeOverTest, ARefusedJobWhosePodsStartIsRunning) {
   rig.kube().SetAllPods(kPodSucceeded);
   rig.Run(absl::Seconds(30));
   EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
-}
-
-TEST(TakeOverTest, APodOfARefusedJobIsNotMadeAgain) {
-  JobRig rig;
-  LeaveRunning(rig, MakeJob("j", 1, 2));
-  GiveAnotherPlugin(rig);
-  TakeOver(rig);
-  rig.kube().RemovePod("default/j-t0-1");
-  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().pods().size(), 1u);
-  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
-  EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
-}
-
-// The status has the values with which the job ran. An edit is refused as a whole.
-TEST(TakeOverTest, AnEditThatIsRefusedDoesNotDecideAboutTheEnd) {
-  JobRig rig;
-  rig.StartRunning(MakeJob("j", 1, 2));
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    job.mutable_spec()->set_min_available(9);
-    job.mutable_spec()->mutable_tasks(0)->set_min_available(9);
-  });
-  rig.Run(absl::Seconds(20));
-  ASSERT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
-  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
-  rig.kube().SetAllPods(kPodSucceeded);
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
-}
-
-TEST(TakeOverTest, ARefusedJobWithoutPodsStaysPending) {
-  for (const int minimum : {0, 2}) {
-    JobRig rig;
-    rig.Start();
-    kube::v1::Job job = JobWithAnotherPlugin();
-    job.mutable_spec()->set_min_available(minimum);
-    rig.kube().PutJob(job);
-    rig.Run(absl::Minutes(1));
-    EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_PENDING);
-    EXPECT_TRUE(rig.kube().pods().empty());
-    EXPECT_TRUE(rig.kube().groups().empty());
-  }
 }
 
 }  // namespace

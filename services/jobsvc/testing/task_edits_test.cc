@@ -152,16 +152,6 @@ TEST_F(TaskEditsTest, AnAbortIsOverWhenTheyAreGoneToo) {
   EXPECT_THAT(Pods(), IsEmpty());
 }
 
-TEST_F(TaskEditsTest, ARestartTakesThemAndMakesTheOthersAgain) {
-  Begin();
-  RemoveLastTask();
-  Ask("RestartJob");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1"));
-  EXPECT_EQ(Status().counts().pending(), 2);
-  EXPECT_EQ(Status().counts().terminating(), 0);
-}
-
 // Otherwise the job would wait in Restarting for pods that nobody removes.
 TEST_F(TaskEditsTest, ARestartOfATaskEndsThoughTheTaskIsRemovedMeanwhile) {
   for (const bool restarted : {false, true}) {
@@ -190,20 +180,6 @@ TEST_F(TaskEditsTest, ARestartOfATaskEndsThoughTheTaskIsRemovedMeanwhile) {
     EXPECT_EQ(rig_.PhaseOf(kKey), kRunning);
     EXPECT_EQ(Status().counts().running(), 2);
   }
-}
-
-TEST_F(TaskEditsTest, OneThatIsRenamedIsMadeUnderItsNewNameBesideWhatRuns) {
-  Begin();
-  Rename("other");
-  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1", "other-0", "other-1"));
-  EXPECT_EQ(Status().counts().running(), 2);
-  EXPECT_EQ(Status().counts().pending(), 2);
-  EXPECT_THAT(ReportedTasks(), UnorderedElementsAre("t0", "other"));
-  SetAll({"t0-0", "t0-1", "other-0", "other-1"}, kPodSucceeded);
-  EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
-  EXPECT_EQ(Status().counts().succeeded(), 4);
-  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "other-0", "other-1"));
-  EXPECT_THAT(Edits(), ElementsAre("spec edited: tasks[1].name"));
 }
 
 TEST_F(TaskEditsTest, OneThatComesBackFindsItsPodsAgain) {

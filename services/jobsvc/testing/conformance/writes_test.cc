@@ -130,30 +130,6 @@ TEST_F(ConformanceTest, AForwardingQueueCostsOneWriteOfTheJob) {
   EXPECT_EQ(FindString(*FindPath(body, {"metadata", "annotations"}), kube::kJobForwardingKey), "true");
 }
 
-TEST_F(ConformanceTest, AForwardedJobThatIsMadeAnewMeanwhileIsTakenForItself) {
-  rig().on_start = HearOfAForwardingQueue;
-  const auto forwards = [](const gateway::v1::WriteRequest& request) {
-    return request.has_patch() && request.resource().plural() == "jobs" && request.subresource().empty();
-  };
-  bool anew = false;
-  kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
-    if (forwards(request) && !std::exchange(anew, true)) {
-      kube().DeleteJob("default/j");
-      kube().PutJob(MakeJob("j", 1, 2));
-    }
-    return false;
-  });
-  // The answer comes when the first job has been forgotten.
-  rig().unknown_after = absl::Seconds(5);
-  rig().fate = [&](const gateway::v1::WriteRequest& request) {
-    return forwards(request) && !anew ? Fate::kLostAnswer : Fate::kNormal;
-  };
-  Begin(MakeJob("j", 1, 2));
-  rig().Run(absl::Minutes(1));
-  ASSERT_TRUE(anew);
-  EXPECT_EQ(kube().pods().size(), 2u);
-}
-
 TEST_F(ConformanceTest, AJobWithoutPodsIsNotWrittenAgainAndAgain) {
   BeginRunning(MakeJob("j", 1, 2));
   kube().EditJob("default/j", [](kube::v1::Job& job) {
