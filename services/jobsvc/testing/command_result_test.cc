@@ -34,11 +34,7 @@ HistoryRecord RecordOfCommand(JobRig& rig) {
 }
 
 void StartRunning(JobRig& rig) {
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  rig.StartRunning(MakeJob("j", 1, 2));
   ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
 }
 

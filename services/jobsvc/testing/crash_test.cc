@@ -119,9 +119,7 @@ size_t RecordsOf(JobRig& rig) {
 // The status reports the work only some seconds later (W19).
 TEST(CrashTest, WorkThatIsDoneIsNotDoneAgainByWhoeverComesBeforeTheStatusTellsOfIt) {
   JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
+  rig.Begin(MakeJob("j", 1, 2));
   rig.kube().SetAllPods(kPodRunning);
   rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   rig.Run(absl::Seconds(20));
@@ -137,9 +135,7 @@ TEST(CrashTest, WorkThatIsDoneIsNotDoneAgainByWhoeverComesBeforeTheStatusTellsOf
   EXPECT_EQ(rig.kube().pods().size(), 1U);
   EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
   EXPECT_EQ(RecordsOf(rig), 1U) << "of the pod that is there; of the other the status tells";
-  rig.Kill();
-  rig.LoseDisk();
-  rig.Start();
+  rig.StartAgain(/*lose_disk=*/true);
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.kube().pods().size(), 1U);
 }

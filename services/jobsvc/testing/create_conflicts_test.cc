@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kQuotaConflict =
     "Operation cannot be fulfilled on resourcequotas \"team\": the object has been modified";
 
-class CreateConflictsTest : public ::testing::Test {
+class CreateConflictsTest : public JobTest {
  protected:
   // Answers creates of that kind in this way until called without a kind.
   void Answer(std::string plural, std::string reason, std::string message) {
@@ -28,21 +28,13 @@ class CreateConflictsTest : public ::testing::Test {
       return true;
     });
   }
-  void Begin(kube::v1::Job job) {
-    rig_.Start();
-    kube().PutJob(std::move(job));
-    rig_.Run();
-  }
-  const kube::v1::JobStatus& Status() { return kube().job("default/j").status(); }
   // Expects tries with pauses of up to half a minute, whatever is refused.
   void ExpectPauses(const char* when) {
-    rig_.Run(absl::Minutes(10));
+    rig().Run(absl::Minutes(10));
     EXPECT_GT(creates_, 10) << when;
     EXPECT_LT(creates_, 60) << when;
   }
 
-  JobKube& kube() { return rig_.kube(); }
-  JobRig rig_;
   int creates_ = 0;
 };
 
@@ -55,7 +47,7 @@ TEST_F(CreateConflictsTest, AConflictOfAQuotaBacksOffAndIsToldOnceItLasts) {
   EXPECT_EQ(Status().reason(), "FailedCreate");
   EXPECT_EQ(Status().message(), "pod j-t0-0: " + std::string(kQuotaConflict));
   Answer("", "", "");
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(kube().pods().size(), 1u);
   EXPECT_EQ(Status().reason(), "");
 }
@@ -80,10 +72,10 @@ TEST_F(CreateConflictsTest, ObjectsOfPluginsAndClaimsBackOffAtIt) {
         plural == "secrets" ? "the API server refuses it as Conflict (409)" : kQuotaConflict;
     EXPECT_NE(Status().message().find(expected), std::string::npos) << Status().message();
     Answer("", "", "");
-    rig_.Run(absl::Minutes(1));
+    rig().Run(absl::Minutes(1));
     EXPECT_EQ(kube().pods().size(), 1u);
     kube().DeleteJob("default/j");
-    rig_.Run(absl::Minutes(1));
+    rig().Run(absl::Minutes(1));
     creates_ = 0;
   }
 }
@@ -102,7 +94,7 @@ TEST_F(CreateConflictsTest, APodThatTheWatchHasJustShownHasNotLostItsLabel) {
     });
     return false;
   });
-  rig_.Run(absl::Minutes(2));
+  rig().Run(absl::Minutes(2));
   ASSERT_EQ(creates_, 1);
   for (const auto& [name, body] : kube().others()) {
     EXPECT_EQ(FindString(body, "message").find("without the label"), std::string::npos) << FindString(body, "message");

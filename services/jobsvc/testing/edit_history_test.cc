@@ -10,7 +10,7 @@
 #include "common/runtime/watch/watch_records.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -22,27 +22,16 @@ using ::testing::IsEmpty;
 
 constexpr char kKey[] = "default/j";
 
-class EditHistoryTest : public ::testing::Test {
+class EditHistoryTest : public JobTest {
  protected:
   void Begin() {
-    rig_.Start();
     Job job = MakeJob("j", 2, 3);
     job.mutable_spec()->set_min_available(1);
-    rig_.kube().PutJob(job);
-    rig_.Run();
-    rig_.kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(20));
-    ASSERT_EQ(rig_.PhaseOf(kKey), kRunning);
+    BeginRunning(std::move(job));
     ASSERT_THAT(Edits(), IsEmpty());
   }
-  void Scale(int32_t replicas) {
-    rig_.kube().EditJob(kKey, [&](Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(replicas); });
-  }
   void SetPriority(const std::string& name) {
-    rig_.kube().EditJob(kKey, [&](Job& job) { job.mutable_spec()->set_priority_class_name(name); });
-  }
-  std::vector<HistoryRecord> History() {
-    return *HistoryStore(rig_.store()).Read(SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
+    EditSpec([&](kube::v1::JobSpec& spec) { spec.set_priority_class_name(name); });
   }
   // Returns the recorded changes, by entry.
   std::vector<std::string> Edits() {
@@ -52,18 +41,14 @@ class EditHistoryTest : public ::testing::Test {
     }
     return edits;
   }
-  void Restart(bool lose_disk = false) {
-    rig_.Kill();
-    if (lose_disk) rig_.LoseDisk();
-    rig_.Start();
-    rig_.Run(absl::Seconds(20));
+  void Restart() {
+    StartAgain();
+    rig().Run(absl::Seconds(20));
   }
   bool HasSpecRecord() {
-    const auto read = ReadSpec(rig_.store(), SlotOf(kKey), kKey);
+    const auto read = ReadSpec(rig().store(), SlotOf(kKey), kKey);
     return read.ok() && read->has_value();
   }
-
-  JobRig rig_;
 };
 
 TEST_F(EditHistoryTest, AnEditIsToldBehindTheDecisionThatItFoundAndBeforeWhatFollows) {
@@ -71,9 +56,9 @@ TEST_F(EditHistoryTest, AnEditIsToldBehindTheDecisionThatItFoundAndBeforeWhatFol
   const size_t before = History().size();
   const int64_t last = History().back().sequence();
   Scale(5);
-  rig_.Run(absl::Seconds(20));
-  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Seconds(5));
+  rig().Run(absl::Seconds(20));
+  Command("stop", "AbortJob");
+  rig().Run(absl::Seconds(5));
   const std::vector<HistoryRecord> history = History();
   ASSERT_GT(history.size(), before + 1);
   const HistoryRecord& edit = history[before];
@@ -93,58 +78,53 @@ TEST_F(EditHistoryTest, AnEditIsToldBehindTheDecisionThatItFoundAndBeforeWhatFol
 TEST_F(EditHistoryTest, EachChangeIsToldOnce) {
   Begin();
   Scale(5);
-  rig_.Run(absl::Seconds(1));
+  rig().Run(absl::Seconds(1));
   SetPriority("high");
-  rig_.Run(absl::Seconds(1));
+  rig().Run(absl::Seconds(1));
   Scale(4);
-  rig_.Run(absl::Seconds(20));
+  rig().Run(absl::Seconds(20));
   const auto expected =
       ElementsAre("task t0: replicas 3 -> 5", "priorityClassName none -> high", "task t0: replicas 5 -> 4");
   EXPECT_THAT(Edits(), expected);
-  rig_.kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Minutes(1));
+  kube().SetAllPods(kPodRunning);
+  rig().Run(absl::Minutes(1));
   Restart();
-  rig_.kube().EditJob(kKey, [](Job&) {});  // A new generation of the same spec.
-  rig_.Run(absl::Seconds(20));
+  kube().EditJob(kKey, [](Job&) {});  // A new generation of the same spec.
+  rig().Run(absl::Seconds(20));
   Restart();
   EXPECT_THAT(Edits(), expected);
 }
 
-TEST(EditHistoryCrashTest, TheProcessDyingAnywhereTellsAnEditOnceAllTheSame) {
+TEST_F(EditHistoryTest, TheProcessDyingAnywhereTellsAnEditOnceAllTheSame) {
   for (int point = 1; point <= 12; ++point) {
-    JobRig rig;
-    rig.Start();
-    rig.kube().PutJob(MakeJob("j", 1, 2));
-    rig.Run(absl::Seconds(5));
-    rig.KillAt(point);
-    rig.kube().EditJob(kKey, [](Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(4); });
+    Fresh();
+    rig().Start();
+    kube().PutJob(MakeJob("j", 1, 2));
+    rig().Run(absl::Seconds(5));
+    rig().KillAt(point);
+    Scale(4);
     for (int second = 0; second < 20; ++second) {
-      rig.Run(absl::Seconds(1));
-      if (!rig.alive()) rig.Start();
+      rig().Run(absl::Seconds(1));
+      if (!rig().alive()) rig().Start();
     }
-    int edits = 0;
-    const auto history = HistoryStore(rig.store()).Read(SlotOf(kKey), rig.kube().job(kKey).meta().uid());
-    for (const HistoryRecord& entry : *history) {
-      edits += entry.generation() != 0 ? 1 : 0;
-    }
-    EXPECT_EQ(edits, 1) << "point " << point;
+    EXPECT_EQ(Edits().size(), 1u) << "point " << point;
   }
 }
 
 TEST_F(EditHistoryTest, ARecordThatProvesStaleDoesNotTellAnEditAgain) {
   Begin();
   Scale(5);
-  rig_.Run(absl::Seconds(20));
-  const auto disk = rig_.CopyDisk();
-  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Seconds(20));
-  rig_.Kill();
-  rig_.LosePower(disk);
-  rig_.Start();
-  rig_.Run(absl::Seconds(20));
+  rig().Run(absl::Seconds(20));
+  const auto disk = rig().CopyDisk();
+  Command("stop", "AbortJob");
+  rig().Run(absl::Seconds(20));
+  rig().Kill();
+  rig().LosePower(disk);
+  rig().Start();
+  rig().Run(absl::Seconds(20));
   EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 5"));
   Scale(6);
-  rig_.Run(absl::Seconds(20));
+  rig().Run(absl::Seconds(20));
   EXPECT_THAT(Edits(), ElementsAre("task t0: replicas 3 -> 5", "task t0: replicas 5 -> 6"));
 }
 
@@ -152,16 +132,16 @@ TEST_F(EditHistoryTest, ARecordThatProvesStaleDoesNotTellAnEditAgain) {
 TEST_F(EditHistoryTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNothing) {
   Begin();
   Scale(5);
-  rig_.Run(absl::Seconds(20));
+  rig().Run(absl::Seconds(20));
   const auto end = [&] {
-    rig_.kube().ShowJobGone(kKey);
-    rig_.Run();
+    kube().ShowJobGone(kKey);
+    rig().Run();
   };
   const auto is_reported_as_gone = [&] {
     bool deleted = false;
     kv::Damage damage;
     const absl::Status read = runtime::ForEachShown(
-        rig_.store(), SlotOf(kKey),
+        rig().store(), SlotOf(kKey),
         [&](const std::string&, const storage::v1::PublishedObject& shown) { deleted = shown.deleted(); }, damage);
     return read.ok() && deleted;
   };

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -18,7 +18,7 @@ struct Edit {
   std::function<void(PodGroup&)> make;
 };
 
-class GroupEditsTest : public ::testing::Test {
+class GroupEditsTest : public JobTest {
  protected:
   // Returns a job of two tasks of two pods each, with 1 and with 4 cpus.
   static kube::v1::Job MakeSizedJob() {
@@ -32,12 +32,8 @@ class GroupEditsTest : public ::testing::Test {
     return job;
   }
   void BeginRunning(kube::v1::Job job) {
-    rig_.Start();
-    kube().PutJob(std::move(job));
-    rig_.Run();
-    kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(20));
-    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
+    rig().StartRunning(std::move(job));
+    ASSERT_EQ(Phase(), kRunning);
     Reset();
   }
   void Reset() {
@@ -45,11 +41,11 @@ class GroupEditsTest : public ::testing::Test {
     kube().ClearLog();
     asks_ = kube().group_asks();
   }
-  const PodGroup& Group() { return kube().groups().begin()->second; }
+  const PodGroup& Group() { return Group(); }
   void EditGroup(const std::function<void(PodGroup&)>& edit) { kube().EditGroup(kube().groups().begin()->first, edit); }
   void SetPriority(const char* name, int32_t value) {
-    rig_.ShowPriorityClass(name, value);
-    rig_.Run(absl::Seconds(20));
+    rig().ShowPriorityClass(name, value);
+    rig().Run(absl::Seconds(20));
   }
   std::string Cpus() {
     for (const kube::v1::KeyValue& resource : Group().spec().min_resources()) {
@@ -66,11 +62,9 @@ class GroupEditsTest : public ::testing::Test {
     EXPECT_EQ(Group().spec().SerializeAsString(), wanted_) << Group().DebugString();
     ExpectWrites(writes, writes);
     EXPECT_EQ(kube().pods().size(), 4u);
-    EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+    EXPECT_EQ(Phase(), kRunning);
   }
 
-  JobKube& kube() { return rig_.kube(); }
-  JobRig rig_;
   std::string wanted_;
   int asks_ = 0;
 };
@@ -114,7 +108,7 @@ TEST_F(GroupEditsTest, WhatTheJobWantsOfItIsPutRightWithOneWrite) {
   for (const Edit& edit : edits) {
     SCOPED_TRACE(edit.what);
     EditGroup(edit.make);
-    rig_.Run(absl::Minutes(1));
+    rig().Run(absl::Minutes(1));
     ExpectPutRight();
     Reset();
   }
@@ -145,7 +139,7 @@ TEST_F(GroupEditsTest, WhatTheJobWantsNothingOfIsLeftAlone) {
     SCOPED_TRACE(edit.what);
     EditGroup(edit.make);
     const std::string edited = Group().SerializeAsString();
-    rig_.Run(absl::Minutes(1));
+    rig().Run(absl::Minutes(1));
     ExpectWrites(0, 0);
     EXPECT_EQ(Group().SerializeAsString(), edited);
   }
@@ -159,9 +153,9 @@ TEST_F(GroupEditsTest, EditsThatFollowAtOnceAreNotMissed) {
     SCOPED_TRACE(absl::FormatDuration(pause));
     Reset();
     EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
-    rig_.Run(pause);
+    rig().Run(pause);
     EditGroup([](PodGroup& group) { group.mutable_spec()->clear_min_task_member(); });
-    rig_.Run(absl::Minutes(1));
+    rig().Run(absl::Minutes(1));
     EXPECT_EQ(Group().spec().SerializeAsString(), wanted_) << Group().DebugString();
     EXPECT_LE(kube().Count("patch", "podgroups"), 2);
     EXPECT_LE(kube().group_asks() - asks_, 2);
@@ -173,16 +167,16 @@ TEST_F(GroupEditsTest, WhatWasEditedWhileNobodyLookedIsPutRightAtTheStart) {
   for (const bool lose_disk : {false, true}) {
     SCOPED_TRACE(lose_disk ? "on an empty disk" : "on its disk");
     Reset();
-    rig_.Kill();
-    if (lose_disk) rig_.LoseDisk();
+    rig().Kill();
+    if (lose_disk) rig().LoseDisk();
     EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
-    rig_.Start();
-    rig_.Run(absl::Minutes(1));
+    rig().Start();
+    rig().Run(absl::Minutes(1));
     ExpectPutRight();
-    rig_.Kill();
+    rig().Kill();
     Reset();
-    rig_.Start();
-    rig_.Run(absl::Minutes(1));
+    rig().Start();
+    rig().Run(absl::Minutes(1));
     ExpectPutRight(/*writes=*/0);
   }
 }
@@ -207,8 +201,8 @@ TEST_F(GroupEditsTest, APriorityClassThatChangesWhatTheGangNeedsIsOneWrite) {
 TEST_F(GroupEditsTest, AnEditOfTheJobAndOneOfItsGroupAreOneWrite) {
   BeginRunning(MakeSizedJob());
   EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
-  kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_min_available(3); });
-  rig_.Run(absl::Minutes(1));
+  EditSpec([](kube::v1::JobSpec& spec) { spec.set_min_available(3); });
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(Group().spec().min_member(), 3);
   EXPECT_EQ(kube().group_asks() - asks_, 1);
   EXPECT_EQ(kube().Count("patch", "podgroups"), 1);

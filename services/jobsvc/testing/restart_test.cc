@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -32,8 +32,10 @@ size_t TimesRestarted(JobRig& rig) {
                                            [](const auto& record) { return record.action() == "RestartPod"; }));
 }
 
+class RestartTest : public JobTest {};
+
 // The fate of the write decides which of the two events is answered.
-TEST(RestartTest, APodThatFailsAndIsRemovedWhileThatIsBeingAnsweredIsRestartedOnce) {
+TEST_F(RestartTest, APodThatFailsAndIsRemovedWhileThatIsBeingAnsweredIsRestartedOnce) {
   struct Row {
     const char* name;
     Fate fate;
@@ -43,53 +45,48 @@ TEST(RestartTest, APodThatFailsAndIsRemovedWhileThatIsBeingAnsweredIsRestartedOn
                       {"it is lost on its way", Fate::kLostRequest}};
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
-    JobRig rig;
-    rig.Start();
-    rig.kube().PutJob(RestartsPods());
-    rig.Run();
-    rig.kube().SetAllPods(kPodRunning);
-    rig.Run(absl::Seconds(20));
-    HoldStatusWrites(rig);
-    rig.unknown_after = absl::Seconds(5);
+    Fresh();
+    rig().StartRunning(RestartsPods());
+    HoldStatusWrites(rig());
+    rig().unknown_after = absl::Seconds(5);
     int writes = 0;
-    rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    rig().fate = [&](const gateway::v1::WriteRequest& request) {
       return request.subresource() == "status" && ++writes == 1 ? row.fate : Fate::kNormal;
     };
-    const std::string failed = rig.kube().pods().at("default/j-t0-1").uid();
-    rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-    rig.Run(absl::Seconds(2));  // A pod that fails in the second of its removal counts as evicted.
-    ASSERT_TRUE(rig.controller().Find("default/j")->commit.under_way());
-    rig.kube().RemovePod("default/j-t0-1");
-    rig.Run(absl::Seconds(40));
-    EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
-    EXPECT_EQ(TimesRestarted(rig), 1u);
-    ASSERT_TRUE(rig.kube().pods().contains("default/j-t0-1"));
-    EXPECT_NE(rig.kube().pods().at("default/j-t0-1").uid(), failed);
-    EXPECT_EQ(rig.kube().Count("create", "pods"), 4);
+    const std::string failed = kube().pods().at("default/j-t0-1").uid();
+    kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+    rig().Run(absl::Seconds(2));  // A pod that fails in the second of its removal counts as evicted.
+    ASSERT_TRUE(Entry().commit.under_way());
+    kube().RemovePod("default/j-t0-1");
+    rig().Run(absl::Seconds(40));
+    EXPECT_EQ(Status().retry_count(), 1);
+    EXPECT_EQ(TimesRestarted(rig()), 1u);
+    ASSERT_TRUE(kube().pods().contains("default/j-t0-1"));
+    EXPECT_NE(kube().pods().at("default/j-t0-1").uid(), failed);
+    EXPECT_EQ(kube().Count("create", "pods"), 4);
   }
 }
 
 // A restart costs a retry unless the job is Restarting. When the removal would be answered, the job is Pending again.
-TEST(RestartTest, SuchAPodCostsNoRetryOfAJobThatIsRestarting) {
-  JobRig rig;
-  rig.Start();
+TEST_F(RestartTest, SuchAPodCostsNoRetryOfAJobThatIsRestarting) {
+  rig().Start();
   kube::v1::Job job = RestartsPods();
   job.mutable_spec()->set_min_available(1);
-  rig.kube().PutJob(job);
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
-  HoldStatusWrites(rig);
-  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
-  rig.Run(absl::Seconds(2));
-  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-  rig.Run(absl::Seconds(4));
-  ASSERT_EQ(rig.PhaseOf("default/j"), kPending) << "its second write has arrived";
-  ASSERT_EQ(rig.controller().Find("default/j")->job->status().phase(), kRestarting) << "and is not acknowledged";
-  rig.kube().RemovePod("default/j-t0-1");
-  rig.Run(absl::Seconds(40));
-  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
-  EXPECT_EQ(TimesRestarted(rig), 2u);
+  kube().PutJob(job);
+  rig().Run();
+  kube().SetAllPods(kPodRunning);
+  rig().Run(absl::Seconds(20));
+  HoldStatusWrites(rig());
+  kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig().Run(absl::Seconds(2));
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig().Run(absl::Seconds(4));
+  ASSERT_EQ(Phase(), kPending) << "its second write has arrived";
+  ASSERT_EQ(Entry().job->status().phase(), kRestarting) << "and is not acknowledged";
+  kube().RemovePod("default/j-t0-1");
+  rig().Run(absl::Seconds(40));
+  EXPECT_EQ(Status().retry_count(), 1);
+  EXPECT_EQ(TimesRestarted(rig()), 2u);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 #include "common/base/json.h"
 #include "common/testing/controller_rig/kill_points.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -21,26 +21,26 @@ constexpr char kKey[] = "default/j";
 
 bool IsStatus(const gateway::v1::WriteRequest& request) { return request.subresource() == "status"; }
 
-class RestartsTogetherTest : public ::testing::Test {
+class RestartsTogetherTest : public JobTest {
  protected:
   void BeginRunning(kube::v1::Job job) {
-    rig_ = std::make_unique<JobRig>();
-    rig_->Start();
-    rig_->kube().PutJob(std::move(job));
-    rig_->Run(absl::Seconds(10));
-    rig_->kube().SetAllPods(kPodRunning);
-    rig_->Run(absl::Seconds(20));
-    ASSERT_EQ(rig_->PhaseOf(kKey), kRunning);
+    Fresh();
+    rig().Start();
+    kube().PutJob(std::move(job));
+    rig().Run(absl::Seconds(10));
+    kube().SetAllPods(kPodRunning);
+    rig().Run(absl::Seconds(20));
+    ASSERT_EQ(Phase(), kRunning);
     uids_ = Uids();
-    rig_->kube().ClearLog();
+    kube().ClearLog();
   }
   std::map<std::string, std::string> Uids() {
     std::map<std::string, std::string> uids;
-    for (const auto& [name, pod] : rig_->kube().pods()) uids[name] = pod.uid();
+    for (const auto& [name, pod] : kube().pods()) uids[name] = pod.uid();
     return uids;
   }
   void FailAll() {
-    for (const auto& [name, uid] : uids_) rig_->kube().SetPodPhase(name, kPodFailed, 1);
+    for (const auto& [name, uid] : uids_) kube().SetPodPhase(name, kPodFailed, 1);
   }
   // Returns how many of the pods that ran have been replaced by another one.
   size_t Replaced() {
@@ -49,8 +49,8 @@ class RestartsTogetherTest : public ::testing::Test {
     return replaced;
   }
   std::vector<std::string> OutcomesOf(const std::string& action) {
-    const JobEntry* entry = rig_->controller().Find(kKey);
-    const auto history = rig_->controller().HistoryOf(entry->slot, entry->record.uid());
+    const JobEntry* entry = rig().controller().Find(kKey);
+    const auto history = rig().controller().HistoryOf(entry->slot, entry->record.uid());
     std::vector<std::string> outcomes;
     for (const storage::v1::HistoryRecord& record : *history) {
       if (record.action() == action) outcomes.push_back(record.outcome().substr(0, record.outcome().find(';')));
@@ -59,23 +59,21 @@ class RestartsTogetherTest : public ::testing::Test {
   }
   int EventsOf(std::string_view reason) {
     int events = 0;
-    for (const auto& [name, object] : rig_->kube().others()) {
+    for (const auto& [name, object] : kube().others()) {
       if (name.starts_with("events/") && FindString(object, "reason") == reason) ++events;
     }
     return events;
   }
-  const kube::v1::JobStatus& Status() { return rig_->kube().job(kKey).status(); }
   // Expects that each pod was restarted once, and all of them as one restart.
   void ExpectEachRestartedOnce() {
     EXPECT_EQ(Replaced(), uids_.size());
-    EXPECT_EQ(rig_->kube().Count("create", "pods"), static_cast<int>(uids_.size()));
+    EXPECT_EQ(kube().Count("create", "pods"), static_cast<int>(uids_.size()));
     EXPECT_EQ(Status().retry_count(), 1);
     EXPECT_EQ(Status().version(), 0);
-    EXPECT_EQ(rig_->PhaseOf(kKey), kPending);
+    EXPECT_EQ(Phase(), kPending);
     EXPECT_EQ(Status().counts().pending(), static_cast<int32_t>(uids_.size()));
   }
 
-  std::unique_ptr<JobRig> rig_;
   std::map<std::string, std::string> uids_;  // UIDs of the pods that ran.
 };
 
@@ -84,19 +82,19 @@ TEST_F(RestartsTogetherTest, WhatFailsTogetherIsRestartedByOneWriteHoweverManyPo
     SCOPED_TRACE(pods);
     BeginRunning(WithPolicy(MakeJob("j", 1, pods), "PodFailed", "RestartPod"));
     size_t written = 0;  // Bytes of status.
-    rig_->fate = [&](const gateway::v1::WriteRequest& request) {
+    rig().fate = [&](const gateway::v1::WriteRequest& request) {
       if (IsStatus(request)) written += request.patch().body().size();
       return Fate::kNormal;
     };
-    const size_t recorded = rig_->job_records_written();
+    const size_t recorded = rig().job_records_written();
     FailAll();
-    rig_->Run(absl::Seconds(10));
+    rig().Run(absl::Seconds(10));
     ExpectEachRestartedOnce();
     EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{fmt::format("kill of {0} pods for {0} events", pods)});
     EXPECT_EQ(EventsOf("ExecuteAction"), 1);
-    EXPECT_LE(rig_->kube().Count("patch", "jobs/status"), 5) << "the kill, that the job is Pending again, and counts";
+    EXPECT_LE(kube().Count("patch", "jobs/status"), 5) << "the kill, that the job is Pending again, and counts";
     // A waiting action is in the record until it is carried out, and a killed pod is in the status until it is gone.
-    EXPECT_LE(rig_->job_records_written() - recorded, 2'000u * static_cast<size_t>(pods));
+    EXPECT_LE(rig().job_records_written() - recorded, 2'000u * static_cast<size_t>(pods));
     EXPECT_LE(written, 500u * static_cast<size_t>(pods));
   }
 }
@@ -110,7 +108,7 @@ TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
   for (const kube::v1::Job& job : {of_tasks, of_partitions}) {
     BeginRunning(job);
     FailAll();
-    rig_->Run(absl::Seconds(10));
+    rig().Run(absl::Seconds(10));
     ExpectEachRestartedOnce();
     EXPECT_EQ(OutcomesOf(job.spec().policies(0).action()), std::vector<std::string>{"kill of 40 pods for 20 events"})
         << "one for each of them; the other pod of it asks for the same";
@@ -120,15 +118,15 @@ TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
 // Actions that become due together are carried out together, too. One pod runs on: otherwise the job would have failed.
 TEST_F(RestartsTogetherTest, SoIsWhatIsDueTogether) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 31), "PodFailed", "RestartPod", absl::Seconds(30)));
-  for (int i = 0; i < 30; ++i) rig_->kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, 1);
-  rig_->Run(absl::Seconds(20));
+  for (int i = 0; i < 30; ++i) kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, 1);
+  rig().Run(absl::Seconds(20));
   ASSERT_EQ(Replaced(), 0u);
-  rig_->Run(absl::Seconds(40));
+  rig().Run(absl::Seconds(40));
   EXPECT_EQ(Replaced(), 30u);
   EXPECT_EQ(Status().retry_count(), 1);
   EXPECT_EQ(OutcomesOf("RestartPod").back(), "kill of 30 pods for 30 events");
   EXPECT_EQ(OutcomesOf("RestartPod").size(), 1u);
-  EXPECT_TRUE(rig_->controller().Find(kKey)->deadlines.empty());
+  EXPECT_TRUE(Entry().deadlines.empty());
 }
 
 TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
@@ -147,18 +145,18 @@ TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
     SCOPED_TRACE(row.name);
     BeginRunning(WithPolicy(MakeJob("j", 1, 30), "PodFailed", "RestartPod"));
     int writes = 0;
-    rig_->fate = [&](const gateway::v1::WriteRequest& request) {
+    rig().fate = [&](const gateway::v1::WriteRequest& request) {
       if (!IsStatus(request) || ++writes > 1) return Fate::kNormal;
-      if (row.is_edited) rig_->kube().EditJob(kKey, [](kube::v1::Job&) {});
+      if (row.is_edited) kube().EditJob(kKey, [](kube::v1::Job&) {});
       return row.fate;
     };
-    rig_->kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
       if (row.code == 0 || !IsStatus(request) || writes > 1) return false;
       error.set_code(row.code);
       return true;
     });
     FailAll();
-    rig_->Run(absl::Seconds(30));
+    rig().Run(absl::Seconds(30));
     ExpectEachRestartedOnce();
     EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 30 pods for 30 events"});
   }
@@ -167,12 +165,12 @@ TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
 TEST_F(RestartsTogetherTest, WhereverTheProcessDiesEachPodIsRestartedOnce) {
   basalt::testing::KillAtEachPoint(15, [this](basalt::testing::KillPoint& kill) {
     BeginRunning(WithPolicy(MakeJob("j", 1, 10), "PodFailed", "RestartPod"));
-    kill.Arm(*rig_);
+    kill.Arm(rig());
     FailAll();
-    rig_->Run(absl::Seconds(5));
-    kill.Restart(*rig_);
-    rig_->KillAt(0);
-    rig_->Run(absl::Seconds(30));
+    rig().Run(absl::Seconds(5));
+    kill.Restart(rig());
+    rig().KillAt(0);
+    rig().Run(absl::Seconds(30));
     ExpectEachRestartedOnce();
   });
 }
@@ -182,17 +180,17 @@ TEST_F(RestartsTogetherTest, TheirEndsAreNotAnsweredAgainOverALostDisk) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 30), "PodFailed", "RestartPod"));
   FailAll();
   std::vector<kube::v1::Object> ends;
-  for (const auto& [name, pod] : rig_->kube().pods()) {
+  for (const auto& [name, pod] : kube().pods()) {
     *ends.emplace_back().mutable_pod() = pod;
     ends.back().mutable_pod()->set_resource_version(1'000'000);
   }
-  rig_->Run(absl::Seconds(10));
+  rig().Run(absl::Seconds(10));
   ExpectEachRestartedOnce();
-  rig_->Kill();
-  rig_->LoseDisk();
-  rig_->ends = ends;
-  rig_->Start();
-  rig_->Run(absl::Seconds(30));
+  rig().Kill();
+  rig().LoseDisk();
+  rig().ends = ends;
+  rig().Start();
+  rig().Run(absl::Seconds(30));
   ExpectEachRestartedOnce();
 }
 

@@ -52,6 +52,11 @@ TEST_F(ConformanceTest, JobsOfEverySchedulerAreCarriedOut) {
   kube().SetAllPods(kPodSucceeded);
   rig().Run(absl::Seconds(20));
   EXPECT_EQ(Phase(), kCompleted);
+  Fresh();
+  rig().options.defaults.scheduler_name = "ours";
+  job.mutable_spec()->clear_scheduler_name();
+  BeginRunning(job);
+  EXPECT_EQ(kube().pod_body("default/j-t0-0").at("spec").at("schedulerName"), "ours");
 }
 
 // Job spec, appendix B: the policy PodFailed -> RestartJob, and how often it helps.

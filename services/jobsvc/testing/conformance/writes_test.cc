@@ -121,9 +121,7 @@ TEST_F(ConformanceTest, AForwardingQueueCostsOneWriteOfTheJob) {
   EXPECT_TRUE(is_marked(kube().job("default/j").meta().annotations()));
   EXPECT_TRUE(is_marked(kube().groups().begin()->second.meta().annotations()));
   kube().ClearLog();
-  rig().Kill();
-  rig().LoseDisk();
-  rig().Start();
+  rig().StartAgain(/*lose_disk=*/true);
   rig().Run(absl::Seconds(20));
   EXPECT_EQ(kube().Count("patch", "jobs"), 0);
   const json::value body = kube().pod_body("default/j-t0-0");

@@ -36,15 +36,6 @@ class JobReports : public ConformanceTest {
     }
     return std::nullopt;
   }
-
-  using ConformanceTest::Begin;
-  using ConformanceTest::BeginRunning;
-  using ConformanceTest::Command;
-  using ConformanceTest::Fresh;
-  using ConformanceTest::Group;
-  using ConformanceTest::kube;
-  using ConformanceTest::rig;
-  using ConformanceTest::StartAgain;
 };
 
 struct EventRow {
