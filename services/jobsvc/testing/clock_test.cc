@@ -65,7 +65,7 @@ TEST_P(ClockTest, CountsAreWrittenAsSoonAsEver) {
   EXPECT_EQ(Status().counts().succeeded(), 2);
 }
 
-TEST_P(ClockTest, WhatIsRefusedIsTriedAgainAsSoonAsEver) {
+TEST_P(ClockTest, ARefusedWriteIsTriedAgainAsSoonAsEver) {
   for (const std::string plural : {"pods", "jobs"}) {
     SCOPED_TRACE(plural);
     bool refuse = true;

@@ -117,7 +117,7 @@ size_t RecordsOf(JobRig& rig) {
 }
 
 // The status reports the work only some seconds later (W19).
-TEST(CrashTest, WorkThatIsDoneIsNotDoneAgainByWhoeverComesBeforeTheStatusTellsOfIt) {
+TEST(CrashTest, NoProcessDoesWorkAgainBeforeTheStatusReportsIt) {
   JobRig rig;
   rig.Begin(MakeJob("j", 1, 2));
   rig.kube().SetAllPods(kPodRunning);

@@ -52,34 +52,6 @@ TEST_F(CreateConflictsTest, AConflictOfAQuotaBacksOffAndIsToldOnceItLasts) {
   EXPECT_EQ(Status().reason(), "");
 }
 
-TEST_F(CreateConflictsTest, ObjectsOfPluginsAndClaimsBackOffAtIt) {
-  for (const std::string plural : {"configmaps", "secrets", "persistentvolumeclaims"}) {
-    SCOPED_TRACE(plural);
-    Answer(plural, "Conflict", std::string(kQuotaConflict));
-    kube::v1::Job job = MakeJob("j", 1, 1);
-    if (plural == "persistentvolumeclaims") {
-      auto* volume = job.mutable_spec()->add_volumes();
-      volume->set_mount_path("/data");
-      volume->set_volume_claim_json(kClaimSpec);
-    } else {
-      job.mutable_spec()->add_plugins()->set_name(plural == "secrets" ? "ssh" : "svc");
-    }
-    Begin(std::move(job));
-    ExpectPauses("a conflict of a quota");
-    EXPECT_EQ(kube().gets(), 0) << "nothing has the name";
-    // The gateway reports only code and reason of a refusal of a Secret.
-    const std::string_view expected =
-        plural == "secrets" ? "the API server refuses it as Conflict (409)" : kQuotaConflict;
-    EXPECT_NE(Status().message().find(expected), std::string::npos) << Status().message();
-    Answer("", "", "");
-    rig().Run(absl::Minutes(1));
-    EXPECT_EQ(kube().pods().size(), 1u);
-    kube().DeleteJob("default/j");
-    rig().Run(absl::Minutes(1));
-    creates_ = 0;
-  }
-}
-
 // Somebody restores the label while the name is looked up: the watch has shown the pod by then.
 TEST_F(CreateConflictsTest, APodThatTheWatchHasJustShownHasNotLostItsLabel) {
   kube().PutForeignPod("default", "j-t0-0", /*job_name=*/"");

@@ -219,32 +219,6 @@ TEST_F(DamagedRecordsTest, AJobWithADamagedHistoryGoesOn) {
   EXPECT_EQ(Dropped("history"), 1);
 }
 
-TEST_F(DamagedRecordsTest, AHistoryIsFoundWhereItsIndexCannotBeReadAndAgesAllTheSame) {
-  rig().options.history_limits.age = absl::Hours(2);
-  Begin();
-  const std::string uid = Uid();
-  std::string index;
-  EXPECT_TRUE(rig()
-                  .store()
-                  .Scan(Family::kHistoryIndex, "", "",
-                        [&](std::string_view key, std::string_view) {
-                          if (key.find(uid) != std::string_view::npos) index = key;
-                          return true;
-                        })
-                  .ok());
-  Put(Family::kHistoryIndex, index, "\xff");
-  const auto jobs = HistoryStore(rig().store()).ObjectsOf(slot_, kKey);
-  ASSERT_TRUE(jobs.ok());
-  ASSERT_EQ(jobs->size(), 1u);
-  EXPECT_EQ(jobs->front().uid(), uid);
-  StartAgain([&] { kube().DeleteJob(kKey); });
-  rig().Run(absl::Minutes(90));
-  EXPECT_FALSE(HistoryStore(rig().store()).Read(slot_, uid)->empty());
-  rig().Run(absl::Hours(3));
-  EXPECT_TRUE(HistoryStore(rig().store()).Read(slot_, uid)->empty());
-  EXPECT_EQ(Value(Family::kHistoryIndex, index), "none");
-}
-
 TEST_F(DamagedRecordsTest, TheIndexOfAJobThatIsThereIsMendedAndCounted) {
   Begin();
   const std::string uid = Uid();
@@ -266,7 +240,7 @@ TEST_F(DamagedRecordsTest, TheIndexOfAJobThatIsThereIsMendedAndCounted) {
   EXPECT_EQ(record.uid(), uid);
 }
 
-TEST_F(DamagedRecordsTest, WhoGathersNoDamageIsToldOfIt) {
+TEST_F(DamagedRecordsTest, AReaderThatGathersNoDamageGetsAnError) {
   Begin();
   Put(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-1"), "\xff");
   const absl::Status status =

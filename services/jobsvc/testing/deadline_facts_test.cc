@@ -39,7 +39,7 @@ TEST_F(DeadlineFactsTest, APodThatIsPendingOnceMoreIsSoSinceItWasSeen) {
 }
 
 // An example is a pod that its node does not admit: no container states when it ended.
-TEST_F(DeadlineFactsTest, APodThatDoesNotTellWhenItEndedHasFailedSinceItWasSeenWhicheverProcessSeesItLater) {
+TEST_F(DeadlineFactsTest, APodWithoutATimeOfItsEndHasFailedSinceItWasSeen) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Minutes(10)), /*pods_run=*/true);
   kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodFailed); });
   rig().Run(absl::Minutes(9));
@@ -111,7 +111,7 @@ TEST_F(DeadlineFactsTest, AClockOfANodeThatIsSlowEndsNoTimeoutBeforeItBegan) {
 }
 
 // No process was there while the pod ran and succeeded: the deadline of the pending pod is over.
-TEST_F(DeadlineFactsTest, WhatFollowsTheEndOfATaskIsNotTakenForWhatAPendingPodAwaits) {
+TEST_F(DeadlineFactsTest, TheEndOfATaskIsNotTakenForWhatAPendingPodAwaits) {
   kube::v1::Job job = MakeJob("j", 2, 1);
   job.mutable_spec()->set_min_available(1);
   job = WithPolicy(std::move(job), "PodPending", "AbortJob", absl::Minutes(5));

@@ -102,7 +102,7 @@ TEST_F(DeadlineRecordsTest, EachHasOneUntilItIsOver) {
   EXPECT_EQ(OnDisk(), "");
 }
 
-TEST_F(DeadlineRecordsTest, WhoComesAfterFindsThemAsTheyWere) {
+TEST_F(DeadlineRecordsTest, TheNextProcessFindsThemAsTheyWere) {
   Begin();
   const std::string before = OnDisk();
   StartAgain();
@@ -179,32 +179,6 @@ TEST_F(DeadlineRecordsTest, AnotherJobOfTheNameBeginsWithNone) {
     rig().Run(absl::Minutes(50));
     EXPECT_EQ(Phase(), kRunning);
   }
-}
-
-// Each of two pods is restarted once, by one deadline, and all records of that are written together.
-TEST_F(DeadlineRecordsTest, NoneIsLostOrDoubledWhereverTheProcessIsKilled) {
-  const auto life = [this](basalt::testing::KillPoint& kill) {
-    Fresh();
-    kube::v1::Job job = MakeJob("j", 1, 3);
-    job.mutable_spec()->set_max_retry(20);
-    rig().StartRunning(WithPolicy(std::move(job), "PodFailed", "RestartPod", absl::Minutes(1)), absl::Seconds(10));
-    const std::string stays = kube().pods().at("default/j-t0-2").uid();
-    kill.Arm(rig());
-    for (const char* pod : {"default/j-t0-0", "default/j-t0-1"}) kube().SetPodPhase(pod, kPodFailed, 3);
-    for (int i = 0; i < 90; ++i) {
-      rig().Run(absl::Seconds(2));
-      if (kill.Restart(rig())) rig().Run(absl::Milliseconds(1));
-      EXPECT_EQ(OnDisk(), InMemory());
-    }
-    rig().KillAt(0);
-    kube().SetAllPods(kPodRunning);
-    rig().Run(absl::Minutes(5));
-    EXPECT_EQ(Status().retry_count(), 1) << "both at once";
-    EXPECT_EQ(kube().Count("create", "pods"), 3 + 2);
-    EXPECT_EQ(kube().pods().at("default/j-t0-2").uid(), stays);
-    EXPECT_EQ(OnDisk(), "");
-  };
-  basalt::testing::KillAtEachPoint(10, life, {false});
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include "common/base/slots.h"
 #include "common/testing/controller_rig/kill_points.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
@@ -44,15 +43,6 @@ TEST_F(DelayedTest, APodThatStaysPendingHasItsActionAtTheDeadlineAndNotBefore) {
   rig().Run(absl::Minutes(30));
   EXPECT_EQ(Done("AbortJob"), 1) << "the deadlines of both pods are over with the first";
   EXPECT_EQ(Status().version(), 1);
-}
-
-TEST_F(DelayedTest, APodThatStartsInTimeHasNone) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/false);
-  rig().Run(absl::Minutes(9));
-  kube().SetAllPods(kPodRunning);
-  rig().Run(absl::Minutes(5));
-  EXPECT_EQ(Phase(), kRunning);
-  EXPECT_EQ(Deadlines().size(), 0u);
 }
 
 TEST_F(DelayedTest, ADeadlineIsKeptOverARestartAndOverALostDisk) {
@@ -190,7 +180,7 @@ TEST_F(DelayedTest, ADeadlineOfUnknownCountsFromWhenTheGroupBecameSo) {
 }
 
 // On an empty disk, pods are handled in the order of their names.
-TEST_F(DelayedTest, ADeadlineOfATaskCountsFromThePodThatCompletedItAlsoOverALostDisk) {
+TEST_F(DelayedTest, ADeadlineOfATaskCountsFromThePodThatCompletedIt) {
   kube::v1::Job job = MakeJob("j", 2, 2);
   Begin(WithPolicy(std::move(job), "TaskCompleted", "AbortJob", absl::Minutes(30)));
   kube().SetPodPhase("default/j-t0-1", kPodSucceeded);

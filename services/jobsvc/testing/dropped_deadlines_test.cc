@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/base/slots.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {

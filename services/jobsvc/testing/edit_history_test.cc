@@ -8,7 +8,6 @@
 
 #include "common/base/slots.h"
 #include "common/runtime/watch/watch_records.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
 #include "services/jobsvc/testing/rig/job_test.h"
 

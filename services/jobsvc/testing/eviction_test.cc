@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "common/base/slots.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
@@ -54,11 +53,8 @@ class EvictionTest : public JobTest, public ::testing::WithParamInterface<absl::
   }
   void ExpectOneRestart(const std::string& reason) {
     ExpectOneRestart();
-    const kube::v1::Job& job = kube().job("default/j");
     std::vector<std::string> reasons;
-    const auto history = HistoryStore(rig().store()).Read(SlotOf("default/j"), job.meta().uid());
-    ASSERT_TRUE(history.ok());
-    for (const storage::v1::HistoryRecord& entry : *history) {
+    for (const storage::v1::HistoryRecord& entry : History()) {
       if (entry.event() == "PodEvicted" && entry.version() == 1) reasons.push_back(entry.pod_reason());
     }
     EXPECT_EQ(reasons, std::vector<std::string>{reason});

@@ -134,7 +134,7 @@ TEST_F(GangTest, TasksThatWaitForOthersCountOnceTheirPodsAreThere) {
 
 // A node dies with a pod of each task: the second task's pod is made once the first task's pod runs again, and the
 // scheduler would wait for both.
-TEST_F(GangTest, WhatCannotBeMadeAgainYetIsNotAskedFor) {
+TEST_F(GangTest, TheGangLeavesOutPodsThatCannotBeMadeYet) {
   RunInOrder(JobInOrder(2));
   ASSERT_EQ(kube().pods().size(), 4u);
   ASSERT_EQ(Asked().min_member(), 4);
@@ -179,7 +179,7 @@ TEST_F(GangTest, ATaskOfTheGroupThatGrowsIsOneWrite) {
   }
 }
 
-TEST_F(GangTest, WhatTheSchedulerSaysIsOneEventHoweverOftenItSaysIt) {
+TEST_F(GangTest, AMessageOfTheSchedulerIsOneEventHoweverOftenItComes) {
   kube().new_group_phase = "Pending";
   Begin(MakeJob("j", 1, 2));
   const auto says = [&](const std::string& message) {

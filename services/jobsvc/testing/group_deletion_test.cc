@@ -74,7 +74,7 @@ TEST_F(GroupDeletionTest, IsNotAskedForAgainWhileACallIsUnderWay) {
   EXPECT_TRUE(kube().groups().empty());
 }
 
-TEST_F(GroupDeletionTest, ThatWasCarriedOutThoughTheAnswerIsLostIsOver) {
+TEST_F(GroupDeletionTest, ADeletionWhoseAnswerIsLostIsOver) {
   BeginRunning(MakeJob("j", 1, 2));
   SetFate(Fate::kLostAnswer, Fate::kNormal);
   Abort();
@@ -84,7 +84,7 @@ TEST_F(GroupDeletionTest, ThatWasCarriedOutThoughTheAnswerIsLostIsOver) {
   EXPECT_EQ(Problems(), 0);
 }
 
-TEST_F(GroupDeletionTest, ThatIsRefusedIsToldOnceAndTriedUntilItSucceeds) {
+TEST_F(GroupDeletionTest, ARefusedDeletionIsTriedUntilItSucceeds) {
   BeginRunning(MakeJob("j", 1, 2));
   kube().RefuseWrites(
       [](const auto& request) { return request.has_delete_() && request.resource().plural() == "podgroups"; }, 403,
@@ -100,7 +100,7 @@ TEST_F(GroupDeletionTest, ThatIsRefusedIsToldOnceAndTriedUntilItSucceeds) {
 }
 
 // The owner of the group may be moving to another replica.
-TEST_F(GroupDeletionTest, ThatReachesNobodyIsTriedAgainAndNoProblem) {
+TEST_F(GroupDeletionTest, ADeletionThatReachesNobodyIsTriedAgain) {
   BeginRunning(MakeJob("j", 1, 2));
   SetFate(Fate::kNotSent, Fate::kNotSent);
   Abort();

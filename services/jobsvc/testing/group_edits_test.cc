@@ -13,11 +13,6 @@ namespace {
 
 using kube::v1::PodGroup;
 
-struct Edit {
-  const char* what;
-  std::function<void(PodGroup&)> make;
-};
-
 class GroupEditsTest : public JobTest {
  protected:
   // Returns a job of two tasks of two pods each, with 1 and with 4 cpus.
@@ -41,7 +36,6 @@ class GroupEditsTest : public JobTest {
     kube().ClearLog();
     asks_ = kube().group_asks();
   }
-  const PodGroup& Group() { return Group(); }
   void EditGroup(const std::function<void(PodGroup&)>& edit) { kube().EditGroup(kube().groups().begin()->first, edit); }
   void SetPriority(const char* name, int32_t value) {
     rig().ShowPriorityClass(name, value);
@@ -69,53 +63,49 @@ class GroupEditsTest : public JobTest {
   int asks_ = 0;
 };
 
-TEST_F(GroupEditsTest, WhatTheJobWantsOfItIsPutRightWithOneWrite) {
-  const Edit edits[] = {
-      {"minMember is lowered", [](PodGroup& group) { group.mutable_spec()->set_min_member(1); }},
-      {"minMember is raised", [](PodGroup& group) { group.mutable_spec()->set_min_member(9); }},
-      {"minMember is taken away", [](PodGroup& group) { group.mutable_spec()->clear_min_member(); }},
-      {"minResources say less",
-       [](PodGroup& group) { group.mutable_spec()->mutable_min_resources(0)->set_value("1"); }},
+TEST_F(GroupEditsTest, ValuesThatTheJobWantsArePutRightWithOneWrite) {
+  using Spec = kube::v1::PodGroupSpec;
+  const std::pair<const char*, std::function<void(Spec&)>> edits[] = {
+      {"minMember is lowered", [](Spec& spec) { spec.set_min_member(1); }},
+      {"minMember is raised", [](Spec& spec) { spec.set_min_member(9); }},
+      {"minMember is taken away", [](Spec& spec) { spec.clear_min_member(); }},
+      {"minResources say less", [](Spec& spec) { spec.mutable_min_resources(0)->set_value("1"); }},
       {"minResources say more of something else",
-       [](PodGroup& group) {
-         auto* resource = group.mutable_spec()->add_min_resources();
-         resource->set_key("nvidia.com/gpu");
-         resource->set_value("8");
+       [](Spec& spec) {
+         spec.add_min_resources()->set_key("nvidia.com/gpu");
+         spec.mutable_min_resources()->rbegin()->set_value("8");
        }},
-      {"minResources are empty", [](PodGroup& group) { group.mutable_spec()->clear_min_resources(); }},
+      {"minResources are empty", [](Spec& spec) { spec.clear_min_resources(); }},
       {"minResources are taken away",
-       [](PodGroup& group) {
-         group.mutable_spec()->clear_min_resources();
-         group.mutable_spec()->set_has_min_resources(false);
+       [](Spec& spec) {
+         spec.clear_min_resources();
+         spec.set_has_min_resources(false);
        }},
-      {"minTaskMember of a task",
-       [](PodGroup& group) { group.mutable_spec()->mutable_min_task_member(1)->set_min_member(1); }},
-      {"minTaskMember without a task",
-       [](PodGroup& group) { group.mutable_spec()->mutable_min_task_member()->RemoveLast(); }},
-      {"minTaskMember of a task that does not exist",
-       [](PodGroup& group) { group.mutable_spec()->add_min_task_member()->set_task("t9"); }},
-      {"minTaskMember is taken away", [](PodGroup& group) { group.mutable_spec()->clear_min_task_member(); }},
-      {"a priority class", [](PodGroup& group) { group.mutable_spec()->set_priority_class_name("high"); }},
-      {"a topology", [](PodGroup& group) { group.mutable_spec()->mutable_network_topology()->set_mode("hard"); }},
+      {"minTaskMember of a task", [](Spec& spec) { spec.mutable_min_task_member(1)->set_min_member(1); }},
+      {"minTaskMember without a task", [](Spec& spec) { spec.mutable_min_task_member()->RemoveLast(); }},
+      {"minTaskMember of a task that does not exist", [](Spec& spec) { spec.add_min_task_member()->set_task("t9"); }},
+      {"minTaskMember is taken away", [](Spec& spec) { spec.clear_min_task_member(); }},
+      {"a priority class", [](Spec& spec) { spec.set_priority_class_name("high"); }},
+      {"a topology", [](Spec& spec) { spec.mutable_network_topology()->set_mode("hard"); }},
       {"several at once",
-       [](PodGroup& group) {
-         group.mutable_spec()->set_min_member(1);
-         group.mutable_spec()->clear_min_task_member();
-         group.mutable_spec()->clear_min_resources();
+       [](Spec& spec) {
+         spec.set_min_member(1);
+         spec.clear_min_task_member();
+         spec.clear_min_resources();
        }},
   };
   BeginRunning(MakeSizedJob());
-  for (const Edit& edit : edits) {
-    SCOPED_TRACE(edit.what);
-    EditGroup(edit.make);
+  for (const auto& [what, edit] : edits) {
+    SCOPED_TRACE(what);
+    EditGroup([&edit = edit](PodGroup& group) { edit(*group.mutable_spec()); });
     rig().Run(absl::Minutes(1));
     ExpectPutRight();
     Reset();
   }
 }
 
-TEST_F(GroupEditsTest, WhatTheJobWantsNothingOfIsLeftAlone) {
-  const Edit edits[] = {
+TEST_F(GroupEditsTest, ValuesThatTheJobDoesNotWantAreLeftAlone) {
+  const std::pair<const char*, std::function<void(PodGroup&)>> edits[] = {
       {"nothing", [](PodGroup&) {}},
       {"minResources say the same in other words",
        [](PodGroup& group) {
@@ -135,9 +125,9 @@ TEST_F(GroupEditsTest, WhatTheJobWantsNothingOfIsLeftAlone) {
   };
   BeginRunning(MakeSizedJob());
   ASSERT_EQ(Cpus(), "10");
-  for (const Edit& edit : edits) {
-    SCOPED_TRACE(edit.what);
-    EditGroup(edit.make);
+  for (const auto& [what, edit] : edits) {
+    SCOPED_TRACE(what);
+    EditGroup(edit);
     const std::string edited = Group().SerializeAsString();
     rig().Run(absl::Minutes(1));
     ExpectWrites(0, 0);
@@ -162,7 +152,7 @@ TEST_F(GroupEditsTest, EditsThatFollowAtOnceAreNotMissed) {
   }
 }
 
-TEST_F(GroupEditsTest, WhatWasEditedWhileNobodyLookedIsPutRightAtTheStart) {
+TEST_F(GroupEditsTest, AnEditThatNobodySawIsPutRightAtTheStart) {
   BeginRunning(MakeSizedJob());
   for (const bool lose_disk : {false, true}) {
     SCOPED_TRACE(lose_disk ? "on an empty disk" : "on its disk");

@@ -84,7 +84,7 @@ TEST_F(KillTest, ATargetThatIsNotTheJobsAnyMoreIsNotWaitedFor) {
 }
 
 // The pods were scaled away a moment before, and run on for their grace period.
-TEST_F(KillTest, WhatIsBeyondTheSizeOfATaskIsAwaitedToo) {
+TEST_F(KillTest, PodsBeyondTheSizeOfATaskAreAwaitedToo) {
   BeginRunning(MakeJob("j", 1, 3));
   kube().SchedulePods();
   Scale(0, 0);
@@ -144,19 +144,6 @@ TEST_F(KillTest, NothingIsMadeUnderTheseNamesBeforeItIsKnownToBeOver) {
             "volcano.sh/job-name=j,basalt.dev/job-uid=" + kube().job("default/j").meta().uid() +
                 ",basalt.dev/job-version in (0)");
   EXPECT_EQ(sent->delete_collection().field_selector(), "");
-}
-
-TEST_F(KillTest, OneThatNeverReachedTheServerIsSentAgain) {
-  BeginRunning(MakeJob("j", 1, 3));
-  int sent = 0;
-  rig().fate = [&](const gateway::v1::WriteRequest& request) {
-    return request.has_delete_collection() && ++sent == 1 ? Fate::kLostRequest : Fate::kNormal;
-  };
-  Abort();
-  rig().Run(absl::Seconds(30));
-  EXPECT_EQ(Phase(), kAborted);
-  EXPECT_EQ(Collectively(), 1);
-  EXPECT_EQ(Singly(), 0);
 }
 
 TEST_F(KillTest, APodWithoutOurLabelsGoesSingly) {

@@ -17,18 +17,13 @@ using ::testing::HasSubstr;
 
 constexpr char kKey[] = "default/j";
 
-void BeginRunning(JobRig& rig, kube::v1::Job job) {
-  rig.StartRunning(std::move(job));
-  ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
-}
-
 // Aborts the job by a write of which the process gets neither the answer nor the watch event.
 void AbortUnheard(JobRig& rig) {
   rig.answers_late = [](const gateway::v1::WriteRequest&) { return absl::Hours(1); };
   rig.late = [](const kube::v1::Object& object, bool) {
     return object.has_job() ? absl::Hours(1) : absl::ZeroDuration();
   };
-  rig.Command("c", "AbortJob");
+  rig.kube().PutCommand("default", "c", "AbortJob", "j");
   rig.Run(absl::Seconds(2));
   ASSERT_EQ(rig.PhaseOf(kKey), kube::v1::JOB_PHASE_ABORTING);
 }
@@ -43,10 +38,16 @@ void LoseDiskAndShow(JobRig& rig, const kube::v1::Job& older) {
   rig.Run(absl::Seconds(13));
 }
 
-class LaggingWatchTest : public JobTest {};
+class LaggingWatchTest : public JobTest {
+ protected:
+  void CommandAndWait(const char* name, const char* action) {
+    Command(name, action);
+    rig().Run(absl::Seconds(10));
+  }
+};
 
 TEST_F(LaggingWatchTest, NoPodOfAnAbortedJobIsMadeThatIsShownAsRunning) {
-  BeginRunning(rig(), MakeJob("j", 1, 2));
+  BeginRunning(MakeJob("j", 1, 2));
   const kube::v1::Job older = kube().job(kKey);
   Command("c", "AbortJob");
   rig().Run(absl::Seconds(20));
@@ -61,7 +62,7 @@ TEST_F(LaggingWatchTest, NoPodOfAnAbortedJobIsMadeThatIsShownAsRunning) {
 
 TEST_F(LaggingWatchTest, AKillThatIsOverHoldsBackNoPodOfTheNextRun) {
   kube().SchedulePods();
-  BeginRunning(rig(), WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask"));
+  BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask"));
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
   rig().Run(absl::Seconds(2));
   const kube::v1::Job older = kube().job(kKey);
@@ -80,7 +81,7 @@ TEST_F(LaggingWatchTest, AKillThatIsOverHoldsBackNoPodOfTheNextRun) {
 // The process dies before the answer to a status write that has taken effect. The next process is shown the status
 // before that write.
 TEST_F(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
-  BeginRunning(rig(), MakeJob("j", 1, 2));
+  BeginRunning(MakeJob("j", 1, 2));
   const kube::v1::Job older = kube().job(kKey);
   AbortUnheard(rig());
   rig().Kill();
@@ -96,7 +97,7 @@ TEST_F(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
 
 // The power has failed: the disk has an intent that was carried out, but not the commit after it.
 TEST_F(LaggingWatchTest, AnIntentThatTheWatchShowsCarriedOutMayBeFollowedByAnother) {
-  BeginRunning(rig(), MakeJob("j", 1, 2));
+  BeginRunning(MakeJob("j", 1, 2));
   AbortUnheard(rig());
   const kube::v1::Job older = kube().job(kKey);
   const auto disk = rig().CopyDisk();
@@ -142,26 +143,15 @@ size_t CountObjects(JobRig& rig) {
                                            [](const auto& object) { return !object.first.starts_with("events/"); }));
 }
 
-void Command(JobRig& rig, const char* name, const char* action) {
-  rig.kube().PutCommand("default", name, action, "j");
-  rig.Run(absl::Seconds(10));
-}
-
-kube::v1::Job JobWithService() {
-  kube::v1::Job job = MakeJob("j", 1, 2);
-  job.mutable_spec()->add_plugins()->set_name("svc");
-  return job;
-}
-
 TEST_F(LaggingWatchTest, ObjectsThatAnOlderStatusNamesAreNotTakenForThere) {
-  BeginRunning(rig(), JobWithService());
+  BeginRunning(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
   const kube::v1::Job older = kube().job(kKey);
-  Command(rig(), "stop", "AbortJob");
+  CommandAndWait("stop", "AbortJob");
   ASSERT_EQ(CountObjects(rig()), 0U);
   rig().fate = [](const gateway::v1::WriteRequest& request) {
     return request.has_create() ? Fate::kNotSent : Fate::kNormal;
   };
-  Command(rig(), "go", "ResumeJob");
+  CommandAndWait("go", "ResumeJob");
   rig().fate = nullptr;
   LoseDiskAndShow(rig(), older);
   EXPECT_EQ(CountObjects(rig()), 3U);
@@ -169,14 +159,14 @@ TEST_F(LaggingWatchTest, ObjectsThatAnOlderStatusNamesAreNotTakenForThere) {
 }
 
 TEST_F(LaggingWatchTest, ObjectsThatAnOlderStatusDoesNotNameAreRemovedAllTheSame) {
-  BeginRunning(rig(), JobWithService());
-  Command(rig(), "stop", "AbortJob");
+  BeginRunning(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
+  CommandAndWait("stop", "AbortJob");
   const kube::v1::Job older = kube().job(kKey);
   rig().answers_late = [](const gateway::v1::WriteRequest& request) {
     return request.has_create() ? absl::Hours(1) : absl::ZeroDuration();
   };
-  Command(rig(), "go", "ResumeJob");
-  Command(rig(), "stop-again", "AbortJob");
+  CommandAndWait("go", "ResumeJob");
+  CommandAndWait("stop-again", "AbortJob");
   ASSERT_EQ(Phase(), kAborted);
   ASSERT_EQ(CountObjects(rig()), 3U);
   rig().answers_late = nullptr;

@@ -39,7 +39,7 @@ void TakeHistoryAway(JobRig& rig) {
 
 class LateCommitTest : public JobTest {};
 
-TEST_F(LateCommitTest, OfCountsAloneTellsNothingWhereHistoryIsOnItsWay) {
+TEST_F(LateCommitTest, ACommitOfCountsAloneLeavesNoEntryOfHistory) {
   StartRunning(rig());
   TakeHistoryAway(rig());
   ASSERT_TRUE(CommitLate(kube(), kKey));
@@ -47,7 +47,7 @@ TEST_F(LateCommitTest, OfCountsAloneTellsNothingWhereHistoryIsOnItsWay) {
   EXPECT_TRUE(RecordedPhases(rig()).empty()) << "it was told before";
 }
 
-TEST_F(LateCommitTest, OfATransitionIsToldOnce) {
+TEST_F(LateCommitTest, ACommitOfATransitionLeavesOneEntryOfHistory) {
   for (const bool away : {false, true}) {
     Fresh();
     StartRunning(rig());
@@ -67,7 +67,7 @@ TEST_F(LateCommitTest, OfATransitionIsToldOnce) {
 }
 
 // The record begins with the present status: older entries were on the disk that is gone.
-TEST_F(LateCommitTest, AfterALostDiskTellsNothingOfBefore) {
+TEST_F(LateCommitTest, ACommitAfterALostDiskLeavesNoEntryOfBefore) {
   StartRunning(rig());
   StartAgain(/*lose_disk=*/true);
   rig().Run(absl::Seconds(10));

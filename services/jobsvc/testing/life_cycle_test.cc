@@ -5,7 +5,6 @@
 
 #include "common/base/json.h"
 #include "common/base/slots.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {

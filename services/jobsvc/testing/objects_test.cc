@@ -53,7 +53,7 @@ TEST_F(ObjectsTest, PodsOfAResumedJobWaitForWhatTheProcessBeforeHasRemoved) {
 }
 
 // The status names an object before the answer confirms its creation: the process may die in between.
-TEST_F(ObjectsTest, WhatAResumedJobIsMakingIsRemovedByTheNextProcessOnAnEmptyDisk) {
+TEST_F(ObjectsTest, ANewProcessRemovesWhatAResumedJobWasMaking) {
   StartRunning();
   CommandAndWait("stop", "AbortJob");
   ASSERT_EQ(CountObjects(), 0U);
@@ -92,7 +92,7 @@ TEST_F(ObjectsTest, PodsOfALargerTaskWaitForTheirHosts) {
 }
 
 // A user who edits a job may read the ConfigMap at once. The edit changes the group, too, and counts become due.
-TEST_F(ObjectsTest, AnEditReachesTheHostsBeforeAnythingElseIsWrittenAndWithoutARead) {
+TEST_F(ObjectsTest, AnEditReachesTheHostsFirstAndWithoutARead) {
   StartRunning();
   rig().Run(absl::Minutes(1));
   kube().ClearLog();
@@ -105,7 +105,7 @@ TEST_F(ObjectsTest, AnEditReachesTheHostsBeforeAnythingElseIsWrittenAndWithoutAR
 }
 
 // The values of a ConfigMap have a megabyte at most: the hosts of 50 000 pods never fit, however often they are sent.
-TEST_F(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
+TEST_F(ObjectsTest, HostsThatDoNotFitAreNotTriedUntilTheSpecChanges) {
   kube::v1::Job job = MakeJob("j", 1, 2);
   kube::v1::JobPlugin* const svc = job.mutable_spec()->add_plugins();
   svc->set_name("svc");
@@ -127,7 +127,7 @@ TEST_F(ObjectsTest, WhatCannotFitIsToldAndNotTriedUntilTheSpecChanges) {
   EXPECT_EQ(Status().reason(), "");
 }
 
-TEST_F(ObjectsTest, HostsThatAreGoneAreMadeAgainAndThoseOfSomebodyElseAreLeftAlone) {
+TEST_F(ObjectsTest, HostsAreMadeAgainUnlessSomebodyElseHasTheName) {
   for (const bool taken : {false, true}) {
     SCOPED_TRACE(taken);
     Fresh();

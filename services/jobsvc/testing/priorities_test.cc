@@ -38,12 +38,6 @@ class PrioritiesTest : public JobTest {
     kube().PutJob(std::move(job));
     rig().Run(absl::Seconds(20));
   }
-  void Rename(const std::string& name, std::string_view priority_class) {
-    kube().EditJob("default/" + name, [&](kube::v1::Job& job) {
-      job.mutable_spec()->mutable_tasks(1)->set_template_json(TemplateJson(priority_class, 4));
-    });
-    rig().Run(absl::Seconds(20));
-  }
   // Returns the cpus that the gang needs, or "none" if there is no group.
   std::string Cpus(const std::string& name) {
     for (const auto& [group, object] : kube().groups()) {

@@ -44,7 +44,7 @@ class QueueWaitsTest : public JobTest {
   }
 };
 
-TEST_F(QueueWaitsTest, WhatNoQueueLetsInTakesNoMemoryForItsPods) {
+TEST_F(QueueWaitsTest, AJobThatNoQueueLetsInTakesNoMemoryForItsPods) {
   constexpr int kReplicas = 200'000;
   Begin();
   for (int i = 0; i < 20; ++i) kube().PutJob(MakeJob(fmt::format("j{}", i), 1, kReplicas));
@@ -59,24 +59,18 @@ TEST_F(QueueWaitsTest, WhatNoQueueLetsInTakesNoMemoryForItsPods) {
   }
 }
 
-TEST_F(QueueWaitsTest, OneThatIsMissingIsToldUntilItComes) {
-  Begin();
-  Submit();
-  EXPECT_EQ(StatusText(), "QueueError: queue q does not exist");
-  EXPECT_EQ(kube().Count("create", "events"), 1);
-  Put("q", "");
-  EXPECT_EQ(StatusText(), "") << "it will be opened";
-  Put("q", "Open");
-  EXPECT_EQ(StatusText(), "");
-}
-
-TEST_F(QueueWaitsTest, OneThatIsMissingIsToldOnceAnyIsThere) {
+TEST_F(QueueWaitsTest, OneThatIsMissingIsToldOnceAnyIsThereUntilItComes) {
   kube().new_group_phase = "Pending";
   rig().Start();
   Submit();
   EXPECT_EQ(StatusText(), "") << "nobody knows which there are";
   Put("root", "Open", "");
   EXPECT_EQ(StatusText(), "QueueError: queue q does not exist");
+  EXPECT_EQ(kube().Count("create", "events"), 1);
+  Put("q", "");
+  EXPECT_EQ(StatusText(), "") << "it will be opened";
+  Put("q", "Open");
+  EXPECT_EQ(StatusText(), "");
 }
 
 TEST_F(QueueWaitsTest, OneThatIsClosedIsToldWithOneWriteUntilItIsOpen) {
@@ -110,7 +104,7 @@ TEST_F(QueueWaitsTest, OneThatHasQueuesBelowItIsToldUntilTheyGo) {
   EXPECT_EQ(StatusText(), "QueueError: queue q has queues below it");
 }
 
-TEST_F(QueueWaitsTest, WhoeverIsAdmittedIsNotTold) {
+TEST_F(QueueWaitsTest, AnAdmittedJobHasNoQueueError) {
   Begin();
   Put("q", "Open");
   Submit();

@@ -72,7 +72,7 @@ TEST_F(RefusalsTest, ARoundOfRefusedObjectsIsOneStepOfBackOff) {
 }
 
 // A webhook that is out of reach and fails every request has this effect.
-TEST_F(RefusalsTest, WhatTheServerFailsAtIsToldToo) {
+TEST_F(RefusalsTest, AFailureOfTheServerIsReportedToo) {
   Refuse(MakesPod, 500, "failed calling webhook \"gate\"");
   Begin(MakeJob("j", 1, 1));
   rig().Run(absl::Seconds(10));
@@ -112,7 +112,7 @@ TEST_F(RefusalsTest, AnEventThatIsThereIsCountedOnOverARestartAndALostDisk) {
   EXPECT_EQ(Events("FailedCreate"), 1);
 }
 
-TEST_F(RefusalsTest, ThatTheServerIsOverloadedIsNotToldToIt) {
+TEST_F(RefusalsTest, AnOverloadedServerGetsNoEventAboutThat) {
   Refuse(MakesPod, 429, "too many requests");
   Begin(MakeJob("j", 1, 1));
   rig().Run(absl::Seconds(10));

@@ -48,7 +48,7 @@ TEST_P(RefusedEditTest, ACorrectionScalesIt) {
   EXPECT_EQ(Phase(), kRunning);
 }
 
-TEST_P(RefusedEditTest, WhatHadSucceededAndWasRemovedCountsStill) {
+TEST_P(RefusedEditTest, ASuccessThatWasRemovedStillCounts) {
   Begin();
   kube().SetPodPhase("default/j-t0-2", kPodSucceeded);
   rig().Run(absl::Seconds(10));
@@ -61,16 +61,17 @@ TEST_P(RefusedEditTest, WhatHadSucceededAndWasRemovedCountsStill) {
   EXPECT_EQ(Phase(), kRunning);
 }
 
+std::string NameOf(const ::testing::TestParamInfo<Restart>& row) {
+  constexpr const char* kNames[] = {"None", "SameDisk", "EmptyDisk"};
+  return kNames[static_cast<size_t>(row.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(Restarts, RefusedEditTest,
-                         ::testing::Values(Restart::kNone, Restart::kSameDisk, Restart::kEmptyDisk),
-                         [](const auto& row) {
-                           constexpr const char* kRestarts[] = {"None", "SameDisk", "EmptyDisk"};
-                           return kRestarts[static_cast<size_t>(row.param)];
-                         });
+                         ::testing::Values(Restart::kNone, Restart::kSameDisk, Restart::kEmptyDisk), NameOf);
 
 class RefusedSpecTest : public JobTest {};
 
-TEST_F(RefusedSpecTest, AJobThatIsPutRightStartsWithTheMinimumOfTheSpecThatIsAccepted) {
+TEST_F(RefusedSpecTest, AJobThatIsPutRightStartsWithTheAcceptedMinimum) {
   for (const bool restarted : {false, true}) {
     Fresh();
     rig().Start();

@@ -67,7 +67,7 @@ TEST_F(RepeatedEndTest, AnEvictionIsAnsweredOnce) {
 }
 
 // The status has the answer if the disk does not.
-TEST_F(RepeatedEndTest, WhatWasAnsweredIsNotAnsweredAgainWhateverBecameOfTheDisk) {
+TEST_F(RepeatedEndTest, AnAnsweredEndIsNotAnsweredAgainWhateverDiskIsThere) {
   for (const bool is_empty : {false, true}) {
     for (const char* action : {"RestartTask", "RestartPod"}) {
       SCOPED_TRACE(std::string(action) + (is_empty ? ", empty disk" : ", disk of before"));
@@ -91,7 +91,7 @@ TEST_F(RepeatedEndTest, WhatWasAnsweredIsNotAnsweredAgainWhateverBecameOfTheDisk
 }
 
 // A pod fails while the status write that restarts its task is in flight, and is removed before the kill reaches it.
-TEST_F(RepeatedEndTest, WhatAKillUnderWayAnswersIsNotAnsweredAgainOverALostDisk) {
+TEST_F(RepeatedEndTest, AnEndThatAKillAnswersIsNotAnsweredOverALostDisk) {
   RunAllPods(rig(), WithPolicy(MakeJob("j", 1, 3), "*", "RestartTask"));
   kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
   ASSERT_TRUE(rig().RunUntil([this] { return Entry().commit.under_way(); }));
@@ -108,7 +108,7 @@ TEST_F(RepeatedEndTest, WhatAKillUnderWayAnswersIsNotAnsweredAgainOverALostDisk)
 }
 
 // The write that would have answered the pod is refused, and the pod runs after all.
-TEST_F(RepeatedEndTest, WhatARefusedKillWouldHaveAnsweredIsAnswered) {
+TEST_F(RepeatedEndTest, AnEndThatARefusedKillLeftIsAnswered) {
   int refused = 0;
   kube().SetRefuse([&refused](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (request.subresource() != "status" || request.patch().body().find("RestartPod") == std::string::npos)
@@ -132,7 +132,7 @@ TEST_F(RepeatedEndTest, WhatARefusedKillWouldHaveAnsweredIsAnswered) {
   EXPECT_NE(kube().pods().at(kPod).uid(), uid);
 }
 
-TEST_F(RepeatedEndTest, WhatNobodyAnsweredIsAnsweredOverALostDisk) {
+TEST_F(RepeatedEndTest, AnEndThatNobodyAnsweredIsAnsweredOverALostDisk) {
   RunAllPods(rig(), WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartTask"));
   rig().Kill();
   const kube::v1::Object last = RemovePod(rig());

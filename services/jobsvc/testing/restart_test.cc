@@ -35,7 +35,7 @@ size_t TimesRestarted(JobRig& rig) {
 class RestartTest : public JobTest {};
 
 // The fate of the write decides which of the two events is answered.
-TEST_F(RestartTest, APodThatFailsAndIsRemovedWhileThatIsBeingAnsweredIsRestartedOnce) {
+TEST_F(RestartTest, APodThatFailsAndIsRemovedAtOnceIsRestartedOnce) {
   struct Row {
     const char* name;
     Fate fate;

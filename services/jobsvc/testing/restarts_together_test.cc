@@ -49,20 +49,11 @@ class RestartsTogetherTest : public JobTest {
     return replaced;
   }
   std::vector<std::string> OutcomesOf(const std::string& action) {
-    const JobEntry* entry = rig().controller().Find(kKey);
-    const auto history = rig().controller().HistoryOf(entry->slot, entry->record.uid());
     std::vector<std::string> outcomes;
-    for (const storage::v1::HistoryRecord& record : *history) {
+    for (const storage::v1::HistoryRecord& record : History()) {
       if (record.action() == action) outcomes.push_back(record.outcome().substr(0, record.outcome().find(';')));
     }
     return outcomes;
-  }
-  int EventsOf(std::string_view reason) {
-    int events = 0;
-    for (const auto& [name, object] : kube().others()) {
-      if (name.starts_with("events/") && FindString(object, "reason") == reason) ++events;
-    }
-    return events;
   }
   // Expects that each pod was restarted once, and all of them as one restart.
   void ExpectEachRestartedOnce() {
@@ -77,7 +68,7 @@ class RestartsTogetherTest : public JobTest {
   std::map<std::string, std::string> uids_;  // UIDs of the pods that ran.
 };
 
-TEST_F(RestartsTogetherTest, WhatFailsTogetherIsRestartedByOneWriteHoweverManyPodsItIs) {
+TEST_F(RestartsTogetherTest, PodsThatFailTogetherAreRestartedByOneWrite) {
   for (const int pods : {200, 2000}) {
     SCOPED_TRACE(pods);
     BeginRunning(WithPolicy(MakeJob("j", 1, pods), "PodFailed", "RestartPod"));
@@ -91,7 +82,7 @@ TEST_F(RestartsTogetherTest, WhatFailsTogetherIsRestartedByOneWriteHoweverManyPo
     rig().Run(absl::Seconds(10));
     ExpectEachRestartedOnce();
     EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{fmt::format("kill of {0} pods for {0} events", pods)});
-    EXPECT_EQ(EventsOf("ExecuteAction"), 1);
+    EXPECT_EQ(Events("ExecuteAction"), 1);
     EXPECT_LE(kube().Count("patch", "jobs/status"), 5) << "the kill, that the job is Pending again, and counts";
     // A waiting action is in the record until it is carried out, and a killed pod is in the status until it is gone.
     EXPECT_LE(rig().job_records_written() - recorded, 2'000u * static_cast<size_t>(pods));
@@ -100,7 +91,7 @@ TEST_F(RestartsTogetherTest, WhatFailsTogetherIsRestartedByOneWriteHoweverManyPo
 }
 
 // Each failing pod has a task or a partition of its own.
-TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
+TEST_F(RestartsTogetherTest, TasksAndPartitionsAreRestartedTogether) {
   const auto of_tasks = WithPolicy(MakeJob("j", 20, 2), "PodFailed", "RestartTask");
   auto of_partitions = WithPolicy(MakeJob("j", 1, 40), "PodFailed", "RestartPartition");
   of_partitions.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_total_partitions(20);
@@ -116,7 +107,7 @@ TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
 }
 
 // Actions that become due together are carried out together, too. One pod runs on: otherwise the job would have failed.
-TEST_F(RestartsTogetherTest, SoIsWhatIsDueTogether) {
+TEST_F(RestartsTogetherTest, DeadlinesThatAreDueTogetherAreOneRestart) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 31), "PodFailed", "RestartPod", absl::Seconds(30)));
   for (int i = 0; i < 30; ++i) kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, 1);
   rig().Run(absl::Seconds(20));
@@ -129,7 +120,7 @@ TEST_F(RestartsTogetherTest, SoIsWhatIsDueTogether) {
   EXPECT_TRUE(Entry().deadlines.empty());
 }
 
-TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
+TEST_F(RestartsTogetherTest, EachPodIsRestartedOnceWhateverBecomesOfTheWrite) {
   struct Row {
     const char* name;
     Fate fate;
@@ -162,7 +153,7 @@ TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
   }
 }
 
-TEST_F(RestartsTogetherTest, WhereverTheProcessDiesEachPodIsRestartedOnce) {
+TEST_F(RestartsTogetherTest, EachPodIsRestartedOnceWhereverTheProcessDies) {
   basalt::testing::KillAtEachPoint(15, [this](basalt::testing::KillPoint& kill) {
     BeginRunning(WithPolicy(MakeJob("j", 1, 10), "PodFailed", "RestartPod"));
     kill.Arm(rig());

@@ -61,7 +61,7 @@ TEST_F(ResumeTest, APodThatFailedIsMadeAnew) {
   }
 }
 
-TEST_F(ResumeTest, WhatSucceededIsKeptAndAGangIsWholeAgain) {
+TEST_F(ResumeTest, ASuccessIsKeptAndTheGangIsWholeAgain) {
   Begin(WithPolicy(MakeJob("j", 3, 1), "PodFailed", "AbortJob"));
   kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   rig().Run(absl::Seconds(10));

@@ -59,7 +59,7 @@ TEST_F(TakeOverTest, FinishedAndAbortedJobsOfAnotherControllerAreNotWritten) {
   }
 }
 
-TEST_F(TakeOverTest, AJobOfOursThatAnotherControllerHasWrittenAfterItsEndIsNotWritten) {
+TEST_F(TakeOverTest, AnEndThatAnotherControllerHasWrittenIsNotWritten) {
   LeaveRunning(rig(), MakeJob("j", 1, 2));
   rig().Start();
   kube().SetAllPods(kPodSucceeded);

@@ -11,7 +11,6 @@
 
 #include "common/base/slots.h"
 #include "common/kube/names.h"
-#include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
@@ -128,19 +127,6 @@ TEST_F(TaskEditsTest, TheEndOfTheJobTakesThemAlong) {
     EXPECT_EQ(Status().counts().terminating(), 0);
     kube().SchedulePods(false);
   }
-}
-
-TEST_F(TaskEditsTest, AnAbortIsOverWhenTheyAreGoneToo) {
-  Begin();
-  RemoveLastTask();
-  kube().SchedulePods();
-  Ask("AbortJob");
-  EXPECT_EQ(Phase(), kube::v1::JOB_PHASE_ABORTING);
-  EXPECT_EQ(Status().counts().terminating(), 4);
-  kube().FinishDeletions();
-  rig().Run(absl::Seconds(20));
-  EXPECT_EQ(Phase(), kAborted);
-  EXPECT_THAT(Pods(), IsEmpty());
 }
 
 // Otherwise the job would wait in Restarting for pods that nobody removes.

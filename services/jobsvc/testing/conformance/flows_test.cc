@@ -32,7 +32,7 @@ TEST_F(ConformanceTest, AFullKillIsWrittenFirstAndTakesTheGroupATargetedOneKeeps
   EXPECT_LT(first("delete", "podgroups"), first("create", "podgroups"));
 }
 
-TEST_F(ConformanceTest, OfAJobThatIsBeingDeletedNothingIsTouched) {
+TEST_F(ConformanceTest, NothingOfAJobThatIsBeingDeletedIsTouched) {
   BeginRunning(WithPlugins(MakeJob("j", 1, 3), {"svc"}));
   kube().HoldDeletedJob("default/j");
   kube().RemovePod("default/j-t0-1");

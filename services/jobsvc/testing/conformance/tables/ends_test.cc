@@ -35,7 +35,7 @@ class TtlTest : public ConformanceTest {
   std::vector<gateway::v1::Delete> deletions_;
 };
 
-TEST_F(TtlTest, WhatIsCompletedFailedOrTerminatedIsDeletedAndWhatIsAbortedIsNot) {
+TEST_F(TtlTest, FinishedJobsAreDeletedAndAbortedOnesAreNot) {
   Start();
   End(kPodSucceeded);
   ASSERT_EQ(Phase(), kCompleted);
@@ -84,7 +84,7 @@ TEST_F(TtlTest, ItsUidIsNamedAndWhatItOwnsGoesFirst) {
   EXPECT_NE(deletions_[0].resource_version(), 0) << "what is deleted is what was looked at";
 }
 
-TEST_F(TtlTest, OfAJobThatIsBeingDeletedNothingIsAsked) {
+TEST_F(TtlTest, AJobThatIsBeingDeletedIsNotDeletedAgain) {
   Start();
   End(kPodSucceeded);
   kube().HoldDeletedJob("default/j");
