@@ -23,7 +23,6 @@
 #include "kubesim/server/controllers/garbage.h"
 #include "kubesim/server/controllers/namespaces.h"
 #include "kubesim/server/controllers/quotas.h"
-#include "kubesim/server/discovery/openapi_cache.h"
 #include "kubesim/server/faults/faults.h"
 #include "kubesim/server/read/watch.h"
 #include "kubesim/server/request_log.h"
@@ -108,7 +107,6 @@ class ApiServer : public http::Handler {
   GarbageCollector garbage_;
   FaultInjector faults_;
   RequestLog log_;
-  OpenApiCache openapi_;
   absl::Status startup_status_;
   // Requests that are not answered at once, because a fault delays them or they are carried out in slices. Their
   // connections break when they are removed.

@@ -7,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "kubesim/server/api_server.h"
 #include "kubesim/server/discovery/discovery.h"
+#include "kubesim/server/discovery/openapi.h"
 #include "kubesim/server/exchange.h"
 #include "kubesim/server/request/errors.h"
 
@@ -74,8 +75,7 @@ bool ApiServer::HandleDiscovery(Exchange& exchange) {
 bool ApiServer::HandleOpenApi(Exchange& exchange) {
   const auto& segments = exchange.target.segments;
   if (segments.size() != 2 || segments[0] != "openapi" || segments[1] != "v2") return false;
-  const OpenApiCache::Document& document = openapi_.Get(http::FindHeader(exchange.request.headers, "Accept"));
-  exchange.writer->Whole(200, MakeHeaders(document.content_type), document.text);
+  exchange.writer->Whole(200, MakeHeaders(kOpenApiType), OpenApiDocument(core_.types.All()));
   return true;
 }
 

@@ -128,7 +128,6 @@ shows "kubesim says what it does not do" "does not evaluate the validation rules
 shows "version" "v1\.32" kubectl version
 shows "api-resources" "podgroups.*pg" kubectl api-resources
 shows "nodes" "node-1 +Ready" kubectl get nodes
-shows "explain" "minMember" kubectl explain podgroup.spec
 shows "namespaces" "kube-system +Active" kubectl get ns
 shows "queues" "root" kubectl get queues
 ok "create queue" kubectl create -f queue.yaml
@@ -184,7 +183,7 @@ shows "dry run changed nothing" "^1$" kubectl get cm map -o "jsonpath={.data.one
 ok "diff shows" sh -c "kubectl diff -f map2.yaml; test \$? -eq 1"
 
 # Bad input.
-refused "bad field" "unknown field" sh -c "sed 's/minMember/minMembre/' group.yaml | kubectl create -f -"
+since 25 && refused "bad field" "unknown field" sh -c "sed 's/minMember/minMembre/' group.yaml | kubectl create -f -"
 refused "bad name" "Invalid value|RFC 1123" sh -c "sed 's/name: map,/name: Bad_Name,/' map.yaml | kubectl create -f -"
 refused "bad custom resource" "minMember" sh -c "sed 's/minMember: 1/minMember: -1/' group.yaml | kubectl create -f -"
 

@@ -60,7 +60,6 @@ struct TypeInfo {
   bool storage = true;  // False for a served version that is converted from the stored one (by apiVersion alone).
   std::vector<PrinterColumn> columns;    // Set for custom kinds only; table.h has the columns of the core kinds.
   std::shared_ptr<const Schema> schema;  // Null for core kinds.
-  json::value open_api_schema;           // The schema's source, for openapi.h. Null for core kinds.
 
   // Returns a text like "batch.volcano.sh/v1alpha1", or "v1" in the core group.
   std::string ApiVersion() const { return group.empty() ? version : group + "/" + version; }

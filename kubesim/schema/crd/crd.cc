@@ -66,7 +66,6 @@ absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::arra
   absl::StatusOr<std::shared_ptr<const Schema>> schema = Schema::Compile(*source);
   if (!schema.ok()) return Annotate(schema.status(), field + ".schema");
   type->schema = *std::move(schema);
-  type->open_api_schema = *source;
   return type;
 }
 
