@@ -142,7 +142,7 @@ shows "state and counts of a queue" "^team +root +Closing +1 +2 +3 +4 +5\$" kube
 # Create and read.
 ok "create" kubectl create -f map.yaml
 refused "create again" "AlreadyExists|already exists" kubectl create -f map.yaml
-shows "get" "map +2 " kubectl get configmap map
+shows "get" "^map " kubectl get configmap map
 shows "yaml" "one: \"1\"" kubectl get cm map -o yaml
 shows "jsonpath" "^2$" kubectl get cm map -o "jsonpath={.data.two}"
 shows "wide" "map" kubectl get cm -o wide

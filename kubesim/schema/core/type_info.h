@@ -13,7 +13,7 @@ namespace basalt::kubesim {
 
 class Schema;  // A compiled structural schema: kubesim/schema/crd.h.
 
-// One column of a Table beside NAME. `json_path` is the subset of JSONPath that table.h evaluates.
+// One column of a Table beside NAME. `json_path` is a path of members: ".status.phase". The cells of others are empty.
 struct PrinterColumn {
   std::string name;
   std::string type;    // "string", "integer", "number", "boolean" or "date".
