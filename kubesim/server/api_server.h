@@ -6,9 +6,8 @@
 // Confined to `loop`: the server is made, called and destroyed there. The server may be destroyed while watches and
 // delayed requests are open: their connections break. `loop` and `random` outlive the server.
 //
-// Beside the Kubernetes API the server has two paths of its own. /kubesim/log: GET returns the writes so far, DELETE
-// forgets them. /kubesim/faults: POST adds a rule of faults.h, or does {"action": "dropWatches" | "stallWatches" |
-// "releaseWatches" | "restart" | "forgetHistory", "resource": …}; DELETE removes all rules.
+// Beside the Kubernetes API the server has a path of its own, /kubesim/log: GET returns the writes so far, DELETE
+// forgets them.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -83,7 +82,6 @@ class ApiServer : public http::Handler {
   bool HandleDiscovery(Exchange& exchange);
   bool HandleOpenApi(Exchange& exchange);
   void HandleControl(Exchange& exchange);
-  absl::Status Control(const json::value& body);
   void Send(Exchange& exchange, const absl::StatusOr<Answer>& answer);
   void SendList(Exchange& exchange, const std::vector<RevisionPtr>& items, const ListMetadata& metadata);
   void SendDocument(Exchange& exchange, int code, const json::value& document, std::string_view content_type = {});

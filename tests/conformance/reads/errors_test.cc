@@ -270,20 +270,6 @@ TEST_F(ErrorConformance, ATimeoutThatIsLongEnoughDoesNotMatter) {
   EXPECT_EQ(Get(Secrets() + "?timeout=1m30s").Names(), "a");
 }
 
-TEST_F(ErrorConformance, TooManyRequestsSayWhenToComeBack) {
-  if (IsReal()) GTEST_SKIP() << "a real server has no faults on request, and its limits are far above one client";
-  ASSERT_EQ(Post("/kubesim/faults", R"({"action":"answer","verb":"create","resource":"secrets","code":429,)"
-                                    R"("retryAfterSeconds":3,"admission":true,"count":1})")
-                .status,
-            200);
-  const Answer refused = Post(Secrets(), SecretBody("a"));
-  EXPECT_EQ(refused.status, 429) << refused;
-  EXPECT_EQ(refused.reason(), "TooManyRequests");
-  EXPECT_EQ(refused.Header("Retry-After"), "3");
-  EXPECT_EQ(refused.At({"details", "retryAfterSeconds"}), "3");
-  EXPECT_EQ(Post(Secrets(), SecretBody("a")).status, 201);
-}
-
 // ---- heads ----
 
 TEST_F(ErrorConformance, EveryAnswerHasADate) {
