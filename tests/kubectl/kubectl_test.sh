@@ -125,7 +125,7 @@ YAML
 shows "kubesim says what it does not do" "does not evaluate the validation rules" cat kubesim.log
 
 # Version, kinds and nodes.
-shows "version" "v1\.32" kubectl version
+shows "version" "v1\.36" kubectl version
 shows "api-resources" "podgroups.*pg" kubectl api-resources
 shows "nodes" "node-1 +Ready" kubectl get nodes
 shows "namespaces" "kube-system +Active" kubectl get ns
