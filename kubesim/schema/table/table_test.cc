@@ -80,8 +80,8 @@ TEST(TableTest, CoreKindsThatPeopleLookAtShowTheirColumns) {
                          "{metadata: {name: w}, spec: {unschedulable: true}, status: {conditions: [{type: Ready, "
                          "status: 'True'}]}}")),
             R"(["w","Ready,SchedulingDisabled","<unknown>"])");
-  EXPECT_EQ(ToText(Cells(Type("Namespace"), "{metadata: {name: n}, status: {phase: Active}}")),
-            R"(["n","Active","<unknown>"])");
+  EXPECT_EQ(ToText(Cells(Type("Namespace"), "{metadata: {name: team}, status: {phase: Active}}")),
+            R"(["team","Active","<unknown>"])");
   EXPECT_EQ(ToText(Cells(Type("Event"),
                          "{metadata: {name: e}, type: Warning, reason: R, message: m, count: 2, lastTimestamp: "
                          "'2026-01-01T00:01:00Z', involvedObject: {kind: Pod, name: p}}")),
