@@ -95,9 +95,9 @@ class Node final : public ReplicaService::CallbackService {
     const auto here = [this](ExportRecordsRequest request, Done<ExportRecordsResponse> answered) {
       local(std::move(request), std::move(answered));
     };
-    const bool question = asked.cursor().empty();
+    const Repeat repeat = asked.cursor().empty() ? Repeat::kIdempotent : Repeat::kOnce;
     if (asked.cluster() != "all" || !caller.forwarded_by.empty()) {
-      forwarder_->Route(caller, kSlot, "group g", question, std::move(asked), std::move(done), here, remote);
+      forwarder_->Route(caller, kSlot, "group g", repeat, std::move(asked), std::move(done), here, remote);
       return;
     }
     const auto make = [](const SlotSet&) {
@@ -232,7 +232,7 @@ TEST_F(ForwardTest, AnotherProcessOfTheSameNameIsAnother) {
   EXPECT_EQ(*Ask(), "b") << "not answered here";
 }
 
-TEST_F(ForwardTest, WhatMayHaveBeenHandledIsAskedAgainOnlyIfItIsAQuestion) {
+TEST_F(ForwardTest, ACallThatMayHaveBeenHandledIsRepeatedOnlyIfIdempotent) {
   Assign(0, {members_[1]});
   Assign(1, {members_[1]});
   const Node::Local answer = nodes_[1]->local;
