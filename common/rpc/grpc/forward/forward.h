@@ -16,6 +16,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -263,17 +264,17 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
               });
   }
 
+  // The stubs of members that are gone are dropped when another stub is made.
   std::shared_ptr<Stub> StubOf(const gateway::v1::Member& member) {
-    // Most stubs that were not used for long are those of members that are gone.
-    if (stubs_.size() > kMaxStubs) stubs_.clear();
-    std::shared_ptr<Stub>& stub = stubs_[member.address()];
-    if (stub == nullptr)
-      stub = Service::NewStub(
-          MakeChannel(member.address(), identity::Only({RoleOf(members_.self().service())}), members_.credentials()));
+    if (const auto it = stubs_.find(member.address()); it != stubs_.end()) return it->second;
+    std::set<std::string> addresses;
+    for (const gateway::v1::Member& present : members_.all()) addresses.insert(present.address());
+    std::erase_if(stubs_, [&addresses](const auto& stub) { return !addresses.contains(stub.first); });
+    std::shared_ptr<Stub> stub = Service::NewStub(
+        MakeChannel(member.address(), identity::Only({RoleOf(members_.self().service())}), members_.credentials()));
+    stubs_.emplace(member.address(), stub);
     return stub;
   }
-
-  static constexpr size_t kMaxStubs = 64;
 
   Loop& loop_;
   const Members& members_;
