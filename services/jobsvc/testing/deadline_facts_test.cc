@@ -100,7 +100,9 @@ TEST_F(DeadlineFactsTest, AClockOfANodeThatIsSlowEndsNoTimeoutBeforeItBegan) {
       });
       rig().Run(absl::Seconds(5));
       if (starts_again) {
-        StartAgain(/*lose_disk=*/true);
+        rig().Kill();
+        rig().LoseDisk();
+        rig().Start();
       }
       rig().Run(absl::Milliseconds(14'900));
       EXPECT_EQ(Phase(), kRunning);
