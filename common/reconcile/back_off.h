@@ -17,9 +17,11 @@ struct BackOffPolicy {
 // was set back meanwhile.
 inline bool StillWaits(absl::Time now, absl::Time until) { return now < until && until - now <= absl::Minutes(1); }
 
+// A value type, confined to the loop of its owner.
 class BackOff {
  public:
   explicit BackOff(BackOffPolicy policy = {}) : policy_(policy), next_(policy.first) {}
+  // Returns the next wait. Each call makes the one after it longer.
   absl::Duration Next(Random& random);
   void Reset() { next_ = policy_.first; }
 

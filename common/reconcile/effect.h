@@ -175,13 +175,14 @@ class EffectSet {
  public:
   // Begins an effect. Returns false if the effect is under way already.
   bool Begin(std::string_view name) { return under_way_.emplace(name).second; }
-  // Handles the answer of an effect, and returns its meaning.
+  // Handles the answer of an effect, and returns its meaning. Call it once for each answer: it ends the effect that is
+  // under way by then.
   Meaning End(std::string_view name, Answer answer, const EffectPolicy& policy, absl::Time now, Random& random) {
     const Meaning meaning = MeaningOf(answer, policy);
     if (EndsEffect(meaning, retry_, now, random)) Forget(name);
     return meaning;
   }
-  // Ends an effect, whatever its answer was.
+  // Ends an effect, whatever its answer was. May be repeated.
   void Forget(std::string_view name) {
     if (const auto it = under_way_.find(name); it != under_way_.end()) under_way_.erase(it);
   }

@@ -1,7 +1,8 @@
 #pragma once
 
 // The dirty keys of one worker. A key is queued once, keys leave in the order in which they came, and the keys of a
-// paused group (a slot) are held back. Each key may also have a wake-up time. Confined to one loop.
+// paused group (a slot) are held back. Each key may also have a wake-up time. Confined to one loop. All methods but
+// Take and TakeGroup may be repeated.
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -24,8 +25,8 @@ class KeyQueue {
  public:
   // `now` is the clock of the wake-up times. It may differ from the clock of `time`, and may be set forward or back
   // (ClockChanged). If it is set back by more than a second, the wake-ups move back by as much, since most are waits.
-  // `on_work` is called when the first key becomes ready. The queue must outlive its timers' tasks, or be destroyed on
-  // the loop.
+  // `on_work` is called when the first key becomes ready, inside Add, Resume or a timer's task. The queue must outlive
+  // its timers' tasks, or be destroyed on the loop.
   KeyQueue(TimeSystem& time, std::function<absl::Time()> now, std::function<void()> on_work);
   ~KeyQueue();
   KeyQueue(const KeyQueue&) = delete;
@@ -34,12 +35,13 @@ class KeyQueue {
   // A group starts paused.
   void Resume(uint32_t group);
   void Pause(uint32_t group);
-  // Forgets the group's keys and wake-ups.
+  // Forgets the group's keys and wake-ups. The group is paused from then on.
   void Drop(uint32_t group);
 
   void Add(std::string_view key, uint32_t group);
   // Adds the key at `when` at the latest. An earlier time of the key stays.
   void AddAt(std::string_view key, uint32_t group, absl::Time when);
+  // Call it when the clock of the wake-up times may have been set.
   void ClockChanged();
 
   // Returns up to `limit` keys of groups that are not paused. They are not dirty any more.

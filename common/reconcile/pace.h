@@ -24,7 +24,8 @@ class Pace {
   absl::Time Until(const std::string& state) const { return state == last_ ? until_ : sent_ + kLeast; }
 
   // Records a write of the state. If the same state was written a short while ago, it was undone meanwhile, and the
-  // next write waits twice as long. A state that has lasted for kMost after its wait begins with kLeast again.
+  // next write waits twice as long. A state that has lasted for kMost after its wait begins with kLeast again. Call it
+  // once for each write.
   void Note(absl::Time now, std::string state) {
     const bool is_undone = state == last_ && IsRecent(now);
     times_ = is_undone ? times_ + 1 : 1;

@@ -14,8 +14,8 @@
 namespace basalt {
 
 // The entries of one worker by key, and the keys of each of its slots. So the cost of closing a slot depends on the
-// keys of the slot, and not on those of the worker. Confined to the worker's loop. Entries keep their addresses until
-// they are erased.
+// keys of the slot, and not on those of the worker. Confined to the worker's loop; methods may be repeated. Entries
+// keep their addresses until they are erased.
 template <typename Entry>
 class SlotMap {
  public:

@@ -30,6 +30,7 @@ using Done = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 class AttachObserver {
  public:
   virtual ~AttachObserver() = default;
+  // Comes once for each batch, in the order of the batches.
   virtual void OnBatch(gateway::v1::AttachBatch batch) = 0;
   // The last call. The stream is over, whichever side ended it.
   virtual void OnClosed(const absl::Status& status) = 0;
@@ -39,6 +40,7 @@ class AttachObserver {
 class AttachStream {
  public:
   virtual ~AttachStream() = default;
+  // Sends one message. Nothing is sent once the stream is over.
   virtual void Send(gateway::v1::AttachRequest request) = 0;
 };
 
@@ -52,7 +54,8 @@ class GatewayPeer {
                      Done<gateway::v1::WriteResponse> done) = 0;
   // Only reads, and may be repeated.
   virtual void Get(gateway::v1::GetRequest request, absl::Duration timeout, Done<gateway::v1::GetResponse> done) = 0;
-  // Only reads, and may be repeated. UNIMPLEMENTED: the gateway takes no users.
+  // Only reads, and may be repeated. UNIMPLEMENTED: the gateway takes no users. This default answers before it
+  // returns.
   virtual void ReviewAccess(gateway::v1::ReviewAccessRequest, absl::Duration /*timeout*/,
                             Done<gateway::v1::ReviewAccessResponse> done) {
     done(absl::UnimplementedError("this gateway takes no users"));
@@ -82,7 +85,7 @@ class ReplicaPeer {
                              Done<replica::v1::ExportRecordsResponse> done) = 0;
 };
 
-// Finds peers by their entries in the assignment.
+// Finds peers by their entries in the assignment. Calls may be repeated.
 class PeerDirectory {
  public:
   virtual ~PeerDirectory() = default;
@@ -92,6 +95,10 @@ class PeerDirectory {
 };
 
 // ---- server side ----
+//
+// Handlers and sessions are called on the loop that the transport was given, and may call a `done` before they return.
+// A handler may get a call twice, as the simulated network shows. Only a DeleteCollection, which has no precondition,
+// is handed over once.
 
 // The gateway's way to send on one Attach stream. One batch at a time: Send, then wait for OnSent.
 class AttachSink {
@@ -100,7 +107,7 @@ class AttachSink {
   // `batch` is a serialized gateway.v1.AttachBatch, since the gateway keeps its objects serialized. Requires:
   // AttachSession::OnSent has reported the batch before.
   virtual void Send(std::string batch) = 0;
-  // Ends the stream. The session gets no further call but OnClosed.
+  // Ends the stream. The session gets no further call but OnClosed. May be repeated.
   virtual void Close(const absl::Status& status) = 0;
   // Returns whether the client's certificate has the very name that its Hello states.
   virtual bool is_name_proven() const { return false; }

@@ -16,7 +16,7 @@ namespace basalt::runtime {
 // Call it on the worker's loop. `done` runs there, too: after this call has returned, within `timeout`, and never once
 // the worker has stopped. `method` is one of the peer type that members of `service` have. Returns false if no member
 // owns the key: no call is made, and `done` is dropped. The statuses of an answer are those of common/rpc/peers.h. May
-// be repeated.
+// be repeated if `method` may.
 template <typename Peer, typename Request, typename Response>
 bool AskOwner(Context& context, gateway::v1::ServiceKind service, std::string_view key,
               void (Peer::*method)(Request, absl::Duration, rpc::Done<Response>), std::type_identity_t<Request> request,

@@ -36,6 +36,7 @@ class WorkerParts {
   WorkerParts(size_t workers, size_t slots, rpc::Done<std::vector<Part>> done)
       : missing_(workers), slots_(slots), done_(std::move(done)) {}
 
+  // Call it once for each worker.
   void Add(Part part, size_t not_ready) BASALT_EXCLUDES(mutex_) {
     std::vector<Part> parts;
     {

@@ -50,6 +50,7 @@ struct RuntimeOptions {
 
 using ControllerFactory = std::function<std::unique_ptr<Controller>(Context&)>;
 
+// Methods are for any thread and may be repeated, unless they say otherwise.
 class Replica {
  public:
   // Makes one worker for each of `worker_loops` (they may be the main loop, or one loop several times). The factory is
@@ -61,31 +62,33 @@ class Replica {
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
-  // Call it before Start, if the address is not known when the replica is made.
+  // Call it before Start, on the same thread, if the address is not known when the replica is made.
   void SetAddress(std::string address);
-  // Loads the store's records and attaches. Any thread; call it once.
+  // Loads the store's records and attaches. Call it once.
   void Start();
   // Call it before Stop: gives the replica's slots to others and waits until they have the records, at most for
-  // leave_timeout; then calls `done` on the main loop. Calls `done` at once if there is no replica to give them to, or
-  // if Leave was called before. Any thread.
+  // leave_timeout; then calls `done` on the main loop. The wait ends sooner if there is no other replica, or no gateway
+  // (leave_without_gateway). Only the first call waits: a later one, and one of a replica that does not run, calls
+  // `done` at once.
   void Leave(absl::AnyInvocable<void()> done);
-  // Serves the calls of other replicas of the service. Used on the main loop.
+  // Serves the calls of other replicas of the service. The handler is used on the main loop.
   rpc::ReplicaHandler& hand_over();
-  // Ends the stream and every worker; then calls `done` on the main loop. Nothing of the replica runs after that. Any
-  // thread.
+  // Ends the stream and every worker; then calls `done` on the main loop. Nothing of the replica runs after that. A
+  // repeated call calls its `done`, too.
   void Stop(absl::AnyInvocable<void()> done);
 
-  // The member as which this process attaches. Any thread once Start was called.
+  // The member as which this process attaches. Call it after Start.
   const gateway::v1::Member& self() const;
   size_t workers() const;
   static size_t WorkerOf(uint32_t slot, size_t workers) { return slot % workers; }
-  // Runs `task` on the loop of the worker that has `slot`. The task is dropped if the replica has stopped. Any thread.
+  // Runs `task` on the loop of the worker that has `slot`, once for each call. The task is dropped if the replica has
+  // stopped.
   void OnWorkerOf(uint32_t slot, absl::AnyInvocable<void(Controller&)> task);
   // Runs `task` on the loop of that worker, as OnWorkerOf does.
   void OnWorker(size_t worker, absl::AnyInvocable<void(Controller&)> task);
-  // Returns the owner of the key by the last assignment. Nullopt if the key has none. Any thread.
+  // Returns the owner of the key by the last assignment. Nullopt if the key has none.
   std::optional<gateway::v1::Member> OwnerOf(gateway::v1::ServiceKind service, std::string_view key) const;
-  // Returns all members of that service in the last assignment. Any thread.
+  // Returns all members of that service in the last assignment.
   std::vector<gateway::v1::Member> Members(gateway::v1::ServiceKind service) const;
 
  private:

@@ -1,7 +1,9 @@
 #pragma once
 
 // The part of a replica on its main loop: the stream, the workers' shares of it, the recorded batches, and the owners
-// of slots. For replica*.cc only. Tasks hold it, so that the objects that they need stay alive.
+// of slots. For replica*.cc only. Tasks hold it, so that the objects that they need stay alive. Methods run on the main
+// loop, but SetAddress and MakeWorkers, which come before Start, and those that are for any thread: OnWorker, view,
+// loop, self, worker_count and the methods of WorkerHost.
 #include <map>
 #include <memory>
 #include <optional>

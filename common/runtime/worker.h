@@ -35,7 +35,8 @@ struct AssignmentView {
   std::map<gateway::v1::ServiceKind, OtherService> others;
 };
 
-// The replica as a worker uses it. Thread-safe; answers are posted to the worker's loop.
+// The replica as a worker uses it. Thread-safe; answers are posted to the worker's loop, and dropped once the replica
+// has stopped. A repeated SendWrite is another write; the other methods may be repeated.
 class WorkerHost {
  public:
   virtual ~WorkerHost() = default;
@@ -62,6 +63,8 @@ struct WorkerOptions {
   bool keeps_records = true;
 };
 
+// All methods run on the worker's loop, but the constructor and SetController, which come before the loop has a task of
+// the worker. The methods of Context are described there.
 class Worker final : public Context, public ObjectTracker::Sink, public std::enable_shared_from_this<Worker> {
  public:
   using Delivery = std::variant<gateway::v1::Item, std::shared_ptr<const AssignmentView>, SharedEvent>;
@@ -76,9 +79,12 @@ class Worker final : public Context, public ObjectTracker::Sink, public std::ena
   bool stopped() const { return stopped_; }
 
   // ---- from the main loop, by posting ----
+  // Begins a stream of the gateway. Call it once for each stream, before the first Deliver of the stream.
   void StartStream(uint64_t stream);
+  // Takes the worker's share of a batch. Deliveries of an earlier stream are ignored. Call it once for each batch, in
+  // order.
   void Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> deliveries);
-  // Drops the controller, and makes no call to it afterwards. May be repeated.
+  // Destroys the controller: controller() must not be called afterwards. May be repeated.
   void Stop();
   // The store failed or an invariant broke, here or in another worker: nothing more is decided or sent. May be
   // repeated.

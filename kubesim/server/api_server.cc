@@ -37,8 +37,7 @@ ApiServer::ApiServer(Loop& loop, Random& random, ApiServerOptions options)
       quotas_(core_, writer_),
       garbage_(core_, writer_, deleter_),
       faults_(random),
-      log_(core_.options.request_log_size),
-      openapi_(core_.types) {
+      log_(core_.options.request_log_size) {
   for (const TypeInfoPtr& type : BuiltinTypes()) core_.types.Add(type);
   Seed();
 }

@@ -6,9 +6,8 @@
 // Confined to `loop`: the server is made, called and destroyed there. The server may be destroyed while watches and
 // delayed requests are open: their connections break. `loop` and `random` outlive the server.
 //
-// Beside the Kubernetes API the server has two paths of its own. /kubesim/log: GET returns the writes so far, DELETE
-// forgets them. /kubesim/faults: POST adds a rule of faults.h, or does {"action": "dropWatches" | "stallWatches" |
-// "releaseWatches" | "restart" | "forgetHistory", "resource": …}; DELETE removes all rules.
+// Beside the Kubernetes API the server has a path of its own, /kubesim/log: GET returns the writes so far, DELETE
+// forgets them.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,7 +22,6 @@
 #include "kubesim/server/controllers/garbage.h"
 #include "kubesim/server/controllers/namespaces.h"
 #include "kubesim/server/controllers/quotas.h"
-#include "kubesim/server/discovery/openapi_cache.h"
 #include "kubesim/server/faults/faults.h"
 #include "kubesim/server/read/watch.h"
 #include "kubesim/server/request_log.h"
@@ -84,7 +82,6 @@ class ApiServer : public http::Handler {
   bool HandleDiscovery(Exchange& exchange);
   bool HandleOpenApi(Exchange& exchange);
   void HandleControl(Exchange& exchange);
-  absl::Status Control(const json::value& body);
   void Send(Exchange& exchange, const absl::StatusOr<Answer>& answer);
   void SendList(Exchange& exchange, const std::vector<RevisionPtr>& items, const ListMetadata& metadata);
   void SendDocument(Exchange& exchange, int code, const json::value& document, std::string_view content_type = {});
@@ -108,7 +105,6 @@ class ApiServer : public http::Handler {
   GarbageCollector garbage_;
   FaultInjector faults_;
   RequestLog log_;
-  OpenApiCache openapi_;
   absl::Status startup_status_;
   // Requests that are not answered at once, because a fault delays them or they are carried out in slices. Their
   // connections break when they are removed.

@@ -1,12 +1,11 @@
-// The paths that are not resources: discovery, version, health, and the control of faults and log.
+// The paths that are not resources: discovery, version, health, and the log of requests.
 #include <fmt/format.h>
 
 #include <string>
 
-#include "common/base/status.h"
-#include "common/base/status_macros.h"
 #include "kubesim/server/api_server.h"
 #include "kubesim/server/discovery/discovery.h"
+#include "kubesim/server/discovery/openapi.h"
 #include "kubesim/server/exchange.h"
 #include "kubesim/server/request/errors.h"
 
@@ -74,8 +73,7 @@ bool ApiServer::HandleDiscovery(Exchange& exchange) {
 bool ApiServer::HandleOpenApi(Exchange& exchange) {
   const auto& segments = exchange.target.segments;
   if (segments.size() != 2 || segments[0] != "openapi" || segments[1] != "v2") return false;
-  const OpenApiCache::Document& document = openapi_.Get(http::FindHeader(exchange.request.headers, "Accept"));
-  exchange.writer->Whole(200, MakeHeaders(document.content_type), document.text);
+  exchange.writer->Whole(200, MakeHeaders(kOpenApiType), OpenApiDocument(core_.types.All()));
   return true;
 }
 
@@ -93,43 +91,7 @@ void ApiServer::HandleControl(Exchange& exchange) {
     SendDocument(exchange, 200, json::object());
     return;
   }
-  if (what == "faults" && method == "DELETE") {
-    faults_.Clear();
-    watches_.Release({});
-    SendDocument(exchange, 200, json::object());
-    return;
-  }
-  if (what == "faults" && method == "POST") {
-    const absl::StatusOr<json::value> body = ParseJson(exchange.request.body);
-    const absl::Status done = body.ok() ? Control(*body) : body.status();
-    if (done.ok()) {
-      SendDocument(exchange, 200, json::object());
-    } else {
-      Send(exchange, BadRequest(ToStd(done.message())));
-    }
-    return;
-  }
   Send(exchange, NoSuchResource());
-}
-
-absl::Status ApiServer::Control(const json::value& body) {
-  const std::string_view action = FindString(body, "action");
-  const std::string_view resource = FindString(body, "resource");
-  if (action == "dropWatches") {
-    watches_.DropAll(resource);
-  } else if (action == "stallWatches") {
-    watches_.Stall(resource);
-  } else if (action == "releaseWatches") {
-    watches_.Release(resource);
-  } else if (action == "restart") {
-    Restart();
-  } else if (action == "forgetHistory") {
-    ForgetHistory();
-  } else {
-    BASALT_ASSIGN_OR_RETURN(FaultRule rule, ParseFaultRule(body));
-    faults_.Add(std::move(rule));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace basalt::kubesim

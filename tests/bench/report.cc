@@ -15,6 +15,16 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+Figure MedianOf(std::string name, std::vector<double> runs, std::string unit) {
+  const double median = Median(runs);
+  return {.name = std::move(name), .value = median, .unit = std::move(unit), .runs = std::move(runs)};
+}
+
+void SetMost(double most, Figure& figure, std::string_view text) {
+  figure.goal = text.empty() ? fmt::format("<= {:g}", most) : fmt::format("<= {}", text);
+  figure.met = figure.value <= most;
+}
+
 std::string Number(double value) {
   if (std::abs(value) < 100 && value != std::floor(value)) return fmt::format("{:.2f}", value);
   std::string digits = fmt::format("{:.0f}", value);

@@ -1,8 +1,8 @@
 #pragma once
 
 // Formats figures as a table for people and as JSON for scripts. Pure.
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/json.h"
@@ -20,6 +20,10 @@ struct Figure {
 };
 
 double Median(std::vector<double> values);
+Figure MedianOf(std::string name, std::vector<double> runs, std::string unit);
+// Sets the goal that the value is at most `most`, which is written as `text` or, if that is empty, in the shortest
+// form.
+void SetMost(double most, Figure& figure, std::string_view text = "");
 
 // Formats a number: 12345678 -> "12 345 678". A fraction is kept, with two digits, only below 100.
 std::string Number(double value);

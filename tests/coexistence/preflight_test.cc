@@ -27,14 +27,6 @@ kubesim::ApiServerOptions WithDefinitions() {
   return options;
 }
 
-cli::Result ResultOf(const cli::Findings& findings, std::string_view check) {
-  for (const cli::Finding& finding : findings) {
-    if (finding.check == check) return finding.result;
-  }
-  ADD_FAILURE() << "no line about " << check << "\n" << cli::FormatFindings(findings, "");
-  return cli::Result::kUnchecked;
-}
-
 TEST(PreflightTest, LongListsAreReadToTheirEndAndPodsByTheirScheduler) {
   kubesim::TestServer server(WithDefinitions());
   InProcess api(server);

@@ -135,11 +135,7 @@ std::string PlainWorkloads::Manifest(const Workload& workload) {
   }
   if (workload.kind == Kind::kReplicaSet) kind = "ReplicaSet";
   if (workload.kind == Kind::kStatefulSet) spec["podManagementPolicy"] = "Parallel";
-  if (workload.kind == Kind::kDeployment) {
-    kind = "Deployment";
-    // All new pods may exist at once. Otherwise, a gang of them would wait for ever for its later pods.
-    spec["strategy"] = json::object{{"rollingUpdate", json::object{{"maxSurge", "100%"}}}};
-  }
+  if (workload.kind == Kind::kDeployment) kind = "Deployment";
   return ToText(json::object{
       {"apiVersion", is_job ? "batch/v1" : "apps/v1"},
       {"kind", kind},

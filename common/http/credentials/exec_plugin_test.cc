@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -111,6 +112,20 @@ TEST_F(ExecPluginTest, AFailureHasItsStatusAndWhatItSaid) {
                        AllOf(HasSubstr("exit status 3"), HasSubstr("log in first"), HasSubstr("/plugin'"))));
   EXPECT_THAT(Run(Plugin("kill -9 $$")), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("signal 9")));
   EXPECT_THAT(Run(Plugin("echo nonsense")), StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no JSON object")));
+}
+
+// A process that ignores SIGCHLD, as its own parent may have made it do, never learns how its children ended.
+TEST_F(ExecPluginTest, AnUnknownExitStatusIsAFailure) {
+  struct sigaction ignore = {}, before = {};
+  ignore.sa_handler = SIG_IGN;
+  ASSERT_EQ(sigaction(SIGCHLD, &ignore, &before), 0);
+  Command command;
+  command.words = {"sh", "-c", "echo 'log in first' >&2; exit 3"};
+  const CommandStop stop;
+  const auto got = RunCommand(command, stop);
+  ASSERT_EQ(sigaction(SIGCHLD, &before, nullptr), 0);
+  EXPECT_THAT(got, StatusIs(absl::StatusCode::kUnknown,
+                            AllOf(HasSubstr("the exit status of 'sh' cannot be read"), HasSubstr("log in first"))));
 }
 
 TEST_F(ExecPluginTest, OneThatIsNotThereGivesItsHint) {

@@ -154,9 +154,14 @@ absl::StatusOr<std::string> RunCommand(const Command& command, const CommandStop
     if (std::chrono::steady_clock::now() >= end) failed = TooLong(command);
     if (poll(&watched[2], 1, 10) > 0) failed = MakeStatus(absl::StatusCode::kCancelled, "stopped");
   }
+  const int unread = ended < 0 ? errno : 0;
   // Kill the whole group, since a plugin may be a script that started another program.
   if (!failed.ok()) kill(-*pid, SIGKILL);
   while (ended == 0 && waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (unread != 0) {
+    failed = MakeStatus(absl::StatusCode::kUnknown,
+                        fmt::format("the exit status of '{}' cannot be read: {}", command.words[0], strerror(unread)));
   }
   if (words.size() > kMaxWords) words.erase(0, words.size() - kMaxWords);
   while (!words.empty() && static_cast<unsigned char>(words.back()) <= ' ') words.pop_back();

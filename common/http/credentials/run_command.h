@@ -34,7 +34,8 @@ class CommandStop {
 
 // Returns the program's standard output. NOT_FOUND: the program does not exist. DEADLINE_EXCEEDED: the program ran
 // longer than the limit and was killed. CANCELLED: `stop` ended the program. RESOURCE_EXHAUSTED: the program wrote too
-// much. UNKNOWN: the program failed; the message has its exit status and the end of its standard error.
+// much. UNKNOWN: the program failed, or its exit status cannot be read (this process ignores SIGCHLD); the message has
+// the exit status and the end of the program's standard error.
 absl::StatusOr<std::string> RunCommand(const Command& command, const CommandStop& stop);
 
 }  // namespace basalt::http

@@ -54,10 +54,11 @@ class ObjectEvents {
   // Takes stored series; the oldest comes first.
   explicit ObjectEvents(std::vector<EventSeries> series) : series_(std::move(series)) {}
 
-  // Records that the problem or step of the Event has happened, for the first time or once more. `now` is the API
-  // server's clock.
+  // Records that the problem or step of the Event has happened, for the first time or once more: each call counts.
+  // `now` is the API server's clock.
   EventRequest Record(const kube::Event& event, absl::Time now, absl::Duration interval);
-  // Takes the outcome of the create or patch of that Event.
+  // Takes the outcome of the create or patch of that Event. Call it, and OnRead, once for each request that was
+  // returned.
   EventRequest OnWritten(const kube::Event& event, const WriteOutcome& outcome, absl::Time now);
   // Takes the answer to the read of that Event.
   EventRequest OnRead(const kube::Event& event, const absl::StatusOr<gateway::v1::GetResponse>& answer, absl::Time now);

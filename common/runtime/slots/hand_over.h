@@ -35,7 +35,8 @@ struct HandOverOptions {
 };
 
 // The new owner's end. Fetches the granted records, and the history that others still have, source by source: the slots
-// of one source together.
+// of one source together. Methods may be repeated. Callbacks come on the main loop, also inside Start; none comes after
+// the destructor.
 class Takeover {
  public:
   struct Callbacks {
@@ -54,16 +55,15 @@ class Takeover {
 
   // Replaces an earlier grant of the slot, also one that is being fetched. Nothing is fetched before Start.
   void Grant(const gateway::v1::SlotGrant& grant);
-  // Fetches the slots granted since the last Start together. May be repeated.
+  // Fetches the slots granted since the last Start together.
   void Start();
-  // Fetches the history of slots that have begun. Fetches under way go on. May be repeated.
+  // Fetches the history of slots that have begun. Fetches under way go on.
   void Import(const gateway::v1::OrphanedRecords& leftovers, absl::FunctionRef<bool(uint32_t slot)> is_ours);
-  // The slot begins: from now on no fetch stores or drops its control records. May be repeated.
+  // The slot begins: from now on no fetch stores or drops its control records.
   void Forget(uint32_t slot);
-  // Another owner gets the slot's records: no more of its history is fetched, and none is dropped elsewhere. May be
-  // repeated.
+  // Another owner gets the slot's records: no more of its history is fetched, and none is dropped elsewhere.
   void EndImports(uint32_t slot);
-  // A new stream announces all grants again. Fetches of history go on. May be repeated.
+  // A new stream announces all grants again. Fetches of history go on.
   void ForgetGrants();
 
  private:
@@ -104,7 +104,7 @@ class Takeover {
   std::map<ImportKey, std::shared_ptr<Fetch>> imports_;   // By slot and source: the newest fetch of history.
 };
 
-// The old owner's end. Calls may be repeated.
+// The old owner's end. Methods may be repeated.
 class Handover {
  public:
   // Store and takeover outlive it.

@@ -1,7 +1,7 @@
 #pragma once
 
 // The records of a slot in a store, whatever the service: their epoch, and their passage from one replica to another
-// (correctness 5). Stateless; errors are those of the store. Any thread.
+// (correctness 5). Stateless; errors are those of the store. Any thread; each call may be repeated.
 //
 // Keys of every family but kMeta begin with the slot. kHistory and kHistoryIndex are history, the rest are control
 // records: without them an owner has to rebuild its state from Kubernetes.

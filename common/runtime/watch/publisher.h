@@ -1,7 +1,8 @@
 #pragma once
 
 // Publishes the changes of one controller's objects to clients that watch, in order. A change is recorded in the batch
-// of its pass, and published once the batch is durable. Confined to the controller's loop.
+// of its pass, and published once the batch is durable. Confined to the controller's loop; the listener is called
+// there.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -60,10 +61,11 @@ class Publisher {
   // `random` outlives the publisher.
   explicit Publisher(Random& random) : random_(random) {}
 
+  // Call it before the first slot is opened.
   void SetListener(Listener listener) { listener_ = std::move(listener); }
   // Reads the published states of the slot, whose epoch is `epoch`. Calls `visit` for each object that is not deleted.
   // If anything is damaged, the slot has to begin anew: a lost object may be gone, and its deletion would never be
-  // published.
+  // published. Call it once for each opening of the slot.
   absl::Status Open(const kv::KvStore& store, uint32_t slot, int64_t epoch, const VisitShown& visit,
                     kv::Damage& damage);
   // Does what Open does, for a service that has nothing else to repair: if anything is damaged, the slot has begun anew
@@ -71,19 +73,22 @@ class Publisher {
   absl::Status OpenOrBeginAnew(kv::KvStore& store, uint32_t slot, int64_t epoch, const VisitShown& visit,
                                kv::Damage& damage);
   // Forgets what was published: watching clients get everything anew. The caller clears each Shown of the slot.
+  // Requires: the slot is open.
   void BeginAnew(uint32_t slot, kv::WriteBatch& batch);
   // The slot is not ours any more. Publishes that at once; changes that were not published yet are dropped.
   void Close(uint32_t slot);
   // Returns null while the slot is not open here.
   const watch::RevisionLog* LogOf(uint32_t slot) const;
 
-  // The object exists. Publishes nothing if `state` is the last published one. May be repeated.
+  // The object exists. Publishes nothing if `state` is the last published one, or if the slot is not open. May be
+  // repeated.
   void PublishIfChanged(uint32_t slot, const std::string& key, uint64_t state, Shown& shown, kv::WriteBatch& batch) {
     PublishIfChanged(slot, key, state, Identity(), shown, batch);
   }
   void PublishIfChanged(uint32_t slot, const std::string& key, uint64_t state, const Identity& identity, Shown& shown,
                         kv::WriteBatch& batch);
-  // The object is gone. Records its deletion if the object was published.
+  // The object is gone. Records its deletion if the object was published. May be repeated: an object that is not
+  // published any more counts as kUnseen.
   void PublishEnd(uint32_t slot, const std::string& key, const std::string& uid, Shown& shown, kv::WriteBatch& batch);
   // Publishes the changes of this round, because the batch is durable. May be repeated.
   void NotifyListeners();

@@ -48,8 +48,8 @@ watch::WatchHub::Message MakeGone(const std::string& key, const std::string& uid
   return message;
 }
 
-// Publishes the controller's changes to the hub. Call it once for each controller, before its first slot; the hub
-// outlives it.
+// Publishes the controller's changes to the hub, on the controller's loop. Call it once for each controller, before its
+// first slot; the hub outlives it.
 template <typename Watched>
 void PublishChanges(typename Watched::Controller& controller, watch::WatchHub& hub) {
   controller.publisher().SetListener([&controller, &hub](const ShownChange& change) {
@@ -123,7 +123,8 @@ class RefusedPart final : public rpc::Feed<Response> {
   const absl::Status status_;
 };
 
-// Makes the part that the request describes. The part ends at once if the hub has too many watches.
+// Makes the part that the request describes. The part ends at once if the hub has too many watches. Each call is
+// another subscription.
 template <typename Watched>
 std::unique_ptr<rpc::Feed<typename Watched::PartResponse>> MakeWatchPart(Workers<typename Watched::Controller>& workers,
                                                                          std::shared_ptr<watch::WatchHub> hub,

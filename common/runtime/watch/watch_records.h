@@ -1,7 +1,8 @@
 #pragma once
 
 // Records a slot's revisions and reads them again. Keys begin with the slot, so that the records travel with it.
-// Stateless; errors are those of the store. Any thread.
+// Stateless; errors are those of the store. Any thread, but the functions that change a RevisionLog run on the loop of
+// its slot.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -31,7 +32,7 @@ absl::StatusOr<watch::RevisionLog> LoadRevisions(const kv::KvStore& store, uint3
                                                  const VisitShown& visit, kv::Damage& damage);
 
 // Records that the object is published in another state than before. `published` has all of that state but the
-// revision, which is returned.
+// revision, which is returned. A repeated call, here and below, takes another revision.
 int64_t RecordPublished(uint32_t slot, const std::string& key, storage::v1::PublishedObject published,
                         watch::RevisionLog& log, Random& random, kv::WriteBatch& batch);
 void RecordDeleted(uint32_t slot, const std::string& key, const std::string& uid, watch::RevisionLog& log,

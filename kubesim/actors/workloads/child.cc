@@ -73,7 +73,6 @@ Child ReplicaSetChild(const json::value& replica_set) {
   if (const json::value* const status = Find(replica_set, "status"); status != nullptr) {
     child.pods = FindInt(*status, "replicas");
     child.ready = FindInt(*status, "readyReplicas");
-    child.is_counted = FindInt(*status, "observedGeneration") >= FindInt(*Find(replica_set, "metadata"), "generation");
   }
   const json::value* const annotations = FindPath(replica_set, {"metadata", "annotations"});
   if (annotations != nullptr && annotations->is_object()) child.annotations = annotations->get_object();

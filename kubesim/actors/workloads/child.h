@@ -20,11 +20,10 @@ struct Child {
   bool is_deleting = false;
   std::string phase = {};  // Set if the child is a pod.
   bool is_ready = false;   // Set if the child is a pod.
-  // The next four members are set if the child is a ReplicaSet.
-  int64_t replicas = 0;    // spec.replicas.
-  int64_t pods = 0;        // By the status.
-  int64_t ready = 0;       // By the status.
-  bool is_counted = true;  // The status was written for the present spec.
+  // The next members are set if the child is a ReplicaSet.
+  int64_t replicas = 0;  // spec.replicas.
+  int64_t pods = 0;      // By the status.
+  int64_t ready = 0;     // By the status.
   json::object annotations = {};
 
   bool IsOver() const { return phase == "Succeeded" || phase == "Failed"; }

@@ -8,9 +8,9 @@
 // Job: pods are counted only while they exist. A failed pod is replaced at once. Indices, deadlines and the time to
 // live are ignored. The status does not state that a Job is suspended. StatefulSet: pods below a partition are made of
 // the newest template, too. Ordinals begin at 0. No claims are made. ReplicaSet: among pods that are alike the youngest
-// are deleted, wherever they run. Deployment: a scaling during a roll is not shared out among the ReplicaSets. Recreate
-// does not wait for pods that are being deleted. There are no progress conditions, and the Deployment does not name its
-// own revision.
+// are deleted, wherever they run. Deployment: a new template replaces all pods at once: the ReplicaSet of the
+// template has all replicas, and the others, which are kept, have none. The strategy, pauses and the limit of the
+// history are ignored. There are no conditions, and nothing names a revision.
 #include <string>
 #include <string_view>
 #include <utility>

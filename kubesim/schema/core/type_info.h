@@ -13,7 +13,7 @@ namespace basalt::kubesim {
 
 class Schema;  // A compiled structural schema: kubesim/schema/crd.h.
 
-// One column of a Table beside NAME. `json_path` is the subset of JSONPath that table.h evaluates.
+// One column of a Table beside NAME. `json_path` is a path of members: ".status.phase". The cells of others are empty.
 struct PrinterColumn {
   std::string name;
   std::string type;    // "string", "integer", "number", "boolean" or "date".
@@ -60,7 +60,6 @@ struct TypeInfo {
   bool storage = true;  // False for a served version that is converted from the stored one (by apiVersion alone).
   std::vector<PrinterColumn> columns;    // Set for custom kinds only; table.h has the columns of the core kinds.
   std::shared_ptr<const Schema> schema;  // Null for core kinds.
-  json::value open_api_schema;           // The schema's source, for openapi.h. Null for core kinds.
 
   // Returns a text like "batch.volcano.sh/v1alpha1", or "v1" in the core group.
   std::string ApiVersion() const { return group.empty() ? version : group + "/" + version; }

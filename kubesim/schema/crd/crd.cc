@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "kubesim/schema/core/field_errors.h"
 #include "kubesim/schema/core/json_members.h"
-#include "kubesim/schema/crd/structural.h"
 
 namespace basalt::kubesim {
 namespace {
@@ -40,17 +38,6 @@ void ReadSubresources(const json::value& version, TypeInfo& type) {
   }
 }
 
-// Returns the path of a schema in the API server's messages. Equal schemas of all versions have one common path.
-std::string SchemaPath(const json::array& versions, size_t index) {
-  const auto schema = [&](const json::value& version) { return FindPath(version, {"schema", "openAPIV3Schema"}); };
-  const json::value* first = schema(versions[0]);
-  const bool alike = std::all_of(versions.begin(), versions.end(), [&](const json::value& version) {
-    const json::value* other = schema(version);
-    return first != nullptr && other != nullptr && *first == *other;
-  });
-  return alike ? "spec.validation.openAPIV3Schema" : fmt::format("spec.versions[{}].schema.openAPIV3Schema", index);
-}
-
 absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::array& versions, size_t index) {
   const json::value& version = versions[index];
   auto type = std::make_shared<TypeInfo>(common);
@@ -62,11 +49,9 @@ absl::StatusOr<TypeInfoPtr> LoadVersion(const TypeInfo& common, const json::arra
   ReadSubresources(version, *type);
   const json::value* source = FindPath(version, {"schema", "openAPIV3Schema"});
   if (source == nullptr) return InvalidField(field + ".schema.openAPIV3Schema", "Required value");
-  BASALT_RETURN_IF_ERROR(CheckStructural(*source, SchemaPath(versions, index)));
   absl::StatusOr<std::shared_ptr<const Schema>> schema = Schema::Compile(*source);
   if (!schema.ok()) return Annotate(schema.status(), field + ".schema");
   type->schema = *std::move(schema);
-  type->open_api_schema = *source;
   return type;
 }
 

@@ -31,7 +31,10 @@ absl::StatusOr<SchemaNode::Type> ParseType(const json::value& source, std::strin
        {Type::kAny, Type::kObject, Type::kArray, Type::kString, Type::kInteger, Type::kNumber, Type::kBoolean}) {
     if (TypeName(type) == name) return type;
   }
-  return InvalidField(path, fmt::format("type: Unsupported value: \"{}\"", name));
+  return InvalidField(fmt::format("{}.type", path),
+                      fmt::format(R"(Unsupported value: "{}": supported values: "array", "boolean", "integer", )"
+                                  R"("number", "object", "string")",
+                                  name));
 }
 
 class Compiler {
@@ -64,12 +67,17 @@ class Compiler {
     node.list_keys = StringsIn(source, "x-kubernetes-list-map-keys");
     const std::string_view list_type = FindString(source, "x-kubernetes-list-type");
     if (list_type == "map") {
-      if (node.list_keys.empty()) return InvalidField(path + ".x-kubernetes-list-map-keys", "Required value");
+      if (node.list_keys.empty()) {
+        return InvalidField(path + ".x-kubernetes-list-map-keys",
+                            "Required value: must not be empty if x-kubernetes-list-type is map");
+      }
       node.list_type = ListType::kMap;
     } else if (list_type == "set") {
       node.list_type = ListType::kSet;
     } else if (!list_type.empty() && list_type != "atomic") {
-      return InvalidField(path + ".x-kubernetes-list-type", fmt::format("Unsupported value: \"{}\"", list_type));
+      return InvalidField(
+          path + ".x-kubernetes-list-type",
+          fmt::format(R"(Unsupported value: "{}": supported values: "atomic", "map", "set")", list_type));
     }
     return absl::OkStatus();
   }
@@ -182,7 +190,8 @@ Schema::~Schema() = default;
 absl::StatusOr<std::shared_ptr<const Schema>> Schema::Compile(const json::value& source) {
   BASALT_ASSIGN_OR_RETURN(std::unique_ptr<SchemaNode> root, Compiler().Compile(source, "openAPIV3Schema", 0, false));
   if (root->type != SchemaNode::Type::kObject) {
-    return InvalidField("openAPIV3Schema.type", "Invalid value: must be object at the root");
+    return InvalidField("openAPIV3Schema.type",
+                        fmt::format("Invalid value: \"{}\": must be object at the root", TypeName(root->type)));
   }
   return std::shared_ptr<const Schema>(new Schema(std::move(root)));
 }

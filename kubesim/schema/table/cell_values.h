@@ -19,14 +19,6 @@ const json::array& ListAt(const json::value& object, MemberPath path);
 json::value TextAt(const json::value& object, MemberPath path, const char* otherwise = "");
 // Returns the number at the path, or 0 if there is none.
 json::value NumberAt(const json::value& object, MemberPath path);
-// Returns how many members or items the member of this name has.
-int64_t CountOf(const json::value& object, std::string_view name);
-// Returns "a=b,c=d" in the order of the keys, or "<none>".
-std::string Labels(const json::value* labels);
-// Returns this member of each container of the pod template, joined by commas.
-std::string ContainerTexts(const json::value& object, std::string_view member);
-// Returns "<status.ready>/<wanted>".
-json::value Ratio(const json::value& object, std::string_view ready, const json::value& wanted);
 // Returns the age of an RFC 3339 time, or "<unknown>" if it is absent.
 json::value AgeCell(const json::value* time, absl::Time now);
 

@@ -4,11 +4,22 @@
 
 #include "common/base/status.h"
 #include "kubesim/schema/table/cell_values.h"
-#include "kubesim/schema/table/json_path.h"
 #include "kubesim/schema/table/table_cells.h"
 
 namespace basalt::kubesim {
 namespace {
+
+// Returns the value at a path of members such as ".status.phase". Null if there is none, and for any other JSONPath.
+const json::value* AtPath(const json::value& object, std::string_view path) {
+  const json::value* at = path.starts_with('.') ? &object : nullptr;
+  while (at != nullptr && !path.empty()) {
+    path.remove_prefix(1);
+    const std::string_view member = path.substr(0, path.find('.'));
+    at = Find(*at, member);
+    path.remove_prefix(member.size());
+  }
+  return at;
+}
 
 json::value CustomCell(const PrinterColumn& column, const json::value& found, absl::Time now) {
   if (column.type == "string") return found.is_string() ? found : json::value(ToText(found));
@@ -62,7 +73,6 @@ std::string HumanDuration(absl::Duration duration) {
 json::value MakeTable(const TypeInfo& type, const std::vector<const json::value*>& objects, absl::Time now,
                       std::string_view include_object, const json::value& list_metadata) {
   json::array definitions;
-  std::vector<absl::StatusOr<JsonPath>> paths;
   static const std::vector<CoreColumn>& no_columns = *new std::vector<CoreColumn>();
   const std::vector<CoreColumn>& core = type.builtin ? CoreColumns(type.kind) : no_columns;
   for (const CoreColumn& column : core) {
@@ -73,7 +83,6 @@ json::value MakeTable(const TypeInfo& type, const std::vector<const json::value*
     definitions.push_back(Definition("Name", "string", "name", "Name must be unique within a namespace.", 0));
     for (const PrinterColumn& column : type.columns) {
       definitions.push_back(Definition(column.name, column.type, column.format, column.description, column.priority));
-      paths.push_back(JsonPath::Parse(column.json_path));
     }
   }
   json::array rows;
@@ -84,9 +93,9 @@ json::value MakeTable(const TypeInfo& type, const std::vector<const json::value*
     if (!type.builtin) {
       const json::value* name = FindPath(*object, {"metadata", "name"});
       cells.push_back(name == nullptr ? json::value("") : *name);
-      for (size_t i = 0; i < paths.size(); ++i) {
-        const auto found = paths[i].ok() ? paths[i]->Find(*object) : std::vector<const json::value*>();
-        cells.push_back(found.empty() ? json::value(nullptr) : CustomCell(type.columns[i], *found.front(), now));
+      for (const PrinterColumn& column : type.columns) {
+        const json::value* found = AtPath(*object, column.json_path);
+        cells.push_back(found == nullptr ? json::value(nullptr) : CustomCell(column, *found, now));
       }
     }
     json::object row{{"cells", std::move(cells)}};

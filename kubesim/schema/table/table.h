@@ -11,9 +11,10 @@
 
 namespace basalt::kubesim {
 
-// Returns a Table with one row per object. Core kinds have kubectl's columns, custom kinds the printer columns of their
-// definition. Wide columns have priority 1. `include_object` is the query parameter: "None", "Metadata" (also if empty)
-// or "Object". `list_metadata` becomes the Table's metadata.
+// Returns a Table with one row per object. The core kinds that people look at have columns of their own, other core
+// kinds NAME and AGE, and custom kinds the printer columns of their definition. Wide columns have priority 1.
+// `include_object` is the query parameter: "None", "Metadata" (also if empty) or "Object". `list_metadata` becomes the
+// Table's metadata.
 json::value MakeTable(const TypeInfo& type, const std::vector<const json::value*>& objects, absl::Time now,
                       std::string_view include_object, const json::value& list_metadata);
 

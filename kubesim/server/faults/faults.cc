@@ -1,10 +1,7 @@
 #include "kubesim/server/faults/faults.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "common/base/status.h"
 #include "kubesim/server/request/errors.h"
 
 namespace basalt::kubesim {
@@ -24,19 +21,12 @@ bool Matches(const FaultRule& rule, const FaultSubject& subject) {
 
 }  // namespace
 
-uint64_t FaultInjector::Add(FaultRule rule) {
-  rules_.push_back({next_id_, std::move(rule)});
-  return next_id_++;
-}
-
-void FaultInjector::Remove(uint64_t id) {
-  rules_.remove_if([&](const Entry& entry) { return entry.id == id; });
-}
+void FaultInjector::Add(FaultRule rule) { rules_.push_back(std::move(rule)); }
 
 FaultInjector::Verdict FaultInjector::VerdictOn(const FaultSubject& subject) {
   Verdict verdict;
   for (auto at = rules_.begin(); at != rules_.end();) {
-    FaultRule& rule = at->rule;
+    FaultRule& rule = *at;
     const bool hit = Matches(rule, subject) && (rule.probability >= 1.0 || random_.Unit() < rule.probability);
     if (!hit) {
       ++at;
@@ -65,39 +55,6 @@ FaultInjector::Verdict FaultInjector::VerdictOn(const FaultSubject& subject) {
     }
   }
   return verdict;
-}
-
-absl::StatusOr<FaultRule> ParseFaultRule(const json::value& object) {
-  FaultRule rule;
-  if (!object.is_object()) return absl::InvalidArgumentError("a fault rule is an object");
-  rule.verb = FindString(object, "verb");
-  rule.resource = FindString(object, "resource");
-  rule.ns = FindString(object, "namespace");
-  rule.name = FindString(object, "name");
-  const std::string_view action = FindString(object, "action");
-  if (action == "dropRequest") {
-    rule.action = FaultAction::kDropRequest;
-  } else if (action == "dropAnswer") {
-    rule.action = FaultAction::kDropAnswer;
-  } else if (action == "answer") {
-    rule.action = FaultAction::kAnswer;
-  } else if (action == "delay") {
-    rule.action = FaultAction::kDelay;
-  } else {
-    return MakeStatus(absl::StatusCode::kInvalidArgument, fmt::format("unknown fault action \"{}\"", action));
-  }
-  rule.code = static_cast<int>(FindInt(object, "code", 500));
-  if (rule.code < 400 || rule.code > 599) return absl::InvalidArgumentError("code must be from 400 to 599");
-  rule.retry_after_seconds = static_cast<int>(FindInt(object, "retryAfterSeconds"));
-  if (const json::value* admission = Find(object, "admission"); admission != nullptr && admission->is_bool()) {
-    rule.admission = admission->get_bool();
-  }
-  rule.delay = absl::Milliseconds(FindInt(object, "delayMs"));
-  rule.count = FindInt(object, "count", -1);
-  if (const json::value* chance = Find(object, "probability"); chance != nullptr && chance->is_number()) {
-    rule.probability = chance->to_number<double>();
-  }
-  return rule;
 }
 
 absl::Status FaultStatus(int code, int retry_after_seconds) {

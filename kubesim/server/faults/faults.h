@@ -7,9 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/base/json.h"
 #include "common/base/random.h"
 
 namespace basalt::kubesim {
@@ -50,8 +49,7 @@ class FaultInjector {
  public:
   explicit FaultInjector(Random& random) : random_(random) {}
 
-  uint64_t Add(FaultRule rule);
-  void Remove(uint64_t id);
+  void Add(FaultRule rule);
   void Clear() { rules_.clear(); }
   bool empty() const { return rules_.empty(); }
 
@@ -67,19 +65,9 @@ class FaultInjector {
   Verdict VerdictOn(const FaultSubject& subject);
 
  private:
-  struct Entry {
-    uint64_t id;
-    FaultRule rule;
-  };
   Random& random_;
-  uint64_t next_id_ = 1;
-  std::list<Entry> rules_;
+  std::list<FaultRule> rules_;
 };
-
-// Parses {"verb":"patch","resource":"pods/status","action":"answer","code":429,"retryAfterSeconds":1,"probability":0.5,
-// "admission":true,"count":3,"delayMs":20}. The action is dropRequest, dropAnswer, answer or delay. INVALID_ARGUMENT
-// names the invalid member.
-absl::StatusOr<FaultRule> ParseFaultRule(const json::value& object);
 
 // Returns the Status of an injected answer. A 429 is as an admission webhook answers it.
 absl::Status FaultStatus(int code, int retry_after_seconds);

@@ -147,6 +147,13 @@ TEST(ListTest, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_EQ(server.Do("HEAD", kConfigs).status, 405);
 }
 
+TEST(ListTest, ABodyInProtobufIs415AndNamesTheCure) {
+  TestServer server;
+  const Reply answer = server.Do("POST", kConfigs, "k8s", {{"Content-Type", "application/vnd.kubernetes.protobuf"}});
+  EXPECT_EQ(answer.status, 415);
+  EXPECT_NE(answer.body.find("kubectl create -f"), std::string::npos) << answer.body;
+}
+
 TEST(ListTest, AnAcceptHeaderThatCannotBeServedIs406) {
   TestServer server;
   EXPECT_EQ(server.Get(kConfigs, "application/vnd.kubernetes.protobuf").status, 406);

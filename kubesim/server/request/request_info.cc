@@ -91,15 +91,19 @@ absl::Status CheckWriteOptions(const http::Target& target, std::string_view verb
 }
 
 absl::Status CheckContentType(const RequestInfo& info) {
+  if (info.verb == "get" || info.verb == "list" || info.verb == "watch") return absl::OkStatus();
   const std::string& type = info.content_type;
-  if (info.verb == "create" || info.verb == "update") {
-    if (type.empty() || type == "application/json" || type == "application/yaml" ||
-        type == "application/vnd.kubernetes.protobuf") {
-      return absl::OkStatus();
-    }
+  if (type == "application/vnd.kubernetes.protobuf") {
     return UnsupportedMediaType(
         "the body of the request was in an unknown format - accepted media types include: application/json, "
-        "application/yaml, application/vnd.kubernetes.protobuf");
+        "application/yaml. kubesim reads no protobuf: pass the object as JSON, as kubectl apply and kubectl create -f "
+        "do (kubectl create ... --dry-run=client -o json | kubectl create -f -)");
+  }
+  if (info.verb == "create" || info.verb == "update") {
+    if (type.empty() || type == "application/json" || type == "application/yaml") return absl::OkStatus();
+    return UnsupportedMediaType(
+        "the body of the request was in an unknown format - accepted media types include: application/json, "
+        "application/yaml");
   }
   return absl::OkStatus();
 }
@@ -184,9 +188,7 @@ absl::StatusOr<RequestInfo> ParseRequest(const http::Request& request, http::Tar
     return MethodNotAllowed("the server does not allow this method on the requested resource");
   }
   if (!ChooseRepresentation(http::FindHeader(request.headers, "Accept"), &info.representation)) {
-    return NotAcceptable(
-        "only the following media types are accepted: application/json, application/yaml, "
-        "application/vnd.kubernetes.protobuf");
+    return NotAcceptable("only the following media type is accepted: application/json");
   }
   if (target.HasQuery("includeObject")) info.representation.include_object = target.Query("includeObject");
   if (info.verb != "get" && info.verb != "list" && info.verb != "watch") {

@@ -14,7 +14,6 @@
 #include "kubesim/server/admission/metadata.h"
 #include "kubesim/server/admission/quota.h"
 #include "kubesim/server/request/errors.h"
-#include "kubesim/server/request/protobuf_body.h"
 
 namespace basalt::kubesim {
 namespace {
@@ -126,14 +125,6 @@ bool RemovedByUpdate(const json::value& next) {
 }  // namespace
 
 absl::StatusOr<json::value> ParseBody(std::string_view content_type, std::string_view body) {
-  if (content_type == "application/vnd.kubernetes.protobuf") {
-    absl::StatusOr<json::value> decoded = ParseProtobufBody(body);
-    if (decoded.ok()) return decoded;
-    return UnsupportedMediaType(
-        fmt::format("the body of the request was in an unknown format ({}) - accepted media "
-                    "types include: application/json, application/yaml",
-                    ToStd(decoded.status().message())));
-  }
   const bool yaml = content_type == "application/yaml" || content_type == kApplyPatch;
   absl::StatusOr<json::value> parsed = ParseJson(body);
   if (!parsed.ok() && yaml) {

@@ -55,6 +55,9 @@ struct Core {
   const std::shared_ptr<rpc::Forwarder<JobPartService>> job_parts;
 };
 
+// A dry run changes nothing.
+rpc::Repeat RepeatOf(bool dry_run) { return dry_run ? rpc::Repeat::kIdempotent : rpc::Repeat::kOnce; }
+
 // Each term of a selector is compared with each job.
 constexpr size_t kMostTerms = 1000;
 
@@ -100,7 +103,7 @@ class JobServiceImpl final : public JobService::CallbackService {
   }
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const job::v1::GetJobRequest* request,
                                    job::v1::Job* response) override {
-    return AskOwner(context, request, response, /*question=*/true, &JobApi::Get,
+    return AskOwner(context, request, response, rpc::Repeat::kIdempotent, &JobApi::Get,
                     [](auto& stub, auto... arguments) { stub.async()->GetJob(arguments...); });
   }
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context, const job::v1::ListJobsRequest* request,
@@ -114,27 +117,27 @@ class JobServiceImpl final : public JobService::CallbackService {
   grpc::ServerUnaryReactor* GetJobHistory(grpc::CallbackServerContext* context,
                                           const job::v1::GetJobHistoryRequest* request,
                                           job::v1::JobHistory* response) override {
-    return AskOwner(context, request, response, /*question=*/true, &JobApi::History,
+    return AskOwner(context, request, response, rpc::Repeat::kIdempotent, &JobApi::History,
                     [](auto& stub, auto... arguments) { stub.async()->GetJobHistory(arguments...); });
   }
   grpc::ServerUnaryReactor* CommandJob(grpc::CallbackServerContext* context, const job::v1::CommandJobRequest* request,
                                        job::v1::CommandJobResponse* response) override {
-    return AskOwner(context, request, response, /*question=*/false, &JobApi::Command,
+    return AskOwner(context, request, response, rpc::Repeat::kOnce, &JobApi::Command,
                     [](auto& stub, auto... arguments) { stub.async()->CommandJob(arguments...); });
   }
   grpc::ServerUnaryReactor* ScaleJob(grpc::CallbackServerContext* context, const job::v1::ScaleJobRequest* request,
                                      job::v1::Job* response) override {
-    return AskOwner(context, request, response, /*question=*/request->dry_run(), &JobApi::Scale,
+    return AskOwner(context, request, response, RepeatOf(request->dry_run()), &JobApi::Scale,
                     [](auto& stub, auto... arguments) { stub.async()->ScaleJob(arguments...); });
   }
   grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context, const job::v1::ExplainJobRequest* request,
                                        job::v1::JobExplanation* response) override {
-    return AskOwner(context, request, response, /*question=*/true, &JobApi::Explain,
+    return AskOwner(context, request, response, rpc::Repeat::kIdempotent, &JobApi::Explain,
                     [](auto& stub, auto... arguments) { stub.async()->ExplainJob(arguments...); });
   }
   grpc::ServerUnaryReactor* DeleteJob(grpc::CallbackServerContext* context, const job::v1::DeleteJobRequest* request,
                                       job::v1::DeleteJobResponse* response) override {
-    return AskOwner(context, request, response, /*question=*/false, &JobApi::Delete,
+    return AskOwner(context, request, response, rpc::Repeat::kOnce, &JobApi::Delete,
                     [](auto& stub, auto... arguments) { stub.async()->DeleteJob(arguments...); });
   }
 
@@ -160,19 +163,18 @@ class JobServiceImpl final : public JobService::CallbackService {
       if (!own.ok()) return answered(own.status());
       core->api.Submit(*std::move(own), again.dry_run(), user_token, std::move(answered));
     };
-    core->jobs->Route(
-        std::move(caller), SlotOf(key), fmt::format("job {}", key), /*question=*/dry_run, std::move(asked),
-        std::move(done), std::move(local),
-        rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) { stub.async()->SubmitJob(arguments...); }));
+    core->jobs->Route(std::move(caller), SlotOf(key), fmt::format("job {}", key), RepeatOf(dry_run), std::move(asked),
+                      std::move(done), std::move(local), rpc::Remote<job::v1::Job>([](auto& stub, auto... arguments) {
+                        stub.async()->SubmitJob(arguments...);
+                      }));
   }
 
-  // Serves a call about one job, which the job's owner answers. `question`: the call does no harm when it is made
-  // twice.
+  // Serves a call about one job, which the job's owner answers.
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
-                                     bool question, Method method, Start start) {
+                                     rpc::Repeat repeat, Method method, Start start) {
     return rpc::ServeAtOwner(core_, core_->jobs, context, request, response,
-                             {"job", KeyOf(request->namespace_(), request->name())}, question, method, start);
+                             {"job", KeyOf(request->namespace_(), request->name())}, repeat, method, start);
   }
 
   const std::shared_ptr<Core> core_;

@@ -4,35 +4,36 @@
 #include <string>
 
 #include "common/kube/names.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
+class ActionsTest : public JobTest {};
+
 // The last restart keeps finished pods, but not pods that were to be restarted.
-TEST(ActionsTest, ATargetThatIsNotGoneYetIsNotKeptByTheKillAfterIt) {
-  JobRig rig;
-  rig.Start();
+TEST_F(ActionsTest, ATargetThatIsNotGoneYetIsNotKeptByTheKillAfterIt) {
+  rig().Start();
   kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), "PodFailed", "RestartPod");
   job.mutable_spec()->set_max_retry(2);
-  rig.kube().PutJob(WithPolicy(std::move(job), "PodEvicted", "RestartJob"));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run();
-  const std::string failed = rig.kube().pods().at("default/j-t0-0").uid();
-  rig.Kill();
-  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
-  rig.kube().RemovePod("default/j-t1-0");
-  rig.Start();
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().job("default/j").status().version(), 1);
-  EXPECT_NE(rig.kube().pods().at("default/j-t0-0").uid(), failed);
-  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 0);
+  kube().PutJob(WithPolicy(std::move(job), "PodEvicted", "RestartJob"));
+  rig().Run();
+  kube().SetAllPods(kPodRunning);
+  rig().Run();
+  const std::string failed = kube().pods().at("default/j-t0-0").uid();
+  rig().Kill();
+  kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  kube().RemovePod("default/j-t1-0");
+  rig().Start();
+  rig().Run(absl::Seconds(20));
+  EXPECT_EQ(Status().version(), 1);
+  EXPECT_NE(kube().pods().at("default/j-t0-0").uid(), failed);
+  EXPECT_EQ(Status().counts().failed(), 0);
 }
 
 // A restart repeats finished work, also if its pod succeeded and somebody has removed it since (W19 keeps it
 // otherwise).
-TEST(ActionsTest, ARestartOfATaskOrPartitionDoesAgainWhatWasDoneAndRemoved) {
+TEST_F(ActionsTest, ARestartOfATaskOrPartitionDoesAgainWhatWasDoneAndRemoved) {
   struct Row {
     const char* action;
     const char* target;
@@ -48,107 +49,101 @@ TEST(ActionsTest, ARestartOfATaskOrPartitionDoesAgainWhatWasDoneAndRemoved) {
   for (const Row& row : rows) {
     for (const bool lose_disk : {false, true}) {
       SCOPED_TRACE(std::string(row.action) + row.target + (lose_disk ? ", empty disk" : ""));
-      JobRig rig;
-      rig.Start();
+      Fresh();
+      rig().Start();
       kube::v1::Job job = MakeJob("j", 2, 4);
       job.mutable_spec()->mutable_tasks(1)->set_replicas(2);
       job.mutable_spec()->set_min_available(1);
       auto& partitions = *job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy();
       partitions.set_total_partitions(2);
       partitions.set_partition_size(2);
-      rig.kube().PutJob(std::move(job));
-      rig.Run();
-      rig.kube().SetAllPods(kPodRunning);
-      rig.Run(absl::Seconds(10));
+      kube().PutJob(std::move(job));
+      rig().Run();
+      kube().SetAllPods(kPodRunning);
+      rig().Run(absl::Seconds(10));
       for (const char* pod : {"default/j-t0-0", "default/j-t0-1", "default/j-t0-2", "default/j-t0-3"}) {
-        rig.kube().SetPodPhase(pod, kPodSucceeded);
-        rig.Run();
-        rig.kube().RemovePod(pod);
+        kube().SetPodPhase(pod, kPodSucceeded);
+        rig().Run();
+        kube().RemovePod(pod);
       }
-      rig.Run(absl::Seconds(10));
-      ASSERT_EQ(rig.kube().pods().size(), 2U);
+      rig().Run(absl::Seconds(10));
+      ASSERT_EQ(kube().pods().size(), 2U);
       if (lose_disk) {
-        rig.Kill();
-        rig.LoseDisk();
-        rig.Start();
-        rig.Run();
+        StartAgain(/*lose_disk=*/true);
+        rig().Run();
       }
-      rig.kube().PutCommand("default", "again", row.action, "j", [&](kube::v1::Command& command) {
+      kube().PutCommand("default", "again", row.action, "j", [&](kube::v1::Command& command) {
         auto& annotation = *command.mutable_meta()->add_annotations();
         annotation.set_key(std::string(kube::kCommandTargetKey));
         annotation.set_value(row.target);
       });
-      rig.Run(absl::Seconds(10));
-      EXPECT_EQ(rig.kube().pods().size(), row.pods);
-      EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), row.succeeded);
-      EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
-      rig.Kill();
-      rig.Start();
-      rig.kube().SetAllPods(kPodSucceeded);
-      rig.Run(absl::Seconds(20));
-      EXPECT_EQ(rig.PhaseOf("default/j"), kCompleted);
-      EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 6);
+      rig().Run(absl::Seconds(10));
+      EXPECT_EQ(kube().pods().size(), row.pods);
+      EXPECT_EQ(Status().counts().succeeded(), row.succeeded);
+      EXPECT_EQ(Status().retry_count(), 1);
+      StartAgain();
+      kube().SetAllPods(kPodSucceeded);
+      rig().Run(absl::Seconds(20));
+      EXPECT_EQ(Phase(), kCompleted);
+      EXPECT_EQ(Status().counts().succeeded(), 6);
     }
   }
 }
 
 // The targets of a targeted kill are not kept, even if they are the last pods of the job (S40).
-TEST(ActionsTest, TheRestartThatUsesUpMaxRetryTakesItsTargetsAllTheSame) {
-  JobRig rig;
-  rig.Start();
+TEST_F(ActionsTest, TheRestartThatUsesUpMaxRetryTakesItsTargetsAllTheSame) {
+  rig().Start();
   kube::v1::Job job = WithPolicy(MakeJob("j", 2, 2), "PodFailed", "RestartTask");
   job.mutable_spec()->set_max_retry(1);
-  rig.kube().PutJob(std::move(job));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run();
-  for (const std::string pod : {"default/j-t0-0", "default/j-t1-0"}) rig.kube().SetPodPhase(pod, kPodSucceeded);
-  rig.Run(absl::Seconds(20));
-  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kFailed);
-  ASSERT_EQ(rig.kube().pods().size(), 1U);
-  EXPECT_EQ(rig.kube().pods().begin()->first, "default/j-t1-0") << "of the other task, and finished";
-  EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
-  EXPECT_EQ(rig.kube().job("default/j").status().counts().failed(), 0);
+  kube().PutJob(std::move(job));
+  rig().Run();
+  kube().SetAllPods(kPodRunning);
+  rig().Run();
+  for (const std::string pod : {"default/j-t0-0", "default/j-t1-0"}) kube().SetPodPhase(pod, kPodSucceeded);
+  rig().Run(absl::Seconds(20));
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
+  rig().Run(absl::Seconds(20));
+  EXPECT_EQ(Phase(), kFailed);
+  ASSERT_EQ(kube().pods().size(), 1U);
+  EXPECT_EQ(kube().pods().begin()->first, "default/j-t1-0") << "of the other task, and finished";
+  EXPECT_EQ(Status().counts().succeeded(), 1);
+  EXPECT_EQ(Status().counts().failed(), 0);
 }
 
 // Both actions are due at once, and the first one takes the pod of the second one.
-TEST(ActionsTest, APendingPodThatIsBeingRestartedIsNotWaitedForAnyLonger) {
-  JobRig rig;
-  rig.Start();
+TEST_F(ActionsTest, APendingPodThatIsBeingRestartedIsNotWaitedForAnyLonger) {
+  rig().Start();
   kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask", absl::Seconds(10));
   job.mutable_spec()->set_min_available(1);
-  rig.kube().PutJob(WithPolicy(std::move(job), "PodPending", "RestartJob", absl::Minutes(1)));
-  rig.Run();
-  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
-  rig.Run();
-  rig.Kill();
-  rig.Run(absl::Minutes(2));
-  rig.Start();
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1);
-  EXPECT_EQ(rig.kube().job("default/j").status().version(), 0) << "nothing but the task was restarted";
+  kube().PutJob(WithPolicy(std::move(job), "PodPending", "RestartJob", absl::Minutes(1)));
+  rig().Run();
+  kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  rig().Run();
+  rig().Kill();
+  rig().Run(absl::Minutes(2));
+  rig().Start();
+  rig().Run(absl::Seconds(20));
+  EXPECT_EQ(Status().retry_count(), 1);
+  EXPECT_EQ(Status().version(), 0) << "nothing but the task was restarted";
 }
 
 // An eviction removes a pod or a task, but no partition if there are none (W32, 9.4).
-TEST(ActionsTest, AnEvictionFromATaskWithoutPartitionsRestartsNone) {
-  JobRig rig;
-  rig.Start();
+TEST_F(ActionsTest, AnEvictionFromATaskWithoutPartitionsRestartsNone) {
+  rig().Start();
   kube::v1::Job job = WithPolicy(MakeJob("j", 2, 2), "PodEvicted", "RestartPartition");
   job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_total_partitions(2);
   job.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_partition_size(1);
-  rig.kube().PutJob(std::move(job));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run();
-  rig.kube().RemovePod("default/j-t1-0");
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 0);
-  EXPECT_EQ(rig.kube().pods().size(), 4U);
-  rig.kube().RemovePod("default/j-t0-1");
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().job("default/j").status().retry_count(), 1) << "a partition of one pod";
+  kube().PutJob(std::move(job));
+  rig().Run();
+  kube().SetAllPods(kPodRunning);
+  rig().Run();
+  kube().RemovePod("default/j-t1-0");
+  rig().Run(absl::Seconds(20));
+  EXPECT_EQ(Status().retry_count(), 0);
+  EXPECT_EQ(kube().pods().size(), 4U);
+  kube().RemovePod("default/j-t0-1");
+  rig().Run(absl::Seconds(20));
+  EXPECT_EQ(Status().retry_count(), 1) << "a partition of one pod";
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "common/testing/controller_rig/kill_points.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -16,141 +16,37 @@ namespace {
 using Names = std::set<std::string>;
 
 const Names kData = {"persistentvolumeclaims default/data"};
-constexpr std::string_view kWaits = "claim data does not exist; the job waits for it";
 // The time of a few round trips to the server, and much less than any pause.
 constexpr absl::Duration kAtOnce = absl::Milliseconds(20);
 
-void AddVolume(kube::v1::Job& job, const std::string& path, const std::string& claim) {
-  auto* volume = job.mutable_spec()->add_volumes();
-  volume->set_mount_path(path);
-  volume->set_volume_claim_name(claim);
-}
-
 kube::v1::Job JobWithData(const std::string& name = "j") {
   kube::v1::Job job = MakeJob(name, 1, 2);
-  AddVolume(job, "/data", "data");
+  job.mutable_spec()->add_volumes()->set_mount_path("/data");
+  job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("data");
   return job;
 }
 
-class ClaimsTest : public ::testing::Test {
+class ClaimsTest : public JobTest {
  protected:
   void Begin(const kube::v1::Job& job) {
-    rig_.Start();
+    rig().Start();
     kube().PutJob(job);
-    rig_.Run(absl::Minutes(1));
+    rig().Run(absl::Minutes(1));
   }
-  JobKube& kube() { return rig_.kube(); }
-  const kube::v1::JobStatus& Status() { return kube().job("default/j").status(); }
-  gateway::v1::WriteRequest Claim(const std::string& name) {
-    gateway::v1::WriteRequest request;
-    request.mutable_resource()->set_plural("persistentvolumeclaims");
-    request.set_namespace_("default");
-    request.set_name(name);
-    return request;
+  void MakeClaim(const std::string& name = "data") {
+    const auto made = Write("persistentvolumeclaims", name, [](gateway::v1::WriteRequest& request) {
+      request.mutable_create()->set_body(R"({"metadata":{}})");
+    });
+    ASSERT_EQ(made.error().code(), 0);
   }
-  void MakeClaim(const std::string& name = "data", const std::string& body = R"({"metadata":{}})") {
-    gateway::v1::WriteRequest request = Claim(name);
-    request.mutable_create()->set_body(body);
-    ASSERT_EQ(kube().Write(request).error().code(), 0);
-  }
-  void DeleteClaim(const std::string& name = "data") {
-    gateway::v1::WriteRequest request = Claim(name);
-    request.mutable_delete_()->set_uid(kube().UidOf("persistentvolumeclaims/default/" + name));
-    ASSERT_EQ(kube().Write(request).error().code(), 0);
-  }
-
-  JobRig rig_;
 };
 
-TEST_F(ClaimsTest, AJobGoesOnTheMomentItsClaimAppearsAndAsksForNothingUntilThen) {
-  Begin(JobWithData());
-  EXPECT_EQ(rig_.Interests(), kData);
-  EXPECT_EQ(Status().message(), kWaits);
-  const int gets = kube().gets();
-  rig_.Run(absl::Hours(3));
-  EXPECT_EQ(kube().gets(), gets);
-  EXPECT_TRUE(kube().pods().empty());
-  MakeClaim();
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(kube().pods().size(), 2u);
-  EXPECT_EQ(rig_.Interests(), Names());
-  EXPECT_EQ(kube().gets(), gets);
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(Status().reason(), "");
-  EXPECT_EQ(Status().message(), "");
-}
-
-TEST_F(ClaimsTest, AClaimThatIsThereCostsOneLookAndNoWatch) {
-  MakeClaim();
-  rig_.Start();
-  kube().PutJob(JobWithData());
-  ASSERT_TRUE(rig_.RunUntil([this] {
-    EXPECT_EQ(rig_.Interests(), Names());
-    return kube().pods().size() == 2;
-  }));
-  EXPECT_EQ(kube().gets(), 1);
-}
-
 TEST_F(ClaimsTest, AClaimThatComesBetweenTheLookAndTheInterestIsSeen) {
-  rig_.Start();
+  rig().Start();
   kube().PutJob(JobWithData());
-  ASSERT_TRUE(rig_.RunUntil([this] { return !rig_.Interests().empty(); }));
+  ASSERT_TRUE(rig().RunUntil([this] { return !rig().Interests().empty(); }));
   MakeClaim();
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(kube().pods().size(), 2u);
-}
-
-TEST_F(ClaimsTest, JobsThatNameOneClaimShareTheInterestInIt) {
-  Begin(JobWithData("j"));
-  for (const char* name : {"k", "l"}) kube().PutJob(JobWithData(name));
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.Interests(), kData);
-  kube().DeleteJob("default/j");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.Interests(), kData) << "others wait";
-  MakeClaim();
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(kube().pods().size(), 4u);
-  EXPECT_EQ(rig_.Interests(), Names());
-}
-
-TEST_F(ClaimsTest, EachMissingClaimIsWaitedForByItself) {
-  kube::v1::Job job = JobWithData();
-  AddVolume(job, "/models", "models");
-  Begin(job);
-  EXPECT_EQ(rig_.Interests().size(), 2u);
-  MakeClaim("models");
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(rig_.Interests(), kData);
-  EXPECT_TRUE(kube().pods().empty());
-  MakeClaim();
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(kube().pods().size(), 2u);
-}
-
-TEST_F(ClaimsTest, AJobThatMakesNoPodsAsksForNothing) {
-  for (const char* action : {"AbortJob", "TerminateJob", "CompleteJob"}) {
-    SCOPED_TRACE(action);
-    Begin(JobWithData());
-    ASSERT_EQ(rig_.Interests(), kData);
-    kube().PutCommand("default", "stop", action, "j");
-    rig_.Run(absl::Seconds(10));
-    EXPECT_EQ(rig_.Interests(), Names());
-    kube().DeleteJob("default/j");
-    rig_.Run(absl::Seconds(10));
-  }
-}
-
-TEST_F(ClaimsTest, AJobThatIsResumedWaitsAgain) {
-  Begin(JobWithData());
-  kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Seconds(10));
-  kube().PutCommand("default", "go", "ResumeJob", "j");
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(rig_.Interests(), kData);
-  EXPECT_EQ(Status().message(), kWaits);
-  MakeClaim();
-  rig_.Run(kAtOnce);
+  rig().Run(kAtOnce);
   EXPECT_EQ(kube().pods().size(), 2u);
 }
 
@@ -160,112 +56,56 @@ TEST_F(ClaimsTest, AJobThatIsDeletedAsksForNothing) {
   *going.mutable_job() = kube().job("default/j");
   going.mutable_job()->mutable_meta()->set_deletion_ms(1);
   going.mutable_job()->mutable_meta()->set_resource_version(going.job().meta().resource_version() + 1);
-  rig_.Show(going);
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(rig_.Interests(), Names()) << "it is to go";
+  rig().Show(going);
+  rig().Run(kAtOnce);
+  EXPECT_EQ(rig().Interests(), Names()) << "it is to go";
   kube().PutJob(JobWithData("k"));
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.Interests(), kData);
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(rig().Interests(), kData);
   kube().DeleteJob("default/k");
-  rig_.Run(kAtOnce);
-  EXPECT_EQ(rig_.Interests(), Names()) << "it is gone";
+  rig().Run(kAtOnce);
+  EXPECT_EQ(rig().Interests(), Names()) << "it is gone";
 }
 
 TEST_F(ClaimsTest, AnEditedJobAsksForWhatItNamesThen) {
   Begin(JobWithData());
-  kube().EditJob("default/j",
-                 [](kube::v1::Job& job) { job.mutable_spec()->mutable_volumes(0)->set_volume_claim_name("other"); });
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.Interests(), Names{"persistentvolumeclaims default/other"});
-  kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_min_available(9); });
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.Interests(), Names()) << "a spec that is refused names nothing";
+  EditSpec([](kube::v1::JobSpec& spec) { spec.mutable_volumes(0)->set_volume_claim_name("other"); });
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(rig().Interests(), Names{"persistentvolumeclaims default/other"});
+  EditSpec([](kube::v1::JobSpec& spec) { spec.set_min_available(9); });
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(rig().Interests(), Names()) << "a spec that is refused names nothing";
   kube().EditJob("default/j", [](kube::v1::Job& job) {
     job.mutable_spec()->set_min_available(1);
     job.mutable_spec()->clear_volumes();
   });
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.Interests(), Names());
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(rig().Interests(), Names());
   EXPECT_EQ(kube().pods().size(), 2u);
 }
 
 TEST_F(ClaimsTest, TheInterestGoesWithTheSlot) {
   Begin(JobWithData());
-  rig_.controller().CloseSlot(SlotOf("default/j"));
-  EXPECT_EQ(rig_.Interests(), Names());
+  rig().controller().CloseSlot(SlotOf("default/j"));
+  EXPECT_EQ(rig().Interests(), Names());
 }
 
 TEST_F(ClaimsTest, WhereverTheProcessIsKilledTheClaimEndsTheWait) {
   const auto life = [this](basalt::testing::KillPoint& kill) {
-    JobRig rig;
-    rig.Start();
-    kill.Arm(rig);
-    rig.kube().PutJob(JobWithData());
-    rig.Run(absl::Minutes(1));
-    kill.Restart(rig);
-    rig.KillAt(0);
-    rig.Run(absl::Minutes(1));
-    EXPECT_EQ(rig.Interests(), kData);
-    gateway::v1::WriteRequest request = Claim("data");
-    request.mutable_create()->set_body(R"({"metadata":{}})");
-    ASSERT_EQ(rig.kube().Write(request).error().code(), 0);
-    rig.Run(kAtOnce);
-    EXPECT_EQ(rig.kube().pods().size(), 2u);
+    Fresh();
+    rig().Start();
+    kill.Arm(rig());
+    kube().PutJob(JobWithData());
+    rig().Run(absl::Minutes(1));
+    kill.Restart(rig());
+    rig().KillAt(0);
+    rig().Run(absl::Minutes(1));
+    EXPECT_EQ(rig().Interests(), kData);
+    MakeClaim();
+    rig().Run(kAtOnce);
+    EXPECT_EQ(kube().pods().size(), 2u);
   };
   basalt::testing::KillAtEachPoint(4, life, {false});
-}
-
-TEST_F(ClaimsTest, AClaimThatGoesAfterItWasFoundIsTheSchedulersMatter) {
-  MakeClaim();
-  Begin(JobWithData());
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Minutes(1));
-  DeleteClaim();
-  rig_.Run(absl::Minutes(1));
-  kube().RemovePod("default/j-t0-0");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(kube().pods().size(), 2u);
-  EXPECT_EQ(rig_.Interests(), Names());
-  EXPECT_EQ(Status().reason(), "");
-}
-
-TEST_F(ClaimsTest, AClaimThatCannotBeReadIsLookedForAgain) {
-  kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "persistentvolumeclaims") return false;
-    error.set_code(500);
-    error.set_message("no quorum");
-    return true;
-  };
-  Begin(JobWithData());
-  EXPECT_EQ(Status().message(), "claim data: no quorum");
-  EXPECT_EQ(rig_.Interests(), Names());
-  kube().refuse_get = nullptr;
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(Status().message(), kWaits);
-  EXPECT_EQ(rig_.Interests(), kData);
-}
-
-TEST_F(ClaimsTest, WhatIsMissingIsToldForAsLongAsItIsWhateverElseIsRefused) {
-  kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "persistentvolumeclaims") return false;
-    error.set_code(403);
-    error.set_message("no storage for you");
-    return true;
-  });
-  kube::v1::Job job = JobWithData();
-  Begin(job);
-  kube().EditJob("default/j", [](kube::v1::Job& edited) {
-    auto* volume = edited.mutable_spec()->add_volumes();
-    volume->set_mount_path("/own");
-    volume->set_volume_claim_json(kClaimSpec);
-  });
-  rig_.Run(absl::Seconds(10));
-  const std::string reported = Status().message();
-  for (int i = 0; i < 20; ++i) {
-    rig_.Run(absl::Minutes(1));
-    EXPECT_EQ(Status().message(), reported) << i;
-  }
-  EXPECT_EQ(rig_.Interests(), kData);
 }
 
 TEST_F(ClaimsTest, ANameOfItsOwnThatSomebodyElseHasIsTriedAgain) {
@@ -280,15 +120,18 @@ TEST_F(ClaimsTest, ANameOfItsOwnThatSomebodyElseHasIsTriedAgain) {
     error.set_code(500);
     return true;
   });
-  rig_.Start();
+  rig().Start();
   kube().PutJob(job);
-  ASSERT_TRUE(rig_.RunUntil([&name] { return !name.empty(); }));
+  ASSERT_TRUE(rig().RunUntil([&name] { return !name.empty(); }));
   MakeClaim(name);
-  rig_.Run(absl::Minutes(3));
+  rig().Run(absl::Minutes(3));
   EXPECT_EQ(Status().message(), "claim " + name + " exists and belongs to somebody else; it is left alone");
-  EXPECT_EQ(rig_.Interests(), Names());
-  DeleteClaim(name);
-  rig_.Run(absl::Minutes(1));
+  EXPECT_EQ(rig().Interests(), Names());
+  const auto deleted = Write("persistentvolumeclaims", name, [&](gateway::v1::WriteRequest& request) {
+    request.mutable_delete_()->set_uid(kube().UidOf("persistentvolumeclaims/default/" + name));
+  });
+  ASSERT_EQ(deleted.error().code(), 0);
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(kube().pods().size(), 2u);
 }
 

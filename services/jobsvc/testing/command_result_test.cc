@@ -34,11 +34,7 @@ HistoryRecord RecordOfCommand(JobRig& rig) {
 }
 
 void StartRunning(JobRig& rig) {
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  rig.StartRunning(MakeJob("j", 1, 2));
   ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
 }
 
@@ -57,7 +53,7 @@ int Live(int point, const char* action, HistoryRecord::Result result) {
   return rig.points();
 }
 
-TEST(CommandResultTest, IsToldWhereverTheProcessDies) {
+TEST(CommandResultTest, HistoryHasTheResultWhereverTheProcessDies) {
   for (const auto& [action, result] : {std::pair("AbortJob", HistoryRecord::RESULT_CARRIED_OUT),
                                        std::pair("ResumeJob", HistoryRecord::RESULT_NOTHING_TO_DO),
                                        std::pair("Nonsense", HistoryRecord::RESULT_REFUSED)}) {
@@ -98,7 +94,7 @@ HistoryRecord RecordedLate(const char* action, const char* kill, Fate fate) {
   return RecordOfCommand(rig);
 }
 
-TEST(CommandResultTest, IsWhatTookEffectAndNotWhatIsMeantSince) {
+TEST(CommandResultTest, TheResultIsThatOfTheWriteThatTookEffect) {
   constexpr char kKill[] = R"({"cause":"CommandIssued command ask","action":"ResumeJob","version":0,"retain":"soft"})";
   EXPECT_TRUE(
       RecordedLate("ResumeJob", "", Fate::kLostRequest).outcome().starts_with("nothing to do: the job is Running"))

@@ -109,27 +109,6 @@ TEST(CrashTest, DyingAnywhereAndLosingTheDiskCostsHistoryOnly) {
   }
 }
 
-// The times of the facts decide, not the names, also on an empty disk.
-TEST(CrashTest, ATaskIsCompletedByThePodThatFinishedLast) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(WithPolicy(MakeJob("j", 2, 2), "TaskCompleted", "RestartPod"));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run();
-  const std::string last = rig.kube().pods().at("default/j-t0-0").uid();
-  const std::string first = rig.kube().pods().at("default/j-t0-1").uid();
-  rig.Kill();
-  rig.kube().SetPodPhase("default/j-t0-1", kPodSucceeded);
-  rig.Run(absl::Seconds(2));
-  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig.LoseDisk();
-  rig.Start();
-  rig.Run();
-  EXPECT_EQ(rig.kube().pods().at("default/j-t0-1").uid(), first);
-  EXPECT_NE(rig.kube().pods().at("default/j-t0-0").uid(), last);
-}
-
 size_t RecordsOf(JobRig& rig) {
   size_t records = 0;
   const absl::Status status = ForEachPod(rig.store(), SlotOf("default/j"), "default/j",
@@ -138,11 +117,9 @@ size_t RecordsOf(JobRig& rig) {
 }
 
 // The status reports the work only some seconds later (W19).
-TEST(CrashTest, WorkThatIsDoneIsNotDoneAgainByWhoeverComesBeforeTheStatusTellsOfIt) {
+TEST(CrashTest, NoProcessDoesWorkAgainBeforeTheStatusReportsIt) {
   JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
+  rig.Begin(MakeJob("j", 1, 2));
   rig.kube().SetAllPods(kPodRunning);
   rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
   rig.Run(absl::Seconds(20));
@@ -158,31 +135,9 @@ TEST(CrashTest, WorkThatIsDoneIsNotDoneAgainByWhoeverComesBeforeTheStatusTellsOf
   EXPECT_EQ(rig.kube().pods().size(), 1U);
   EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
   EXPECT_EQ(RecordsOf(rig), 1U) << "of the pod that is there; of the other the status tells";
-  rig.Kill();
-  rig.LoseDisk();
-  rig.Start();
+  rig.StartAgain(/*lose_disk=*/true);
   rig.Run(absl::Seconds(20));
   EXPECT_EQ(rig.kube().pods().size(), 1U);
-}
-
-TEST(CrashTest, ARecordOfWorkThatIsDoneDoesNotOutliveItsJob) {
-  for (const bool is_replaced : {false, true}) {
-    JobRig rig;
-    rig.Start();
-    rig.kube().PutJob(MakeJob("j", 1, 2));
-    rig.Run();
-    rig.kube().SetAllPods(kPodRunning);
-    rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-    rig.Run(absl::Seconds(20));
-    rig.kube().RemovePod("default/j-t0-0");
-    rig.Run(absl::Milliseconds(100));
-    ASSERT_EQ(RecordsOf(rig), 2U);
-    rig.kube().DeleteJob("default/j");
-    if (is_replaced) rig.kube().PutJob(MakeJob("j", 1, 1));
-    rig.Run(absl::Seconds(20));
-    EXPECT_EQ(rig.kube().pods().size(), is_replaced ? 1U : 0U);
-    EXPECT_EQ(RecordsOf(rig), is_replaced ? 1U : 0U);
-  }
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kQuotaConflict =
     "Operation cannot be fulfilled on resourcequotas \"team\": the object has been modified";
 
-class CreateConflictsTest : public ::testing::Test {
+class CreateConflictsTest : public JobTest {
  protected:
   // Answers creates of that kind in this way until called without a kind.
   void Answer(std::string plural, std::string reason, std::string message) {
@@ -28,21 +28,13 @@ class CreateConflictsTest : public ::testing::Test {
       return true;
     });
   }
-  void Begin(kube::v1::Job job) {
-    rig_.Start();
-    kube().PutJob(std::move(job));
-    rig_.Run();
-  }
-  const kube::v1::JobStatus& Status() { return kube().job("default/j").status(); }
   // Expects tries with pauses of up to half a minute, whatever is refused.
   void ExpectPauses(const char* when) {
-    rig_.Run(absl::Minutes(10));
+    rig().Run(absl::Minutes(10));
     EXPECT_GT(creates_, 10) << when;
     EXPECT_LT(creates_, 60) << when;
   }
 
-  JobKube& kube() { return rig_.kube(); }
-  JobRig rig_;
   int creates_ = 0;
 };
 
@@ -55,66 +47,9 @@ TEST_F(CreateConflictsTest, AConflictOfAQuotaBacksOffAndIsToldOnceItLasts) {
   EXPECT_EQ(Status().reason(), "FailedCreate");
   EXPECT_EQ(Status().message(), "pod j-t0-0: " + std::string(kQuotaConflict));
   Answer("", "", "");
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(kube().pods().size(), 1u);
   EXPECT_EQ(Status().reason(), "");
-}
-
-TEST_F(CreateConflictsTest, AConflictThatIsOverWithTheNextTryIsToldToNobody) {
-  kube().SetRefuse([this](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!request.has_create() || request.resource().plural() != "pods" || creates_++ > 0) return false;
-    error.set_code(409);
-    error.set_reason("Conflict");
-    error.set_message(std::string(kQuotaConflict));
-    return true;
-  });
-  Begin(MakeJob("j", 1, 1));
-  EXPECT_EQ(kube().pods().size(), 1u);
-  EXPECT_EQ(kube().Count("create", "events"), 0);
-}
-
-TEST_F(CreateConflictsTest, ObjectsOfPluginsAndClaimsBackOffAtIt) {
-  for (const std::string plural : {"configmaps", "secrets", "persistentvolumeclaims"}) {
-    SCOPED_TRACE(plural);
-    Answer(plural, "Conflict", std::string(kQuotaConflict));
-    kube::v1::Job job = MakeJob("j", 1, 1);
-    if (plural == "persistentvolumeclaims") {
-      auto* volume = job.mutable_spec()->add_volumes();
-      volume->set_mount_path("/data");
-      volume->set_volume_claim_json(kClaimSpec);
-    } else {
-      job.mutable_spec()->add_plugins()->set_name(plural == "secrets" ? "ssh" : "svc");
-    }
-    Begin(std::move(job));
-    ExpectPauses("a conflict of a quota");
-    EXPECT_EQ(kube().gets(), 0) << "nothing has the name";
-    // The gateway reports only code and reason of a refusal of a Secret.
-    const std::string_view expected =
-        plural == "secrets" ? "the API server refuses it as Conflict (409)" : kQuotaConflict;
-    EXPECT_NE(Status().message().find(expected), std::string::npos) << Status().message();
-    Answer("", "", "");
-    rig_.Run(absl::Minutes(1));
-    EXPECT_EQ(kube().pods().size(), 1u);
-    kube().DeleteJob("default/j");
-    rig_.Run(absl::Minutes(1));
-    creates_ = 0;
-  }
-}
-
-TEST_F(CreateConflictsTest, ANameThatIsTakenAndMayNotBeReadBacksOffAndIsTold) {
-  kube().refuse_get = [](const gateway::v1::GetRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "pods") return false;
-    error.set_code(403);
-    error.set_reason("Forbidden");
-    error.set_message("basalt may not get pods");
-    return true;
-  };
-  Answer("pods", "AlreadyExists", "pods \"j-t0-0\" already exists");
-  Begin(MakeJob("j", 1, 1));
-  ExpectPauses("a name that may not be read");
-  EXPECT_EQ(kube().gets(), creates_);
-  EXPECT_EQ(Status().reason(), "FailedCreate");
-  EXPECT_EQ(Status().message(), "pod j-t0-0: basalt may not get pods");
 }
 
 // Somebody restores the label while the name is looked up: the watch has shown the pod by then.
@@ -131,26 +66,11 @@ TEST_F(CreateConflictsTest, APodThatTheWatchHasJustShownHasNotLostItsLabel) {
     });
     return false;
   });
-  rig_.Run(absl::Minutes(2));
+  rig().Run(absl::Minutes(2));
   ASSERT_EQ(creates_, 1);
   for (const auto& [name, body] : kube().others()) {
     EXPECT_EQ(FindString(body, "message").find("without the label"), std::string::npos) << FindString(body, "message");
   }
-}
-
-// A webhook may give this answer for a name that nothing has.
-TEST_F(CreateConflictsTest, ANameThatIsTakenByNothingBacksOff) {
-  Answer("pods", "AlreadyExists", "pods \"j-t0-0\" already exists");
-  Begin(MakeJob("j", 1, 1));
-  ExpectPauses("a pod");
-  kube().DeleteJob("default/j");
-  rig_.Run(absl::Minutes(1));
-  creates_ = 0;
-  Answer("services", "AlreadyExists", "services \"j\" already exists");
-  kube::v1::Job job = MakeJob("j", 1, 1);
-  job.mutable_spec()->add_plugins()->set_name("svc");
-  Begin(std::move(job));
-  ExpectPauses("an object of a plugin");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "common/runtime/watch/watch_records.h"
 #include "services/jobsvc/store/history_store.h"
 #include "services/jobsvc/store/job_store.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -35,45 +35,43 @@ const std::string& Neighbour() {
   return key;
 }
 
-class DamagedRecordsTest : public ::testing::Test {
+class DamagedRecordsTest : public JobTest {
  protected:
   // Runs both jobs. Each has a deadline of a failed pod.
   void Begin() {
-    rig_.Start();
+    rig().Start();
     for (const std::string& name : {std::string("j"), Neighbour().substr(8)}) {
       kube::v1::Job job = MakeJob(name, 1, 3);
       job.mutable_spec()->set_min_available(1);
       job = WithPolicy(std::move(job), "PodEvicted", "AbortJob");
       job = WithPolicy(std::move(job), "PodFailed", "AbortJob", absl::Hours(5));
-      rig_.kube().PutJob(std::move(job));
+      kube().PutJob(std::move(job));
     }
-    rig_.Run();
-    rig_.kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(10));
-    for (const std::string& key : {std::string(kKey), Neighbour()})
-      rig_.kube().SetPodPhase(key + "-t0-1", kPodFailed, 3);
-    rig_.Run(absl::Seconds(10));
-    ASSERT_EQ(rig_.kube().Count("create", "pods"), 6);
+    rig().Run();
+    kube().SetAllPods(kPodRunning);
+    rig().Run(absl::Seconds(10));
+    for (const std::string& key : {std::string(kKey), Neighbour()}) kube().SetPodPhase(key + "-t0-1", kPodFailed, 3);
+    rig().Run(absl::Seconds(10));
+    ASSERT_EQ(kube().Count("create", "pods"), 6);
   }
   void Put(Family family, const std::string& key, const std::string& value) {
     kv::WriteBatch batch;
     batch.Put(family, key, value);
-    ASSERT_TRUE(rig_.store().Write(batch).ok());
+    ASSERT_TRUE(rig().store().Write(batch).ok());
   }
-  std::string Value(Family family, const std::string& key) { return rig_.store().Get(family, key)->value_or("none"); }
+  std::string Value(Family family, const std::string& key) { return rig().store().Get(family, key)->value_or("none"); }
   void StartAgain(const std::function<void()>& meanwhile = [] {}) {
-    rig_.Kill();
+    rig().Kill();
     meanwhile();
-    rig_.Start();
-    rig_.Run(absl::Seconds(10));
+    rig().Start();
+    rig().Run(absl::Seconds(10));
   }
   int Dropped(std::string_view kind) {
     return static_cast<int>(
-        rig_.prometheus->GetCounter("basalt_store_damaged_records_total", "", {{"kind", std::string(kind)}}).Value());
+        rig().prometheus->GetCounter("basalt_store_damaged_records_total", "", {{"kind", std::string(kind)}}).Value());
   }
-  std::string Uid(const std::string& key = kKey) { return rig_.kube().job(key).meta().uid(); }
+  std::string Uid(const std::string& key = kKey) { return kube().job(key).meta().uid(); }
 
-  JobRig rig_;
   const uint32_t slot_ = SlotOf(kKey);
 };
 
@@ -109,56 +107,56 @@ TEST_F(DamagedRecordsTest, TheRestGoesOnAndItsJobBeginsAsOnAnEmptyDisk) {
   for (const auto& row : rows) {
     SCOPED_TRACE(row.what);
     const int dropped = Dropped(row.kind);
-    const watch::WatchPosition before = rig_.controller().publisher().LogOf(slot_)->position();
+    const watch::WatchPosition before = rig().controller().publisher().LogOf(slot_)->position();
     Put(row.family, row.key, row.value);
     StartAgain();
-    ASSERT_TRUE(rig_.alive());
+    ASSERT_TRUE(rig().alive());
     EXPECT_EQ(Dropped(row.kind), dropped + 1);
-    EXPECT_FALSE(rig_.controller().publisher().LogOf(slot_)->Knows(before))
+    EXPECT_FALSE(rig().controller().publisher().LogOf(slot_)->Knows(before))
         << "watching clients are told everything anew";
     EXPECT_NE(Value(row.family, row.key), row.value);
     for (const std::string& key : {std::string(kKey), Neighbour()}) {
       SCOPED_TRACE(key);
-      EXPECT_EQ(rig_.PhaseOf(key), kRunning);
-      const JobEntry* const entry = rig_.controller().Find(key);
+      EXPECT_EQ(rig().PhaseOf(key), kRunning);
+      const JobEntry* const entry = rig().controller().Find(key);
       ASSERT_NE(entry, nullptr);
       EXPECT_EQ(entry->pods.known(), 3u);
       EXPECT_EQ(entry->deadlines.size(), 1u);
       EXPECT_GT(entry->shown.revision, 0);
     }
     // This value is known from the disk alone.
-    EXPECT_EQ(rig_.controller().Find(kKey)->record.last_status_ms() == 0, row.is_of_job);
-    EXPECT_NE(rig_.controller().Find(Neighbour())->record.last_status_ms(), 0) << "the neighbour keeps its own";
-    EXPECT_EQ(rig_.kube().Count("create", "pods"), 6) << "nothing was made again";
+    EXPECT_EQ(Entry().record.last_status_ms() == 0, row.is_of_job);
+    EXPECT_NE(rig().controller().Find(Neighbour())->record.last_status_ms(), 0) << "the neighbour keeps its own";
+    EXPECT_EQ(kube().Count("create", "pods"), 6) << "nothing was made again";
     StartAgain();
     EXPECT_EQ(Dropped(row.kind), dropped + 1) << "it is dropped once";
     // Something is recorded anew for the next row.
     for (const std::string& key : {std::string(kKey), Neighbour()}) {
       const std::string job = key.substr(8);
-      rig_.kube().PutCommand("default", fmt::format("sync-{}-{}", job, dropped), "SyncJob", job);
+      kube().PutCommand("default", fmt::format("sync-{}-{}", job, dropped), "SyncJob", job);
     }
-    rig_.Run(absl::Seconds(10));
+    rig().Run(absl::Seconds(10));
   }
 }
 
 // The record is passed on unchanged, and checked when the slot is opened.
 TEST_F(DamagedRecordsTest, OneThatComesFromAnotherReplicaIsDroppedWhereTheSlotIsOpened) {
   Begin();
-  rig_.controller().CloseSlot(slot_);
+  rig().controller().CloseSlot(slot_);
   replica::v1::SlotRecord record;
   record.set_family(static_cast<uint32_t>(Family::kRecords));
   record.set_key(JobRecordKey(slot_, kKey));
   record.set_value("\xff");
   kv::WriteBatch batch;
   ASSERT_TRUE(runtime::PutRecord(record, replica::v1::ExportRecordsRequest::PART_CONTROL, slot_, batch).ok());
-  ASSERT_TRUE(rig_.store().Write(batch).ok());
-  const auto known = rig_.controller().OpenSlot(slot_);
+  ASSERT_TRUE(rig().store().Write(batch).ok());
+  const auto known = rig().controller().OpenSlot(slot_);
   ASSERT_TRUE(known.ok()) << known.status();
   std::set<std::string> keys;
   for (const runtime::KnownObject& object : *known) keys.insert(object.routing_key);
   EXPECT_EQ(keys, std::set<std::string>{Neighbour()});
-  EXPECT_EQ(rig_.controller().Find(kKey), nullptr);
-  EXPECT_EQ(rig_.controller().Find(Neighbour())->pods.known(), 3u);
+  EXPECT_EQ(rig().controller().Find(kKey), nullptr);
+  EXPECT_EQ(rig().controller().Find(Neighbour())->pods.known(), 3u);
   EXPECT_EQ(Dropped("job"), 1);
 }
 
@@ -166,38 +164,39 @@ TEST_F(DamagedRecordsTest, RecordsOfPodsThatWentMeanwhileGoWithTheirJobs) {
   Begin();
   Put(Family::kRecords, JobRecordKey(slot_, kKey), "\xff");
   StartAgain([&] {
-    rig_.kube().RemovePod("default/j-t0-2");
-    rig_.kube().EditJob(kKey, [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(2); });
+    kube().RemovePod("default/j-t0-2");
+    Scale(2);
   });
   EXPECT_EQ(Value(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-2")), "none");
   EXPECT_NE(Value(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-1")), "none");
   StartAgain();
-  EXPECT_EQ(rig_.PhaseOf(kKey), kRunning) << "the policy of evictions would have aborted it";
+  EXPECT_EQ(Phase(), kRunning) << "the policy of evictions would have aborted it";
 }
 
 TEST_F(DamagedRecordsTest, APodThatWentMeanwhileIsMadeAgainAndRaisesNoEvent) {
   Begin();
   Put(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-2"), "\xff");
-  StartAgain([&] { rig_.kube().RemovePod("default/j-t0-2"); });
-  EXPECT_EQ(rig_.PhaseOf(kKey), kRunning) << "the policy of evictions would have aborted it";
-  EXPECT_EQ(rig_.controller().Find(kKey)->pods.known(), 3u);
-  EXPECT_EQ(rig_.kube().Count("create", "pods"), 7);
+  StartAgain([&] { kube().RemovePod("default/j-t0-2"); });
+  EXPECT_EQ(Phase(), kRunning) << "the policy of evictions would have aborted it";
+  EXPECT_EQ(Entry().pods.known(), 3u);
+  EXPECT_EQ(kube().Count("create", "pods"), 7);
 }
 
 TEST_F(DamagedRecordsTest, AJobThatIsGoneMeanwhileLeavesNothingBehind) {
   Begin();
   Put(Family::kRecords, JobRecordKey(slot_, kKey), "\xff");
   StartAgain([&] {
-    rig_.kube().DeleteJob(kKey);
-    const auto pods = rig_.kube().pods();
+    kube().DeleteJob(kKey);
+    const auto pods = kube().pods();
     for (const auto& [name, pod] : pods) {
-      if (name.starts_with("default/j-")) rig_.kube().RemovePod(name);
+      if (name.starts_with("default/j-")) kube().RemovePod(name);
     }
   });
-  EXPECT_EQ(rig_.controller().Find(kKey), nullptr);
+  EXPECT_EQ(rig().controller().Find(kKey), nullptr);
   int left = 0;
   for (const Family family : {Family::kRecords, Family::kPods, Family::kAux}) {
-    EXPECT_TRUE(rig_.store()
+    EXPECT_TRUE(rig()
+                    .store()
                     .Scan(family, "", "",
                           [&](std::string_view key, std::string_view) {
                             left += key.find(std::string(kKey) + '\0') == std::string_view::npos ? 0 : 1;
@@ -208,70 +207,16 @@ TEST_F(DamagedRecordsTest, AJobThatIsGoneMeanwhileLeavesNothingBehind) {
   EXPECT_EQ(left, 0);
 }
 
-TEST_F(DamagedRecordsTest, AnEntryOfHistoryIsLeftOut) {
-  Begin();
-  const auto before = rig_.controller().HistoryOf(slot_, Uid());
-  ASSERT_TRUE(before.ok());
-  ASSERT_GE(before->size(), 2u);
-  const std::string key = history::EntryKey(slot_, Uid(), {before->front().sequence()});
-  Put(Family::kHistory, key, "\xff");
-  for (int i = 0; i < 2; ++i) {
-    const auto after = rig_.controller().HistoryOf(slot_, Uid());
-    ASSERT_TRUE(after.ok());
-    EXPECT_EQ(after->size(), before->size() - 1);
-    EXPECT_EQ(Dropped("history"), 1);
-  }
-  EXPECT_EQ(Value(Family::kHistory, key), "none");
-  EXPECT_FALSE(rig_.controller().HistoryEntryOf(slot_, Uid(), before->front().sequence())->has_value());
-}
-
 // The job goes by the rest of its history. The damage is counted when this process writes its first entry.
 TEST_F(DamagedRecordsTest, AJobWithADamagedHistoryGoesOn) {
   Begin();
-  const auto history = HistoryStore(rig_.store()).Read(slot_, Uid());
+  const auto history = HistoryStore(rig().store()).Read(slot_, Uid());
   Put(Family::kHistory, history::EntryKey(slot_, Uid(), {history->back().sequence()}), "");
   StartAgain();
-  rig_.kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(rig_.PhaseOf(kKey), kAborted);
+  Command("stop", "AbortJob");
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Phase(), kAborted);
   EXPECT_EQ(Dropped("history"), 1);
-}
-
-TEST_F(DamagedRecordsTest, AnEditIsComparedWithNothingWhereTheSpecBeforeCannotBeRead) {
-  Begin();
-  ASSERT_NE(Value(Family::kAux, SpecKey(slot_, kKey)), "none");
-  Put(Family::kAux, SpecKey(slot_, kKey), "\xff");
-  StartAgain();
-  rig_.kube().EditJob(kKey, [](kube::v1::Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(4); });
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(rig_.kube().Count("create", "pods"), 7);
-  EXPECT_EQ(Dropped("spec"), 1);
-  EXPECT_TRUE(ReadSpec(rig_.store(), slot_, kKey)->has_value()) << "the next edit is compared with this one";
-}
-
-TEST_F(DamagedRecordsTest, AHistoryIsFoundWhereItsIndexCannotBeReadAndAgesAllTheSame) {
-  rig_.options.history_limits.age = absl::Hours(2);
-  Begin();
-  const std::string uid = Uid();
-  std::string index;
-  EXPECT_TRUE(rig_.store()
-                  .Scan(Family::kHistoryIndex, "", "",
-                        [&](std::string_view key, std::string_view) {
-                          if (key.find(uid) != std::string_view::npos) index = key;
-                          return true;
-                        })
-                  .ok());
-  Put(Family::kHistoryIndex, index, "\xff");
-  const auto jobs = HistoryStore(rig_.store()).ObjectsOf(slot_, kKey);
-  ASSERT_TRUE(jobs.ok());
-  ASSERT_EQ(jobs->size(), 1u);
-  EXPECT_EQ(jobs->front().uid(), uid);
-  StartAgain([&] { rig_.kube().DeleteJob(kKey); });
-  rig_.Run(absl::Minutes(90));
-  EXPECT_FALSE(HistoryStore(rig_.store()).Read(slot_, uid)->empty());
-  rig_.Run(absl::Hours(3));
-  EXPECT_TRUE(HistoryStore(rig_.store()).Read(slot_, uid)->empty());
-  EXPECT_EQ(Value(Family::kHistoryIndex, index), "none");
 }
 
 TEST_F(DamagedRecordsTest, TheIndexOfAJobThatIsThereIsMendedAndCounted) {
@@ -279,7 +224,8 @@ TEST_F(DamagedRecordsTest, TheIndexOfAJobThatIsThereIsMendedAndCounted) {
   const std::string uid = Uid();
   const std::string prefix = JobRecordKey(slot_, kKey);
   std::string index;
-  EXPECT_TRUE(rig_.store()
+  EXPECT_TRUE(rig()
+                  .store()
                   .Scan(Family::kHistoryIndex, prefix, kv::PrefixEnd(prefix),
                         [&](std::string_view key, std::string_view) {
                           index = key;
@@ -287,18 +233,18 @@ TEST_F(DamagedRecordsTest, TheIndexOfAJobThatIsThereIsMendedAndCounted) {
                         })
                   .ok());
   Put(Family::kHistoryIndex, index, "\xff");
-  rig_.Run(absl::Hours(3));
+  rig().Run(absl::Hours(3));
   EXPECT_EQ(Dropped("history_index"), 1);
   storage::v1::HistoryIndexRecord record;
   ASSERT_TRUE(record.ParseFromString(Value(Family::kHistoryIndex, index)));
   EXPECT_EQ(record.uid(), uid);
 }
 
-TEST_F(DamagedRecordsTest, WhoGathersNoDamageIsToldOfIt) {
+TEST_F(DamagedRecordsTest, AReaderThatGathersNoDamageGetsAnError) {
   Begin();
   Put(Family::kPods, PodRecordKey(slot_, kKey, "j-t0-1"), "\xff");
   const absl::Status status =
-      ForEachPod(rig_.store(), slot_, kKey, [](std::string_view, const storage::v1::PodRecord&) {});
+      ForEachPod(rig().store(), slot_, kKey, [](std::string_view, const storage::v1::PodRecord&) {});
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("pod record of default/j j-t0-1"));
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("\xff")));

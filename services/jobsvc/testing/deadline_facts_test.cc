@@ -6,100 +6,47 @@
 #include <string_view>
 #include <utility>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
-class DeadlineFactsTest : public ::testing::Test {
+class DeadlineFactsTest : public JobTest {
  protected:
-  const DeadlineSet& Deadlines() { return rig_.controller().Find("default/j")->deadlines; }
+  const DeadlineSet& Deadlines() { return Entry().deadlines; }
   void Begin(kube::v1::Job job, bool pods_run) {
-    rig_.Start();
-    rig_.kube().PutJob(std::move(job));
-    rig_.Run();
-    if (pods_run) rig_.kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(10));
+    JobTest::Begin(std::move(job));
+    if (pods_run) kube().SetAllPods(kPodRunning);
+    rig().Run(absl::Seconds(10));
   }
   void StartAgain(bool lose_disk) {
-    rig_.Kill();
-    if (lose_disk) rig_.LoseDisk();
-    rig_.Start();
-    rig_.Run();
+    JobTest::StartAgain(lose_disk);
+    rig().Run();
   }
-  int64_t NowMs() { return absl::ToUnixMillis(rig_.time().Now()); }
-
-  JobRig rig_;
 };
-
-TEST_F(DeadlineFactsTest, AFinishedJobAwaitsNothing) {
-  kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), "TaskCompleted", "RestartJob", absl::Minutes(10));
-  Begin(WithPolicy(std::move(job), "PodEvicted", "RestartJob", absl::Minutes(10)), /*pods_run=*/true);
-  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig_.Run(absl::Seconds(10));
-  ASSERT_EQ(Deadlines().size(), 1u);
-  rig_.kube().SetPodPhase("default/j-t1-0", kPodSucceeded);
-  rig_.Run(absl::Seconds(20));
-  ASSERT_EQ(rig_.PhaseOf("default/j"), kCompleted);
-  EXPECT_TRUE(Deadlines().empty());
-  StartAgain(/*lose_disk=*/false);
-  EXPECT_TRUE(Deadlines().empty());
-  rig_.kube().ClearLog();
-  rig_.Run(absl::Minutes(30));
-  EXPECT_EQ(rig_.kube().WritesButEvents(), 0);
-}
-
-// Its init container fails again and again: the pod has not run, and is Pending since it was made.
-TEST_F(DeadlineFactsTest, RestartsOfAContainerDoNotPutOffTheDeadlineOfAPendingPod) {
-  for (const bool lose_disk : {false, true}) {
-    JobRig rig;
-    rig.Start();
-    rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10)));
-    rig.Run();
-    for (int i = 0; i < 3; ++i) {
-      rig.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_restarts(pod.restarts() + 1); });
-      rig.Run(absl::Minutes(3));
-      rig.Kill();
-      if (lose_disk) rig.LoseDisk();
-      rig.Start();
-    }
-    EXPECT_EQ(rig.PhaseOf("default/j"), kPending);
-    rig.Run(absl::Minutes(2));
-    EXPECT_EQ(rig.PhaseOf("default/j"), kAborted) << (lose_disk ? "empty disk" : "same disk");
-  }
-}
 
 TEST_F(DeadlineFactsTest, APodThatIsPendingOnceMoreIsSoSinceItWasSeen) {
   Begin(WithPolicy(MakeJob("j", 1, 1), "PodPending", "AbortJob", absl::Minutes(10)), /*pods_run=*/true);
-  rig_.Run(absl::Minutes(20));
-  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kube::v1::POD_PHASE_PENDING); });
-  rig_.Run(absl::Minutes(6));
+  rig().Run(absl::Minutes(20));
+  kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kube::v1::POD_PHASE_PENDING); });
+  rig().Run(absl::Minutes(6));
   StartAgain(/*lose_disk=*/false);
-  EXPECT_NE(rig_.PhaseOf("default/j"), kAborted);
-  rig_.Run(absl::Minutes(3));
-  EXPECT_NE(rig_.PhaseOf("default/j"), kAborted);
-  rig_.Run(absl::Minutes(2));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_NE(Phase(), kAborted);
+  rig().Run(absl::Minutes(3));
+  EXPECT_NE(Phase(), kAborted);
+  rig().Run(absl::Minutes(2));
+  EXPECT_EQ(Phase(), kAborted);
 }
 
 // An example is a pod that its node does not admit: no container states when it ended.
-TEST_F(DeadlineFactsTest, APodThatDoesNotTellWhenItEndedHasFailedSinceItWasSeenWhicheverProcessSeesItLater) {
+TEST_F(DeadlineFactsTest, APodWithoutATimeOfItsEndHasFailedSinceItWasSeen) {
   Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Minutes(10)), /*pods_run=*/true);
-  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodFailed); });
-  rig_.Run(absl::Minutes(9));
+  kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodFailed); });
+  rig().Run(absl::Minutes(9));
   StartAgain(/*lose_disk=*/true);
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
-  rig_.Run(absl::Minutes(2));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-}
-
-TEST_F(DeadlineFactsTest, APodThatDoesNotTellWhenItEndedHasNotFailedBeforeItWasSeen) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(3)), /*pods_run=*/true);
-  rig_.kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_phase(kPodFailed); });
-  rig_.Run(absl::Milliseconds(2990));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
-  rig_.Run(absl::Milliseconds(100));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  EXPECT_EQ(Phase(), kRunning);
+  rig().Run(absl::Minutes(2));
+  EXPECT_EQ(Phase(), kAborted);
 }
 
 // Kubernetes cuts the times of facts to whole seconds.
@@ -107,120 +54,82 @@ TEST_F(DeadlineFactsTest, ATimeoutOfASecondLastsASecondWhereverInItsSecondTheFac
   for (const char* event : {"PodFailed", "PodPending", "PodEvicted", "TaskCompleted"}) {
     for (const int at_ms : {0, 300, 900}) {
       SCOPED_TRACE(fmt::format("{} at {} ms", event, at_ms));
-      JobRig rig;
-      rig.Start();
-      const auto go_to = [&rig, at_ms] {
-        const int64_t now_ms = absl::ToUnixMillis(rig.time().Now());
-        rig.Run(absl::Milliseconds(2000 - now_ms % 1000 + at_ms));
+      Fresh();
+      rig().Start();
+      const auto go_to = [this, at_ms] {
+        const int64_t now_ms = absl::ToUnixMillis(rig().time().Now());
+        rig().Run(absl::Milliseconds(2000 - now_ms % 1000 + at_ms));
       };
       kube::v1::Job job = WithPolicy(MakeJob("j", 2, 1), event, "AbortJob", absl::Seconds(1));
       job.mutable_spec()->set_min_available(1);
       go_to();
-      rig.kube().PutJob(std::move(job));
+      kube().PutJob(std::move(job));
       if (event != std::string_view("PodPending")) {
-        rig.Run(absl::Milliseconds(100));
-        rig.kube().SetAllPods(kPodRunning);
-        rig.Run(absl::Seconds(10));
+        rig().Run(absl::Milliseconds(100));
+        kube().SetAllPods(kPodRunning);
+        rig().Run(absl::Seconds(10));
         go_to();
         if (event == std::string_view("PodEvicted")) {
-          rig.kube().EditPod("default/j-t0-0", [&rig](kube::v1::Pod& pod) {
-            pod.set_deletion_ms(absl::ToUnixMillis(rig.time().Now()) / 1000 * 1000);
+          kube().EditPod("default/j-t0-0", [this](kube::v1::Pod& pod) {
+            pod.set_deletion_ms(absl::ToUnixMillis(rig().time().Now()) / 1000 * 1000);
           });
-          rig.kube().RemovePod("default/j-t0-0");
+          kube().RemovePod("default/j-t0-0");
         } else {
           const bool fails = event == std::string_view("PodFailed");
-          rig.kube().SetPodPhase("default/j-t0-0", fails ? kPodFailed : kPodSucceeded, fails ? 1 : 0);
+          kube().SetPodPhase("default/j-t0-0", fails ? kPodFailed : kPodSucceeded, fails ? 1 : 0);
         }
       }
-      rig.Run(absl::Milliseconds(995));
-      EXPECT_NE(rig.PhaseOf("default/j"), kAborted);
-      rig.Run(absl::Milliseconds(100));
-      EXPECT_EQ(rig.PhaseOf("default/j"), kAborted);
+      rig().Run(absl::Milliseconds(995));
+      EXPECT_NE(Phase(), kAborted);
+      rig().Run(absl::Milliseconds(100));
+      EXPECT_EQ(Phase(), kAborted);
     }
   }
-}
-
-// A process that starts later knows only the fact, to the second.
-TEST_F(DeadlineFactsTest, ATimeoutDoesNotEndEarlyForAProcessThatStartsMeanwhile) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(30)), /*pods_run=*/true);
-  rig_.Run(absl::Milliseconds(1900 - NowMs() % 1000));
-  rig_.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
-  rig_.Run(absl::Seconds(5));
-  const int64_t due_ms = rig_.kube().pods().at("default/j-t0-0").finished_ms() + 1000 + 30'000;
-  rig_.Kill();
-  rig_.LoseDisk();
-  rig_.Start();
-  rig_.Run(absl::Milliseconds(due_ms - 10 - NowMs()));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
-  rig_.Run(absl::Seconds(1));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-}
-
-TEST_F(DeadlineFactsTest, AFinishedJobLivesForItsTimeToLiveAtLeast) {
-  kube::v1::Job job = MakeJob("j", 1, 1);
-  job.mutable_spec()->set_ttl_seconds_after_finished(2);
-  Begin(std::move(job), /*pods_run=*/true);
-  rig_.Run(absl::Milliseconds(1900 - NowMs() % 1000));
-  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig_.Run(absl::Milliseconds(1990));
-  EXPECT_EQ(rig_.kube().jobs().size(), 1u);
-  rig_.Run(absl::Milliseconds(1200));
-  EXPECT_TRUE(rig_.kube().jobs().empty());
-}
-
-TEST_F(DeadlineFactsTest, AClockOfANodeThatIsFastDoesNotPutOffADeadline) {
-  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Minutes(5)), /*pods_run=*/true);
-  rig_.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
-    pod.set_phase(kPodFailed);
-    pod.set_finished_ms(NowMs() + absl::ToInt64Milliseconds(absl::Hours(1)));
-  });
-  rig_.Run(absl::Minutes(6));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
 }
 
 TEST_F(DeadlineFactsTest, AClockOfANodeThatIsSlowEndsNoTimeoutBeforeItBegan) {
   for (const auto back : {absl::Seconds(20), absl::Hours(1)}) {
     for (const bool starts_again : {false, true}) {
       SCOPED_TRACE(fmt::format("{}, {}", absl::FormatDuration(back), starts_again));
-      JobRig rig;
-      rig.StartRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(20)));
-      rig.Run(absl::Hours(3));
-      rig.kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
+      Fresh();
+      rig().StartRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob", absl::Seconds(20)));
+      rig().Run(absl::Hours(3));
+      kube().EditPod("default/j-t0-0", [&](kube::v1::Pod& pod) {
         pod.set_phase(kPodFailed);
-        pod.set_finished_ms(absl::ToUnixMillis(rig.time().Now() - back));
+        pod.set_finished_ms(absl::ToUnixMillis(rig().time().Now() - back));
       });
-      rig.Run(absl::Seconds(5));
+      rig().Run(absl::Seconds(5));
       if (starts_again) {
-        rig.Kill();
-        rig.LoseDisk();
-        rig.Start();
+        rig().Kill();
+        rig().LoseDisk();
+        rig().Start();
       }
-      rig.Run(absl::Milliseconds(14'900));
-      EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
-      rig.Run(absl::Seconds(1));
-      EXPECT_EQ(rig.PhaseOf("default/j"), kAborted);
+      rig().Run(absl::Milliseconds(14'900));
+      EXPECT_EQ(Phase(), kRunning);
+      rig().Run(absl::Seconds(1));
+      EXPECT_EQ(Phase(), kAborted);
     }
   }
 }
 
 // No process was there while the pod ran and succeeded: the deadline of the pending pod is over.
-TEST_F(DeadlineFactsTest, WhatFollowsTheEndOfATaskIsNotTakenForWhatAPendingPodAwaits) {
+TEST_F(DeadlineFactsTest, TheEndOfATaskIsNotTakenForWhatAPendingPodAwaits) {
   kube::v1::Job job = MakeJob("j", 2, 1);
   job.mutable_spec()->set_min_available(1);
   job = WithPolicy(std::move(job), "PodPending", "AbortJob", absl::Minutes(5));
   job.mutable_spec()->mutable_policies(job.spec().policies_size() - 1)->add_events("TaskCompleted");
   Begin(std::move(job), /*pods_run=*/false);
-  rig_.kube().SetPodPhase("default/j-t1-0", kPodRunning);
-  rig_.Run();
+  kube().SetPodPhase("default/j-t1-0", kPodRunning);
+  rig().Run();
   ASSERT_EQ(Deadlines().size(), 1u);
-  rig_.Run(absl::Minutes(3));
-  rig_.Kill();
-  rig_.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig_.Start();
-  rig_.Run(absl::Minutes(4));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning) << "five minutes after the end of the task, not of its creation";
-  rig_.Run(absl::Minutes(2));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
+  rig().Run(absl::Minutes(3));
+  rig().Kill();
+  kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+  rig().Start();
+  rig().Run(absl::Minutes(4));
+  EXPECT_EQ(Phase(), kRunning) << "five minutes after the end of the task, not of its creation";
+  rig().Run(absl::Minutes(2));
+  EXPECT_EQ(Phase(), kAborted);
 }
 
 }  // namespace

@@ -10,21 +10,21 @@
 #include "common/base/slots.h"
 #include "common/testing/controller_rig/kill_points.h"
 #include "services/jobsvc/store/job_store.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
 constexpr char kKey[] = "default/j";
 
-class DeadlineRecordsTest : public ::testing::Test {
+class DeadlineRecordsTest : public JobTest {
  protected:
-  const DeadlineSet& Deadlines() { return rig_->controller().Find(kKey)->deadlines; }
+  const DeadlineSet& Deadlines() { return Entry().deadlines; }
   // Returns "<job> <pod> <event> <UID of the pod> <due>; " for each deadline, of every job in the slot.
   std::string OnDisk() {
     std::string text;
     const absl::Status status = ForEachDeadline(
-        rig_->store(), SlotOf(kKey), [&](const std::string& job, const storage::v1::PendingAction& deadline) {
+        rig().store(), SlotOf(kKey), [&](const std::string& job, const storage::v1::PendingAction& deadline) {
           text += fmt::format("{} {} {} {} {}; ", job, deadline.pod(), deadline.event(), deadline.pod_uid(),
                               deadline.due_ms());
         });
@@ -45,90 +45,78 @@ class DeadlineRecordsTest : public ::testing::Test {
   }
   // Two pods of the first task have failed, one of the second is gone, and the PodGroup is Unknown.
   void Begin() {
-    rig_ = std::make_unique<JobRig>();
+    Fresh();
     kube::v1::Job job = MakeJob("j", 2, 4);
     job.mutable_spec()->set_min_available(1);
     job.mutable_spec()->set_max_retry(20);
     job = WithPolicy(std::move(job), "PodFailed", "RestartPod", absl::Minutes(10));
     job = WithPolicy(std::move(job), "PodEvicted", "RestartTask", absl::Minutes(10));
     job = WithPolicy(std::move(job), "Unknown", "RestartJob", absl::Minutes(30));
-    rig_->Start();
-    rig_->kube().PutJob(std::move(job));
-    rig_->Run();
-    rig_->kube().SetAllPods(kPodRunning);
-    rig_->Run(absl::Seconds(10));
+    rig().StartRunning(std::move(job), absl::Seconds(10));
     ASSERT_EQ(OnDisk(), "");
-    for (const char* pod : {"default/j-t0-1", "default/j-t0-3"}) rig_->kube().SetPodPhase(pod, kPodFailed, 3);
-    rig_->kube().RemovePod("default/j-t1-2");
-    rig_->kube().SetGroupPhase(rig_->kube().groups().begin()->first, "Unknown");
-    rig_->Run(absl::Seconds(10));
+    for (const char* pod : {"default/j-t0-1", "default/j-t0-3"}) kube().SetPodPhase(pod, kPodFailed, 3);
+    kube().RemovePod("default/j-t1-2");
+    kube().SetGroupPhase(kube().groups().begin()->first, "Unknown");
+    rig().Run(absl::Seconds(10));
     ASSERT_EQ(Deadlines().size(), 4u);
     ASSERT_EQ(OnDisk(), InMemory());
   }
   void StartAgain() {
-    rig_->Kill();
-    rig_->Start();
-    rig_->Run();
+    JobTest::StartAgain();
+    rig().Run();
   }
-
-  std::unique_ptr<JobRig> rig_;
 };
 
 // The job cannot be read, and the process may die before the deadlines are its own.
 TEST_F(DeadlineRecordsTest, ThoseOfAStatusThatIsNotReadYetHaveOne) {
   Begin();
-  rig_->Kill();
-  rig_->LoseDisk();
-  rig_->kube().refuse_get = [](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
+  rig().Kill();
+  rig().LoseDisk();
+  kube().refuse_get = [](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
     error.set_code(403);
     return true;
   };
   for (int process = 0; process < 2; ++process) {
-    rig_->Start();
-    rig_->Run();
+    rig().Start();
+    rig().Run();
     EXPECT_NE(OnDisk(), "") << process;
     EXPECT_EQ(OnDisk(), InMemory()) << process;
-    rig_->Kill();
+    rig().Kill();
   }
 }
 
 TEST_F(DeadlineRecordsTest, EachHasOneUntilItIsOver) {
   Begin();
-  rig_->kube().SetPodPhase("default/j-t1-2", kPodRunning);
-  rig_->Run();
+  kube().SetPodPhase("default/j-t1-2", kPodRunning);
+  rig().Run();
   EXPECT_EQ(Deadlines().size(), 3u) << "cancelled";
   EXPECT_EQ(OnDisk(), InMemory());
-  rig_->Run(absl::Minutes(10));
-  rig_->kube().SetAllPods(kPodRunning);
-  rig_->Run(absl::Seconds(10));
+  rig().Run(absl::Minutes(10));
+  kube().SetAllPods(kPodRunning);
+  rig().Run(absl::Seconds(10));
   EXPECT_EQ(Deadlines().size(), 1u) << "carried out";
   EXPECT_EQ(OnDisk(), InMemory());
-  rig_->Run(absl::Minutes(30));
-  EXPECT_EQ(rig_->kube().Count("create", "pods"), 8 + 1 + 2 + 8) << "for the evicted one, the failed ones, and again";
+  rig().Run(absl::Minutes(30));
+  EXPECT_EQ(kube().Count("create", "pods"), 8 + 1 + 2 + 8) << "for the evicted one, the failed ones, and again";
   EXPECT_TRUE(Deadlines().empty());
   EXPECT_EQ(OnDisk(), "");
 }
 
-TEST_F(DeadlineRecordsTest, WhoComesAfterFindsThemAsTheyWere) {
+TEST_F(DeadlineRecordsTest, TheNextProcessFindsThemAsTheyWere) {
   Begin();
   const std::string before = OnDisk();
   StartAgain();
   EXPECT_EQ(InMemory(), before);
   EXPECT_EQ(OnDisk(), before);
+  rig().controller().CloseSlot(SlotOf(kKey));
+  ASSERT_TRUE(rig().controller().OpenSlot(SlotOf(kKey)).ok());
+  EXPECT_EQ(InMemory(), before) << "they go with their slot and come back with it";
   StartAgain();
-  rig_->kube().SetPodPhase("default/j-t1-2", kPodRunning);
-  rig_->kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
-  rig_->Run();
+  kube().SetPodPhase("default/j-t1-2", kPodRunning);
+  kube().SetPodPhase("default/j-t0-0", kPodFailed, 3);
+  rig().Run();
   EXPECT_EQ(Deadlines().size(), 4u);
   EXPECT_EQ(OnDisk(), InMemory()) << "one less and one more";
-}
-
-TEST_F(DeadlineRecordsTest, TheyGoWithTheirSlotAndComeBackWithIt) {
-  Begin();
-  const std::string before = OnDisk();
-  rig_->controller().CloseSlot(SlotOf(kKey));
-  ASSERT_TRUE(rig_->controller().OpenSlot(SlotOf(kKey)).ok());
-  EXPECT_EQ(InMemory(), before);
 }
 
 TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
@@ -136,15 +124,15 @@ TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
     for (const bool pods_linger : {true, false}) {
       SCOPED_TRACE(fmt::format("{} {}", seen, pods_linger));
       Begin();
-      rig_->kube().SchedulePods(pods_linger);
-      if (!seen) rig_->Kill();
-      rig_->kube().DeleteJob(kKey);
-      if (!seen) rig_->Start();
-      rig_->Run(absl::Minutes(1));
+      kube().SchedulePods(pods_linger);
+      if (!seen) rig().Kill();
+      kube().DeleteJob(kKey);
+      if (!seen) rig().Start();
+      rig().Run(absl::Minutes(1));
       EXPECT_EQ(OnDisk(), "");
-      rig_->kube().FinishDeletions();
+      kube().FinishDeletions();
       StartAgain();
-      EXPECT_EQ(rig_->controller().Find(kKey), nullptr);
+      EXPECT_EQ(rig().controller().Find(kKey), nullptr);
       EXPECT_EQ(OnDisk(), "");
     }
   }
@@ -154,19 +142,19 @@ TEST_F(DeadlineRecordsTest, AJobThatIsDeletedLeavesNone) {
 TEST_F(DeadlineRecordsTest, AJobThatIsShownOnceMoreAfterItsEndLeavesNone) {
   Begin();
   const auto end = [&] {
-    rig_->kube().ShowJobGone(kKey);
-    rig_->Run();
+    kube().ShowJobGone(kKey);
+    rig().Run();
   };
   end();
   ASSERT_EQ(OnDisk(), "");
   StartAgain();
-  rig_->kube().SetPodPhase("default/j-t0-2", kPodFailed, 3);
-  rig_->Run();
+  kube().SetPodPhase("default/j-t0-2", kPodFailed, 3);
+  rig().Run();
   ASSERT_NE(OnDisk(), "");
   end();
-  const auto pods = rig_->kube().pods();
-  for (const auto& [name, pod] : pods) rig_->kube().RemovePod(name);
-  rig_->Run();
+  const auto pods = kube().pods();
+  for (const auto& [name, pod] : pods) kube().RemovePod(name);
+  rig().Run();
   EXPECT_EQ(OnDisk(), "");
 }
 
@@ -174,68 +162,23 @@ TEST_F(DeadlineRecordsTest, AnotherJobOfTheNameBeginsWithNone) {
   for (const bool running : {true, false}) {
     SCOPED_TRACE(running);
     Begin();
-    if (!running) rig_->Kill();
-    rig_->kube().DeleteJob(kKey);
+    if (!running) rig().Kill();
+    kube().DeleteJob(kKey);
     kube::v1::Job job = MakeJob("j", 2, 4);
     job.mutable_spec()->set_min_available(1);
-    rig_->kube().PutJob(WithPolicy(std::move(job), "PodFailed", "AbortJob", absl::Hours(1)));
-    if (!running) rig_->Start();
-    rig_->Run(absl::Seconds(10));
+    kube().PutJob(WithPolicy(std::move(job), "PodFailed", "AbortJob", absl::Hours(1)));
+    if (!running) rig().Start();
+    rig().Run(absl::Seconds(10));
     EXPECT_EQ(OnDisk(), "");
-    rig_->kube().SetAllPods(kPodRunning);
-    rig_->Run(absl::Seconds(10));
-    rig_->kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-    rig_->Run(absl::Seconds(10));
+    kube().SetAllPods(kPodRunning);
+    rig().Run(absl::Seconds(10));
+    kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+    rig().Run(absl::Seconds(10));
     EXPECT_EQ(Deadlines().size(), 1u);
     EXPECT_EQ(OnDisk(), InMemory());
-    rig_->Run(absl::Minutes(50));
-    EXPECT_EQ(rig_->PhaseOf(kKey), kRunning);
+    rig().Run(absl::Minutes(50));
+    EXPECT_EQ(Phase(), kRunning);
   }
-}
-
-// Ten thousand pending pods must not cause ten thousand records.
-TEST_F(DeadlineRecordsTest, ThoseThatFollowFromPodsHaveNone) {
-  rig_ = std::make_unique<JobRig>();
-  rig_->Start();
-  rig_->kube().PutJob(WithPolicy(MakeJob("j", 1, 200), "PodPending", "AbortJob", absl::Minutes(10)));
-  rig_->Run(absl::Seconds(30));
-  EXPECT_EQ(Deadlines().size(), 200u);
-  EXPECT_EQ(OnDisk(), "");
-  StartAgain();
-  EXPECT_EQ(Deadlines().size(), 200u) << "they follow from the records of the pods";
-  rig_->kube().SetAllPods(kPodRunning);
-  rig_->Run(absl::Minutes(1));
-  EXPECT_EQ(Deadlines().size(), 0u);
-}
-
-// Each of two pods is restarted once, by one deadline, and all records of that are written together.
-TEST_F(DeadlineRecordsTest, NoneIsLostOrDoubledWhereverTheProcessIsKilled) {
-  const auto life = [this](basalt::testing::KillPoint& kill) {
-    rig_ = std::make_unique<JobRig>();
-    kube::v1::Job job = MakeJob("j", 1, 3);
-    job.mutable_spec()->set_max_retry(20);
-    rig_->Start();
-    rig_->kube().PutJob(WithPolicy(std::move(job), "PodFailed", "RestartPod", absl::Minutes(1)));
-    rig_->Run();
-    rig_->kube().SetAllPods(kPodRunning);
-    rig_->Run(absl::Seconds(10));
-    const std::string stays = rig_->kube().pods().at("default/j-t0-2").uid();
-    kill.Arm(*rig_);
-    for (const char* pod : {"default/j-t0-0", "default/j-t0-1"}) rig_->kube().SetPodPhase(pod, kPodFailed, 3);
-    for (int i = 0; i < 90; ++i) {
-      rig_->Run(absl::Seconds(2));
-      if (kill.Restart(*rig_)) rig_->Run(absl::Milliseconds(1));
-      EXPECT_EQ(OnDisk(), InMemory());
-    }
-    rig_->KillAt(0);
-    rig_->kube().SetAllPods(kPodRunning);
-    rig_->Run(absl::Minutes(5));
-    EXPECT_EQ(rig_->kube().job(kKey).status().retry_count(), 1) << "both at once";
-    EXPECT_EQ(rig_->kube().Count("create", "pods"), 3 + 2);
-    EXPECT_EQ(rig_->kube().pods().at("default/j-t0-2").uid(), stays);
-    EXPECT_EQ(OnDisk(), "");
-  };
-  basalt::testing::KillAtEachPoint(10, life, {false});
 }
 
 }  // namespace

@@ -8,125 +8,97 @@
 #include <vector>
 
 #include "common/base/slots.h"
-#include "services/jobsvc/store/history_store.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
-class DroppedDeadlinesTest : public ::testing::Test {
+class DroppedDeadlinesTest : public JobTest {
  protected:
   // Begins with an action that waits since j-t0-1 was evicted, and that history has announced.
   void BeginWithAnEviction(const std::string& action) {
+    Fresh();
     kube::v1::Job job = MakeJob("j", 1, 3);
     job.mutable_spec()->set_min_available(1);
-    Begin(WithPolicy(std::move(job), "PodEvicted", action, absl::Minutes(10)));
+    BeginRunning(WithPolicy(std::move(job), "PodEvicted", action, absl::Minutes(10)));
     kube().RemovePod("default/j-t0-1");
-    rig_.Run(absl::Seconds(1));
+    rig().Run(absl::Seconds(1));
     ASSERT_THAT(Outcomes(), Contains(StartsWith("to be carried out at ")));
-  }
-  void Begin(kube::v1::Job job) {
-    rig_.Start();
-    kube().PutJob(std::move(job));
-    rig_.Run();
-    kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(20));
-    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
-  }
-  std::vector<storage::v1::HistoryRecord> History() {
-    return *HistoryStore(rig_.store()).Read(SlotOf("default/j"), kube().job("default/j").meta().uid());
+    EXPECT_EQ(kube().Count("patch", "jobs/status"), 1) << "at once: the next process has to know of it";
   }
   std::vector<std::string> Outcomes() {
     std::vector<std::string> outcomes;
     for (const auto& entry : History()) outcomes.push_back(entry.outcome());
     return outcomes;
   }
-  std::vector<std::string> Events() {
+  std::vector<std::string> Messages() {
     std::vector<std::string> messages;
     for (const auto& [name, body] : kube().others()) {
       if (name.starts_with("events/")) messages.emplace_back(FindString(body, "message"));
     }
     return messages;
   }
-
-  JobKube& kube() { return rig_.kube(); }
-  JobRig rig_;
 };
 
-TEST_F(DroppedDeadlinesTest, HistorySaysThatAnotherPodRuns) {
+TEST_F(DroppedDeadlinesTest, HistorySaysWhyAnActionIsDropped) {
+  struct Row {
+    const char* what;
+    const char* action;
+    std::function<void()> happens;
+    absl::Duration time;
+    kube::v1::JobPhase phase;
+    const char* outcome;
+  };
+  const Row rows[] = {
+      {"another pod runs", "AbortJob", [this] { kube().SetAllPods(kPodRunning); }, absl::Minutes(20), kRunning,
+       "dropped: another pod j-t0-1 runs"},
+      {"another pod runs, and no process was there", "AbortJob",
+       [this] {
+         rig().Kill();
+         kube().SetAllPods(kPodRunning);
+         rig().Start();
+       },
+       absl::Minutes(20), kRunning, "dropped: another pod j-t0-1 runs"},
+      {"the job ends first", "AbortJob", [this] { kube().SetAllPods(kPodSucceeded); }, absl::Minutes(1), kCompleted,
+       "; AbortJob of pod j-t0-1 because of PodEvicted is dropped: the job is Completed"},
+      {"another action comes first", "TerminateJob", [this] { Command("stop", "AbortJob"); }, absl::Minutes(1),
+       kAborted,
+       "; TerminateJob of pod j-t0-1 because of PodEvicted is dropped: AbortJob because of CommandIssued came first"},
+      {"the job is restarted", "RestartPod", [this] { Command("again", "RestartJob"); }, absl::Minutes(1), kPending,
+       "dropped: the job was restarted as version 1"},
+      {"there is nothing to do", "ResumeJob", [] {}, absl::Minutes(11), kRunning, "dropped: there was nothing to do"},
+      {"it is carried out", "AbortJob", [] {}, absl::Minutes(11), kAborted, ""},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    BeginWithAnEviction(row.action);
+    row.happens();
+    rig().Run(row.time);
+    EXPECT_EQ(Phase(), row.phase);
+    if (*row.outcome != '\0') {
+      EXPECT_THAT(Outcomes(), Contains(HasSubstr(row.outcome)));
+    } else {
+      EXPECT_THAT(Outcomes(), Not(Contains(HasSubstr("dropped"))));
+    }
+  }
+}
+
+TEST_F(DroppedDeadlinesTest, ADroppedActionHasAnEntryOfItsOwn) {
   BeginWithAnEviction("AbortJob");
+  EXPECT_THAT(Messages(), Contains(StartsWith("AbortJob in 10m0s because of PodEvicted (pod j-t0-1, spec.policies[")));
+  EXPECT_EQ(History().back().event(), "PodEvicted");
   kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Minutes(20));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+  rig().Run(absl::Minutes(20));
   const storage::v1::HistoryRecord last = History().back();
   EXPECT_EQ(last.outcome(), "dropped: another pod j-t0-1 runs");
   EXPECT_EQ(last.event(), "PodEvicted");
   EXPECT_EQ(last.action(), "AbortJob");
   EXPECT_EQ(last.subject(), "pod j-t0-1");
-}
-
-TEST_F(DroppedDeadlinesTest, HistorySaysThatAProcessWhichWasNotHereLetItDrop) {
-  BeginWithAnEviction("AbortJob");
-  rig_.Kill();
-  kube().SetAllPods(kPodRunning);
-  rig_.Start();
-  rig_.Run(absl::Minutes(20));
-  EXPECT_EQ(History().back().outcome(), "dropped: another pod j-t0-1 runs");
-}
-
-TEST_F(DroppedDeadlinesTest, HistorySaysThatTheJobEndedFirst) {
-  BeginWithAnEviction("AbortJob");
-  kube().SetAllPods(kPodSucceeded);
-  rig_.Run(absl::Minutes(1));
-  ASSERT_EQ(rig_.PhaseOf("default/j"), kCompleted);
-  EXPECT_THAT(Outcomes(),
-              Contains(HasSubstr("; AbortJob of pod j-t0-1 because of PodEvicted is dropped: the job is Completed")));
-}
-
-TEST_F(DroppedDeadlinesTest, HistorySaysThatAnotherActionCameFirst) {
-  BeginWithAnEviction("TerminateJob");
-  kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_THAT(Outcomes(), Contains(HasSubstr("; TerminateJob of pod j-t0-1 because of PodEvicted is dropped: AbortJob "
-                                             "because of CommandIssued came first")));
-}
-
-TEST_F(DroppedDeadlinesTest, HistorySaysThatTheJobWasRestarted) {
-  BeginWithAnEviction("RestartPod");
-  kube().PutCommand("default", "again", "RestartJob", "j");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_THAT(Outcomes(), Contains(HasSubstr("dropped: the job was restarted as version 1")));
-}
-
-TEST_F(DroppedDeadlinesTest, HistorySaysThatThereWasNothingToDo) {
-  BeginWithAnEviction("ResumeJob");
-  rig_.Run(absl::Minutes(11));
-  EXPECT_EQ(History().back().outcome(), "dropped: there was nothing to do");
-}
-
-TEST_F(DroppedDeadlinesTest, WhatIsCarriedOutIsNotSaidToBeDropped) {
-  BeginWithAnEviction("AbortJob");
-  rig_.Run(absl::Minutes(11));
-  ASSERT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_THAT(Outcomes(), ::testing::Not(Contains(HasSubstr("dropped"))));
-}
-
-TEST_F(DroppedDeadlinesTest, EventsNameThePodOfADelayedAction) {
-  BeginWithAnEviction("AbortJob");
-  EXPECT_THAT(Events(), Contains(StartsWith("AbortJob in 10m0s because of PodEvicted (pod j-t0-1, spec.policies[")));
-}
-
-TEST_F(DroppedDeadlinesTest, ManyAtOnceAreOneEventThatNamesTheFirst) {
-  Begin(WithPolicy(MakeJob("j", 1, 40), "PodFailed", "AbortJob", absl::Minutes(10)));
-  rig_.Kill();
-  kube().SetAllPods(kPodFailed);
-  rig_.Start();
-  rig_.Run(absl::Seconds(1));
-  EXPECT_THAT(Events(), Contains(StartsWith("AbortJob in 10m0s because of PodFailed (pod j-t0-0 and 39 more, ")));
 }
 
 }  // namespace

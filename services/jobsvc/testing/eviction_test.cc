@@ -7,64 +7,59 @@
 #include <vector>
 
 #include "common/base/slots.h"
-#include "services/jobsvc/store/history_store.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
 constexpr char kPod[] = "default/j-t0-1";
 
-class EvictionTest : public ::testing::TestWithParam<absl::Duration> {
+class EvictionTest : public JobTest, public ::testing::WithParamInterface<absl::Duration> {
  protected:
   // Begins a job that a failure would abort.
   void Begin() {
-    rig_ = std::make_unique<JobRig>();
+    Fresh();
     kube::v1::Job job = WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob");
     job = WithPolicy(std::move(job), "PodEvicted", "RestartJob", GetParam());
     job.mutable_spec()->set_min_available(1);
-    rig_->StartRunning(std::move(job));
+    rig().StartRunning(std::move(job));
   }
   void Preempt() {
-    uid_ = rig_->kube().pods().at(kPod).uid();
-    rig_->kube().EditPod(kPod, [&](kube::v1::Pod& pod) {
+    uid_ = kube().pods().at(kPod).uid();
+    kube().EditPod(kPod, [&](kube::v1::Pod& pod) {
       pod.set_phase(kPodFailed);
       pod.set_exit_code(137);
-      pod.set_finished_ms(absl::ToUnixMillis(rig_->time().Now()) / 1000 * 1000);
+      pod.set_finished_ms(absl::ToUnixMillis(rig().time().Now()) / 1000 * 1000);
       pod.set_disruption_reason("PreemptionByScheduler");
       pod.set_disruption_ms(pod.finished_ms());
     });
   }
   // Removes the pod unless the restart has done so.
   void Remove() {
-    const auto pod = rig_->kube().pods().find(kPod);
-    if (pod != rig_->kube().pods().end() && pod->second.uid() == uid_) rig_->kube().RemovePod(kPod);
+    const auto pod = kube().pods().find(kPod);
+    if (pod != kube().pods().end() && pod->second.uid() == uid_) kube().RemovePod(kPod);
   }
   void BeAway(const std::function<void()>& meanwhile, bool loses_disk) {
-    rig_->Kill();
-    if (loses_disk) rig_->LoseDisk();
+    rig().Kill();
+    if (loses_disk) rig().LoseDisk();
     meanwhile();
-    rig_->Start();
-    rig_->Run(absl::Seconds(1));
+    rig().Start();
+    rig().Run(absl::Seconds(1));
   }
   void ExpectOneRestart() {
-    rig_->Run(absl::Minutes(2));
-    EXPECT_EQ(rig_->kube().job("default/j").status().version(), 1);
-    EXPECT_EQ(rig_->kube().job("default/j").status().retry_count(), 1);
+    rig().Run(absl::Minutes(2));
+    EXPECT_EQ(Status().version(), 1);
+    EXPECT_EQ(Status().retry_count(), 1);
   }
   void ExpectOneRestart(const std::string& reason) {
     ExpectOneRestart();
-    const kube::v1::Job& job = rig_->kube().job("default/j");
     std::vector<std::string> reasons;
-    const auto history = HistoryStore(rig_->store()).Read(SlotOf("default/j"), job.meta().uid());
-    ASSERT_TRUE(history.ok());
-    for (const storage::v1::HistoryRecord& entry : *history) {
+    for (const storage::v1::HistoryRecord& entry : History()) {
       if (entry.event() == "PodEvicted" && entry.version() == 1) reasons.push_back(entry.pod_reason());
     }
     EXPECT_EQ(reasons, std::vector<std::string>{reason});
   }
 
-  std::unique_ptr<JobRig> rig_;
   std::string uid_;  // UID of the preempted pod.
 };
 
@@ -73,7 +68,7 @@ TEST_P(EvictionTest, IsAnsweredOnceWhetherItIsSeenToFailOrToGo) {
     SCOPED_TRACE(is_removed);
     Begin();
     Preempt();
-    rig_->Run(absl::Seconds(1));
+    rig().Run(absl::Seconds(1));
     if (is_removed) Remove();
     ExpectOneRestart("PreemptionByScheduler");
   }
@@ -93,7 +88,7 @@ TEST_P(EvictionTest, IsAnsweredOnceWhereJobsvcIsAwayBetweenFailureAndRemoval) {
     SCOPED_TRACE(loses_disk);
     Begin();
     Preempt();
-    rig_->Run(absl::Seconds(1));
+    rig().Run(absl::Seconds(1));
     BeAway([this] { Remove(); }, loses_disk);
     // The history of the first answer is lost with the disk.
     if (loses_disk && GetParam() == absl::ZeroDuration()) {

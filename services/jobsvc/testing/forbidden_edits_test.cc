@@ -6,41 +6,25 @@
 #include <string>
 #include <vector>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
-using kube::v1::Job;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
-using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr char kKey[] = "default/j";
-
-class ForbiddenEditsTest : public ::testing::Test {
+class ForbiddenEditsTest : public JobTest {
  protected:
-  void Begin(Job job = MakeJob("j", 2, 2)) {
-    rig_.Start();
-    rig_.kube().PutJob(std::move(job));
-    rig_.Run();
-    rig_.kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(20));
-  }
   void SetEstimate(const std::string& estimate) {
-    rig_.kube().EditJob(kKey, [&](Job& job) { job.mutable_spec()->set_running_estimate(estimate); });
-  }
-  void Restart() {
-    rig_.Kill();
-    rig_.Start();
-    rig_.Run(absl::Seconds(20));
+    EditSpec([&](kube::v1::JobSpec& spec) { spec.set_running_estimate(estimate); });
   }
   // Returns each warning as "<count> x <message>".
   std::vector<std::string> Warnings() {
     std::vector<std::string> warnings;
-    for (const auto& [name, object] : rig_.kube().others()) {
+    for (const auto& [name, object] : kube().others()) {
       if (!name.starts_with("events/") || FindString(object, "reason") != "SpecWarning") continue;
       EXPECT_EQ(FindString(object, "type"), "Warning");
       warnings.push_back(std::to_string(FindInt(object, "count", 0)) + " x " +
@@ -48,61 +32,32 @@ class ForbiddenEditsTest : public ::testing::Test {
     }
     return warnings;
   }
-
-  JobRig rig_;
 };
 
 TEST_F(ForbiddenEditsTest, OneIsToldInAnEventWithFieldAndCureAndNothingElseIsWritten) {
-  Begin();
-  ASSERT_EQ(rig_.PhaseOf(kKey), kRunning);
-  rig_.kube().ClearLog();
+  BeginRunning(MakeJob("j", 2, 2));
   SetEstimate("1h");
-  rig_.Run(absl::Minutes(10));
+  rig().Run(absl::Minutes(10));
   EXPECT_THAT(Warnings(), ElementsAre(AllOf(StartsWith("1 x spec.runningEstimate cannot be changed; of a job only "),
                                             EndsWith(": change it back, or delete the job and submit it again"))));
-  EXPECT_EQ(rig_.kube().WritesButEvents(), 0);
-  EXPECT_EQ(rig_.kube().job(kKey).status().reason(), "");
+  EXPECT_EQ(kube().WritesButEvents(), 0);
+  EXPECT_EQ(Status().reason(), "");
 }
 
 TEST_F(ForbiddenEditsTest, OnceForEachGenerationWhoeverLooks) {
-  Begin();
+  BeginRunning(MakeJob("j", 2, 2));
   SetEstimate("1h");
-  rig_.Run(absl::Seconds(20));
-  Restart();
-  rig_.kube().EditJob(kKey, [](Job& job) { job.mutable_spec()->mutable_tasks(0)->set_replicas(3); });
-  rig_.Run(absl::Minutes(10));
+  rig().Run(absl::Seconds(20));
+  StartAgain();
+  rig().Run(absl::Seconds(20));
+  Scale(3);
+  rig().Run(absl::Minutes(10));
   EXPECT_THAT(Warnings(), ElementsAre(StartsWith("1 x "))) << "sizes may change";
-  rig_.Kill();
+  rig().Kill();
   SetEstimate("2h");
-  rig_.Start();
-  rig_.Run(absl::Seconds(20));
+  rig().Start();
+  rig().Run(absl::Seconds(20));
   EXPECT_THAT(Warnings(), ElementsAre(StartsWith("2 x "))) << "this was changed once more";
-}
-
-TEST_F(ForbiddenEditsTest, TheWayBackIsNone) {
-  Begin();
-  SetEstimate("1h");
-  rig_.Run(absl::Seconds(20));
-  Restart();
-  SetEstimate("");
-  rig_.Run(absl::Minutes(10));
-  EXPECT_THAT(Warnings(), ElementsAre(StartsWith("1 x ")));
-}
-
-TEST_F(ForbiddenEditsTest, TheCorrectionOfASpecThatWasRefusedIsNone) {
-  for (const bool restarted : {false, true}) {
-    Job job = MakeJob("j", 1, 2);
-    job.mutable_spec()->mutable_tasks(0)->set_template_json("{}");
-    if (rig_.alive()) rig_.Kill();
-    if (rig_.kube().jobs().contains(kKey)) rig_.kube().DeleteJob(kKey);
-    Begin(job);
-    ASSERT_EQ(rig_.kube().job(kKey).status().reason(), "InvalidJob");
-    if (restarted) Restart();
-    rig_.kube().EditJob(kKey, [](Job& edited) { *edited.mutable_spec() = MakeJob("j", 1, 2).spec(); });
-    rig_.Run(absl::Minutes(1));
-    EXPECT_EQ(rig_.kube().pods().size(), 2u);
-    EXPECT_THAT(Warnings(), IsEmpty());
-  }
 }
 
 }  // namespace

@@ -11,12 +11,10 @@
 #include "common/kube/names.h"
 #include "common/runtime/testing/scripted_context.h"
 #include "services/jobsvc/control/job_controller.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
-
-constexpr std::string_view kReason = "PodGroupError";
 
 // A context in which pgsvc answers when the test does.
 class GroupCallsContext : public runtime::testing::ScriptedContext {
@@ -46,120 +44,87 @@ class NoSshKeys : public KeyMaker {
   void MakeKeys(std::string, std::function<void(absl::StatusOr<SshKeyPair>)>) override {}
 };
 
-class GroupDeletionTest : public ::testing::Test {
+class GroupDeletionTest : public JobTest {
  protected:
-  void BeginRunning() {
-    rig_.Start();
-    kube().PutJob(MakeJob("j", 1, 2));
-    rig_.Run();
-    kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(20));
-    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
-    ASSERT_EQ(kube().groups().size(), 1u);
-  }
   // Sets the fate of the requested deletions: of the first one, and of those after it.
   void SetFate(Fate first, Fate later) {
-    rig_.fate = [this, first, later](const gateway::v1::WriteRequest& request) {
+    rig().fate = [this, first, later](const gateway::v1::WriteRequest& request) {
       if (!request.has_delete_() || request.resource().plural() != "podgroups") return Fate::kNormal;
       return ++asked_ == 1 ? first : later;
     };
   }
-  void Refuse(int code) {
-    kube().SetRefuse([code](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-      if (!request.has_delete_() || request.resource().plural() != "podgroups") return false;
-      error.set_code(code);
-      error.set_message("denied by policy");
-      return true;
-    });
-  }
-  void Abort() { kube().PutCommand("default", "stop", "AbortJob", "j"); }
-  int Problems() {
-    int events = 0;
-    for (const auto& [name, body] : kube().others()) {
-      events += name.starts_with("events/") && body.at("reason").as_string() == kReason ? 1 : 0;
-    }
-    return events;
-  }
+  void Abort() { Command("stop", "AbortJob"); }
+  int Problems() { return Events("PodGroupError"); }
 
-  JobKube& kube() { return rig_.kube(); }
-  JobRig rig_;
   int asked_ = 0;
 };
 
-TEST_F(GroupDeletionTest, IsAskedForOnceWhereItIsAnswered) {
-  BeginRunning();
-  SetFate(Fate::kNormal, Fate::kNormal);
-  Abort();
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_TRUE(kube().groups().empty());
-  EXPECT_EQ(asked_, 1);
-}
-
 TEST_F(GroupDeletionTest, IsNotAskedForAgainWhileACallIsUnderWay) {
-  BeginRunning();
+  BeginRunning(MakeJob("j", 1, 2));
   SetFate(Fate::kLostRequest, Fate::kNormal);
-  rig_.unknown_after = absl::Seconds(20);
+  rig().unknown_after = absl::Seconds(20);
   Abort();
-  rig_.Run(absl::Seconds(5));
+  rig().Run(absl::Seconds(5));
   kube().EditGroup(kube().groups().begin()->first, [](kube::v1::PodGroup& group) { group.set_phase("Pending"); });
-  rig_.Run(absl::Seconds(10));
+  rig().Run(absl::Seconds(10));
   EXPECT_EQ(asked_, 1);
   EXPECT_EQ(kube().groups().size(), 1u);
-  rig_.Run(absl::Seconds(30));
+  rig().Run(absl::Seconds(30));
   EXPECT_EQ(asked_, 2);
   EXPECT_TRUE(kube().groups().empty());
 }
 
-TEST_F(GroupDeletionTest, ThatWasCarriedOutThoughTheAnswerIsLostIsOver) {
-  BeginRunning();
+TEST_F(GroupDeletionTest, ADeletionWhoseAnswerIsLostIsOver) {
+  BeginRunning(MakeJob("j", 1, 2));
   SetFate(Fate::kLostAnswer, Fate::kNormal);
   Abort();
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_TRUE(kube().groups().empty());
   EXPECT_EQ(asked_, 1) << "the watch has told";
   EXPECT_EQ(Problems(), 0);
 }
 
-TEST_F(GroupDeletionTest, ThatIsRefusedIsToldOnceAndTriedUntilItSucceeds) {
-  BeginRunning();
-  Refuse(403);
+TEST_F(GroupDeletionTest, ARefusedDeletionIsTriedUntilItSucceeds) {
+  BeginRunning(MakeJob("j", 1, 2));
+  kube().RefuseWrites(
+      [](const auto& request) { return request.has_delete_() && request.resource().plural() == "podgroups"; }, 403,
+      "denied by policy");
   Abort();
-  rig_.Run(absl::Minutes(5));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted) << "nobody waits for it";
+  rig().Run(absl::Minutes(5));
+  EXPECT_EQ(Phase(), kAborted) << "nobody waits for it";
   EXPECT_EQ(kube().groups().size(), 1u);
   EXPECT_EQ(Problems(), 1);
   kube().SetRefuse(nullptr);
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_TRUE(kube().groups().empty());
 }
 
 // The owner of the group may be moving to another replica.
-TEST_F(GroupDeletionTest, ThatReachesNobodyIsTriedAgainAndNoProblem) {
-  BeginRunning();
+TEST_F(GroupDeletionTest, ADeletionThatReachesNobodyIsTriedAgain) {
+  BeginRunning(MakeJob("j", 1, 2));
   SetFate(Fate::kNotSent, Fate::kNotSent);
   Abort();
-  rig_.Run(absl::Minutes(5));
+  rig().Run(absl::Minutes(5));
   EXPECT_GT(asked_, 5);
   EXPECT_LT(asked_, 60);
   EXPECT_EQ(kube().groups().size(), 1u);
   EXPECT_EQ(Problems(), 0);
-  rig_.fate = nullptr;
-  rig_.Run(absl::Minutes(1));
+  rig().fate = nullptr;
+  rig().Run(absl::Minutes(1));
   EXPECT_TRUE(kube().groups().empty());
 }
 
 TEST_F(GroupDeletionTest, IsNotOverByAnAnswerFromBeforeTheSlotMovedAwayAndBack) {
-  BeginRunning();
+  BeginRunning(MakeJob("j", 1, 2));
   SetFate(Fate::kNotSent, Fate::kNotSent);
   kube().SetAllPods(kPodSucceeded);
-  rig_.Run(absl::Seconds(20));
-  ASSERT_EQ(rig_.PhaseOf("default/j"), kCompleted);
-  const kube::v1::PodGroup group = kube().groups().begin()->second;
+  rig().Run(absl::Seconds(20));
+  ASSERT_EQ(Phase(), kCompleted);
+  const kube::v1::PodGroup group = Group();
 
   GroupCallsContext context;
   NoSshKeys keys;
-  JobController controller(context, keys, rig_.metrics);
+  JobController controller(context, keys, rig().metrics);
   const auto take_slot = [&] {
     ASSERT_TRUE(controller.OpenSlot(SlotOf("default/j")).ok());
     kube::v1::Object object;

@@ -6,19 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
 using kube::v1::PodGroup;
 
-struct Edit {
-  const char* what;
-  std::function<void(PodGroup&)> make;
-};
-
-class GroupEditsTest : public ::testing::Test {
+class GroupEditsTest : public JobTest {
  protected:
   // Returns a job of two tasks of two pods each, with 1 and with 4 cpus.
   static kube::v1::Job MakeSizedJob() {
@@ -32,12 +27,8 @@ class GroupEditsTest : public ::testing::Test {
     return job;
   }
   void BeginRunning(kube::v1::Job job) {
-    rig_.Start();
-    kube().PutJob(std::move(job));
-    rig_.Run();
-    kube().SetAllPods(kPodRunning);
-    rig_.Run(absl::Seconds(20));
-    ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
+    rig().StartRunning(std::move(job));
+    ASSERT_EQ(Phase(), kRunning);
     Reset();
   }
   void Reset() {
@@ -45,11 +36,10 @@ class GroupEditsTest : public ::testing::Test {
     kube().ClearLog();
     asks_ = kube().group_asks();
   }
-  const PodGroup& Group() { return kube().groups().begin()->second; }
   void EditGroup(const std::function<void(PodGroup&)>& edit) { kube().EditGroup(kube().groups().begin()->first, edit); }
   void SetPriority(const char* name, int32_t value) {
-    rig_.ShowPriorityClass(name, value);
-    rig_.Run(absl::Seconds(20));
+    rig().ShowPriorityClass(name, value);
+    rig().Run(absl::Seconds(20));
   }
   std::string Cpus() {
     for (const kube::v1::KeyValue& resource : Group().spec().min_resources()) {
@@ -66,62 +56,56 @@ class GroupEditsTest : public ::testing::Test {
     EXPECT_EQ(Group().spec().SerializeAsString(), wanted_) << Group().DebugString();
     ExpectWrites(writes, writes);
     EXPECT_EQ(kube().pods().size(), 4u);
-    EXPECT_EQ(rig_.PhaseOf("default/j"), kRunning);
+    EXPECT_EQ(Phase(), kRunning);
   }
 
-  JobKube& kube() { return rig_.kube(); }
-  JobRig rig_;
   std::string wanted_;
   int asks_ = 0;
 };
 
-TEST_F(GroupEditsTest, WhatTheJobWantsOfItIsPutRightWithOneWrite) {
-  const Edit edits[] = {
-      {"minMember is lowered", [](PodGroup& group) { group.mutable_spec()->set_min_member(1); }},
-      {"minMember is raised", [](PodGroup& group) { group.mutable_spec()->set_min_member(9); }},
-      {"minMember is taken away", [](PodGroup& group) { group.mutable_spec()->clear_min_member(); }},
-      {"minResources say less",
-       [](PodGroup& group) { group.mutable_spec()->mutable_min_resources(0)->set_value("1"); }},
+TEST_F(GroupEditsTest, ValuesThatTheJobWantsArePutRightWithOneWrite) {
+  using Spec = kube::v1::PodGroupSpec;
+  const std::pair<const char*, std::function<void(Spec&)>> edits[] = {
+      {"minMember is lowered", [](Spec& spec) { spec.set_min_member(1); }},
+      {"minMember is raised", [](Spec& spec) { spec.set_min_member(9); }},
+      {"minMember is taken away", [](Spec& spec) { spec.clear_min_member(); }},
+      {"minResources say less", [](Spec& spec) { spec.mutable_min_resources(0)->set_value("1"); }},
       {"minResources say more of something else",
-       [](PodGroup& group) {
-         auto* resource = group.mutable_spec()->add_min_resources();
-         resource->set_key("nvidia.com/gpu");
-         resource->set_value("8");
+       [](Spec& spec) {
+         spec.add_min_resources()->set_key("nvidia.com/gpu");
+         spec.mutable_min_resources()->rbegin()->set_value("8");
        }},
-      {"minResources are empty", [](PodGroup& group) { group.mutable_spec()->clear_min_resources(); }},
+      {"minResources are empty", [](Spec& spec) { spec.clear_min_resources(); }},
       {"minResources are taken away",
-       [](PodGroup& group) {
-         group.mutable_spec()->clear_min_resources();
-         group.mutable_spec()->set_has_min_resources(false);
+       [](Spec& spec) {
+         spec.clear_min_resources();
+         spec.set_has_min_resources(false);
        }},
-      {"minTaskMember of a task",
-       [](PodGroup& group) { group.mutable_spec()->mutable_min_task_member(1)->set_min_member(1); }},
-      {"minTaskMember without a task",
-       [](PodGroup& group) { group.mutable_spec()->mutable_min_task_member()->RemoveLast(); }},
-      {"minTaskMember of a task that does not exist",
-       [](PodGroup& group) { group.mutable_spec()->add_min_task_member()->set_task("t9"); }},
-      {"minTaskMember is taken away", [](PodGroup& group) { group.mutable_spec()->clear_min_task_member(); }},
-      {"a priority class", [](PodGroup& group) { group.mutable_spec()->set_priority_class_name("high"); }},
-      {"a topology", [](PodGroup& group) { group.mutable_spec()->mutable_network_topology()->set_mode("hard"); }},
+      {"minTaskMember of a task", [](Spec& spec) { spec.mutable_min_task_member(1)->set_min_member(1); }},
+      {"minTaskMember without a task", [](Spec& spec) { spec.mutable_min_task_member()->RemoveLast(); }},
+      {"minTaskMember of a task that does not exist", [](Spec& spec) { spec.add_min_task_member()->set_task("t9"); }},
+      {"minTaskMember is taken away", [](Spec& spec) { spec.clear_min_task_member(); }},
+      {"a priority class", [](Spec& spec) { spec.set_priority_class_name("high"); }},
+      {"a topology", [](Spec& spec) { spec.mutable_network_topology()->set_mode("hard"); }},
       {"several at once",
-       [](PodGroup& group) {
-         group.mutable_spec()->set_min_member(1);
-         group.mutable_spec()->clear_min_task_member();
-         group.mutable_spec()->clear_min_resources();
+       [](Spec& spec) {
+         spec.set_min_member(1);
+         spec.clear_min_task_member();
+         spec.clear_min_resources();
        }},
   };
   BeginRunning(MakeSizedJob());
-  for (const Edit& edit : edits) {
-    SCOPED_TRACE(edit.what);
-    EditGroup(edit.make);
-    rig_.Run(absl::Minutes(1));
+  for (const auto& [what, edit] : edits) {
+    SCOPED_TRACE(what);
+    EditGroup([&edit = edit](PodGroup& group) { edit(*group.mutable_spec()); });
+    rig().Run(absl::Minutes(1));
     ExpectPutRight();
     Reset();
   }
 }
 
-TEST_F(GroupEditsTest, WhatTheJobWantsNothingOfIsLeftAlone) {
-  const Edit edits[] = {
+TEST_F(GroupEditsTest, ValuesThatTheJobDoesNotWantAreLeftAlone) {
+  const std::pair<const char*, std::function<void(PodGroup&)>> edits[] = {
       {"nothing", [](PodGroup&) {}},
       {"minResources say the same in other words",
        [](PodGroup& group) {
@@ -141,11 +125,11 @@ TEST_F(GroupEditsTest, WhatTheJobWantsNothingOfIsLeftAlone) {
   };
   BeginRunning(MakeSizedJob());
   ASSERT_EQ(Cpus(), "10");
-  for (const Edit& edit : edits) {
-    SCOPED_TRACE(edit.what);
-    EditGroup(edit.make);
+  for (const auto& [what, edit] : edits) {
+    SCOPED_TRACE(what);
+    EditGroup(edit);
     const std::string edited = Group().SerializeAsString();
-    rig_.Run(absl::Minutes(1));
+    rig().Run(absl::Minutes(1));
     ExpectWrites(0, 0);
     EXPECT_EQ(Group().SerializeAsString(), edited);
   }
@@ -159,30 +143,30 @@ TEST_F(GroupEditsTest, EditsThatFollowAtOnceAreNotMissed) {
     SCOPED_TRACE(absl::FormatDuration(pause));
     Reset();
     EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
-    rig_.Run(pause);
+    rig().Run(pause);
     EditGroup([](PodGroup& group) { group.mutable_spec()->clear_min_task_member(); });
-    rig_.Run(absl::Minutes(1));
+    rig().Run(absl::Minutes(1));
     EXPECT_EQ(Group().spec().SerializeAsString(), wanted_) << Group().DebugString();
     EXPECT_LE(kube().Count("patch", "podgroups"), 2);
     EXPECT_LE(kube().group_asks() - asks_, 2);
   }
 }
 
-TEST_F(GroupEditsTest, WhatWasEditedWhileNobodyLookedIsPutRightAtTheStart) {
+TEST_F(GroupEditsTest, AnEditThatNobodySawIsPutRightAtTheStart) {
   BeginRunning(MakeSizedJob());
   for (const bool lose_disk : {false, true}) {
     SCOPED_TRACE(lose_disk ? "on an empty disk" : "on its disk");
     Reset();
-    rig_.Kill();
-    if (lose_disk) rig_.LoseDisk();
+    rig().Kill();
+    if (lose_disk) rig().LoseDisk();
     EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
-    rig_.Start();
-    rig_.Run(absl::Minutes(1));
+    rig().Start();
+    rig().Run(absl::Minutes(1));
     ExpectPutRight();
-    rig_.Kill();
+    rig().Kill();
     Reset();
-    rig_.Start();
-    rig_.Run(absl::Minutes(1));
+    rig().Start();
+    rig().Run(absl::Minutes(1));
     ExpectPutRight(/*writes=*/0);
   }
 }
@@ -207,8 +191,8 @@ TEST_F(GroupEditsTest, APriorityClassThatChangesWhatTheGangNeedsIsOneWrite) {
 TEST_F(GroupEditsTest, AnEditOfTheJobAndOneOfItsGroupAreOneWrite) {
   BeginRunning(MakeSizedJob());
   EditGroup([](PodGroup& group) { group.mutable_spec()->set_min_member(1); });
-  kube().EditJob("default/j", [](kube::v1::Job& job) { job.mutable_spec()->set_min_available(3); });
-  rig_.Run(absl::Minutes(1));
+  EditSpec([](kube::v1::JobSpec& spec) { spec.set_min_available(3); });
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(Group().spec().min_member(), 3);
   EXPECT_EQ(kube().group_asks() - asks_, 1);
   EXPECT_EQ(kube().Count("patch", "podgroups"), 1);

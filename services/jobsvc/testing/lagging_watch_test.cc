@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -16,11 +16,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kKey[] = "default/j";
-
-void BeginRunning(JobRig& rig, kube::v1::Job job) {
-  rig.StartRunning(std::move(job));
-  ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
-}
 
 // Aborts the job by a write of which the process gets neither the answer nor the watch event.
 void AbortUnheard(JobRig& rig) {
@@ -43,103 +38,104 @@ void LoseDiskAndShow(JobRig& rig, const kube::v1::Job& older) {
   rig.Run(absl::Seconds(13));
 }
 
-TEST(LaggingWatchTest, NoPodOfAnAbortedJobIsMadeThatIsShownAsRunning) {
-  JobRig rig;
-  BeginRunning(rig, MakeJob("j", 1, 2));
-  const kube::v1::Job older = rig.kube().job(kKey);
-  rig.kube().PutCommand("default", "c", "AbortJob", "j");
-  rig.Run(absl::Seconds(20));
-  ASSERT_EQ(rig.PhaseOf(kKey), kAborted);
-  const int gets = rig.kube().gets();
-  LoseDiskAndShow(rig, older);
-  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
-  EXPECT_EQ(rig.kube().gets() - gets, 1);
-  EXPECT_EQ(rig.PhaseOf(kKey), kAborted);
-  EXPECT_THAT(rig.prometheus->Text(), HasSubstr("basalt_job_stale_records_total 0\n"));
+class LaggingWatchTest : public JobTest {
+ protected:
+  void CommandAndWait(const char* name, const char* action) {
+    Command(name, action);
+    rig().Run(absl::Seconds(10));
+  }
+};
+
+TEST_F(LaggingWatchTest, NoPodOfAnAbortedJobIsMadeThatIsShownAsRunning) {
+  BeginRunning(MakeJob("j", 1, 2));
+  const kube::v1::Job older = kube().job(kKey);
+  Command("c", "AbortJob");
+  rig().Run(absl::Seconds(20));
+  ASSERT_EQ(Phase(), kAborted);
+  const int gets = kube().gets();
+  LoseDiskAndShow(rig(), older);
+  EXPECT_EQ(kube().WritesButEvents(), 0);
+  EXPECT_EQ(kube().gets() - gets, 1);
+  EXPECT_EQ(Phase(), kAborted);
+  EXPECT_THAT(rig().prometheus->Text(), HasSubstr("basalt_job_stale_records_total 0\n"));
 }
 
-TEST(LaggingWatchTest, AKillThatIsOverHoldsBackNoPodOfTheNextRun) {
-  JobRig rig;
-  rig.kube().SchedulePods();
-  BeginRunning(rig, WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask"));
-  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-  rig.Run(absl::Seconds(2));
-  const kube::v1::Job older = rig.kube().job(kKey);
+TEST_F(LaggingWatchTest, AKillThatIsOverHoldsBackNoPodOfTheNextRun) {
+  kube().SchedulePods();
+  BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask"));
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig().Run(absl::Seconds(2));
+  const kube::v1::Job older = kube().job(kKey);
   ASSERT_EQ(older.status().phase(), kRestarting);
-  rig.kube().FinishDeletions();
-  rig.Run(absl::Seconds(5));
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
-  ASSERT_EQ(rig.PhaseOf(kKey), kRunning);
-  rig.kube().RemovePod("default/j-t0-0");
-  LoseDiskAndShow(rig, older);
-  EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
-  EXPECT_EQ(rig.kube().Count("create", "pods"), 1);
+  kube().FinishDeletions();
+  rig().Run(absl::Seconds(5));
+  kube().SetAllPods(kPodRunning);
+  rig().Run(absl::Seconds(20));
+  ASSERT_EQ(Phase(), kRunning);
+  kube().RemovePod("default/j-t0-0");
+  LoseDiskAndShow(rig(), older);
+  EXPECT_EQ(kube().Count("delete", "pods"), 0);
+  EXPECT_EQ(kube().Count("create", "pods"), 1);
 }
 
 // The process dies before the answer to a status write that has taken effect. The next process is shown the status
 // before that write.
-TEST(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
-  JobRig rig;
-  BeginRunning(rig, MakeJob("j", 1, 2));
-  const kube::v1::Job older = rig.kube().job(kKey);
-  AbortUnheard(rig);
-  rig.Kill();
-  rig.answers_late = nullptr;
-  rig.late = nullptr;
-  *rig.older[older.meta().uid()].mutable_job() = older;
-  rig.kube().ClearLog();
-  rig.Start();
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.PhaseOf(kKey), kAborted);
-  for (const JobKube::Logged& write : rig.kube().log()) EXPECT_NE(write.code, 409) << write.plural;
+TEST_F(LaggingWatchTest, AnIntentIsNotGivenUpBeforeTheJobIsRead) {
+  BeginRunning(MakeJob("j", 1, 2));
+  const kube::v1::Job older = kube().job(kKey);
+  AbortUnheard(rig());
+  rig().Kill();
+  rig().answers_late = nullptr;
+  rig().late = nullptr;
+  *rig().older[older.meta().uid()].mutable_job() = older;
+  kube().ClearLog();
+  rig().Start();
+  rig().Run(absl::Seconds(20));
+  EXPECT_EQ(Phase(), kAborted);
+  for (const JobKube::Logged& write : kube().log()) EXPECT_NE(write.code, 409) << write.plural;
 }
 
 // The power has failed: the disk has an intent that was carried out, but not the commit after it.
-TEST(LaggingWatchTest, AnIntentThatTheWatchShowsCarriedOutMayBeFollowedByAnother) {
-  JobRig rig;
-  BeginRunning(rig, MakeJob("j", 1, 2));
-  AbortUnheard(rig);
-  const kube::v1::Job older = rig.kube().job(kKey);
-  const auto disk = rig.CopyDisk();
-  rig.Kill();
-  rig.answers_late = nullptr;
-  rig.late = nullptr;
-  rig.Start();
-  rig.Run(absl::Seconds(20));
-  ASSERT_EQ(rig.PhaseOf(kKey), kAborted);
-  rig.Kill();
-  rig.LosePower(disk);
-  *rig.older[older.meta().uid()].mutable_job() = older;
-  rig.kube().ClearLog();
-  rig.Start();
-  rig.Run(absl::Seconds(20));
-  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
+TEST_F(LaggingWatchTest, AnIntentThatTheWatchShowsCarriedOutMayBeFollowedByAnother) {
+  BeginRunning(MakeJob("j", 1, 2));
+  AbortUnheard(rig());
+  const kube::v1::Job older = kube().job(kKey);
+  const auto disk = rig().CopyDisk();
+  rig().Kill();
+  rig().answers_late = nullptr;
+  rig().late = nullptr;
+  rig().Start();
+  rig().Run(absl::Seconds(20));
+  ASSERT_EQ(Phase(), kAborted);
+  rig().Kill();
+  rig().LosePower(disk);
+  *rig().older[older.meta().uid()].mutable_job() = older;
+  kube().ClearLog();
+  rig().Start();
+  rig().Run(absl::Seconds(20));
+  EXPECT_EQ(kube().WritesButEvents(), 0);
 }
 
 // A change of a pod that comes while the job cannot be read is answered once the job can be read.
-TEST(LaggingWatchTest, APodThatFailsWhileTheJobIsReadIsAnswered) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
-  rig.Run();
-  const kube::v1::Job older = rig.kube().job(kKey);
+TEST_F(LaggingWatchTest, APodThatFailsWhileTheJobIsReadIsAnswered) {
+  Begin(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartJob"));
+  const kube::v1::Job older = kube().job(kKey);
   ASSERT_EQ(older.status().phase(), kPending);
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  kube().SetAllPods(kPodRunning);
+  rig().Run(absl::Seconds(20));
   bool can_read = false;
-  rig.kube().refuse_get = [&can_read](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
+  kube().refuse_get = [&can_read](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
     error.set_code(403);
     return !can_read;
   };
-  LoseDiskAndShow(rig, older);
-  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-  rig.Run(absl::Seconds(2));  // A pod that fails in the second of its removal counts as evicted.
-  rig.kube().RemovePod("default/j-t0-1");
-  rig.Run(absl::Seconds(5));
+  LoseDiskAndShow(rig(), older);
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
+  rig().Run(absl::Seconds(2));  // A pod that fails in the second of its removal counts as evicted.
+  kube().RemovePod("default/j-t0-1");
+  rig().Run(absl::Seconds(5));
   can_read = true;
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().job(kKey).status().version(), 1) << "the job was restarted";
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(Status().version(), 1) << "the job was restarted";
 }
 
 size_t CountObjects(JobRig& rig) {
@@ -147,77 +143,60 @@ size_t CountObjects(JobRig& rig) {
                                            [](const auto& object) { return !object.first.starts_with("events/"); }));
 }
 
-void Command(JobRig& rig, const char* name, const char* action) {
-  rig.kube().PutCommand("default", name, action, "j");
-  rig.Run(absl::Seconds(10));
-}
-
-kube::v1::Job JobWithService() {
-  kube::v1::Job job = MakeJob("j", 1, 2);
-  job.mutable_spec()->add_plugins()->set_name("svc");
-  return job;
-}
-
-TEST(LaggingWatchTest, ObjectsThatAnOlderStatusNamesAreNotTakenForThere) {
-  JobRig rig;
-  BeginRunning(rig, JobWithService());
-  const kube::v1::Job older = rig.kube().job(kKey);
-  Command(rig, "stop", "AbortJob");
-  ASSERT_EQ(CountObjects(rig), 0U);
-  rig.fate = [](const gateway::v1::WriteRequest& request) {
+TEST_F(LaggingWatchTest, ObjectsThatAnOlderStatusNamesAreNotTakenForThere) {
+  BeginRunning(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
+  const kube::v1::Job older = kube().job(kKey);
+  CommandAndWait("stop", "AbortJob");
+  ASSERT_EQ(CountObjects(rig()), 0U);
+  rig().fate = [](const gateway::v1::WriteRequest& request) {
     return request.has_create() ? Fate::kNotSent : Fate::kNormal;
   };
-  Command(rig, "go", "ResumeJob");
-  rig.fate = nullptr;
-  LoseDiskAndShow(rig, older);
-  EXPECT_EQ(CountObjects(rig), 3U);
-  EXPECT_EQ(rig.kube().pods().size(), 2U);
+  CommandAndWait("go", "ResumeJob");
+  rig().fate = nullptr;
+  LoseDiskAndShow(rig(), older);
+  EXPECT_EQ(CountObjects(rig()), 3U);
+  EXPECT_EQ(kube().pods().size(), 2U);
 }
 
-TEST(LaggingWatchTest, ObjectsThatAnOlderStatusDoesNotNameAreRemovedAllTheSame) {
-  JobRig rig;
-  BeginRunning(rig, JobWithService());
-  Command(rig, "stop", "AbortJob");
-  const kube::v1::Job older = rig.kube().job(kKey);
-  rig.answers_late = [](const gateway::v1::WriteRequest& request) {
+TEST_F(LaggingWatchTest, ObjectsThatAnOlderStatusDoesNotNameAreRemovedAllTheSame) {
+  BeginRunning(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
+  CommandAndWait("stop", "AbortJob");
+  const kube::v1::Job older = kube().job(kKey);
+  rig().answers_late = [](const gateway::v1::WriteRequest& request) {
     return request.has_create() ? absl::Hours(1) : absl::ZeroDuration();
   };
-  Command(rig, "go", "ResumeJob");
-  Command(rig, "stop-again", "AbortJob");
-  ASSERT_EQ(rig.PhaseOf(kKey), kAborted);
-  ASSERT_EQ(CountObjects(rig), 3U);
-  rig.answers_late = nullptr;
-  LoseDiskAndShow(rig, older);
-  EXPECT_EQ(CountObjects(rig), 0U);
+  CommandAndWait("go", "ResumeJob");
+  CommandAndWait("stop-again", "AbortJob");
+  ASSERT_EQ(Phase(), kAborted);
+  ASSERT_EQ(CountObjects(rig()), 3U);
+  rig().answers_late = nullptr;
+  LoseDiskAndShow(rig(), older);
+  EXPECT_EQ(CountObjects(rig()), 0U);
 }
 
 // The gateway may not read jobs.
-TEST(LaggingWatchTest, AReadThatIsRefusedHoldsEverythingBackAndIsTriedAgain) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.Kill();
-  rig.LoseDisk();
-  rig.kube().RemovePod("default/j-t0-0");
-  rig.kube().refuse_get = [](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
+TEST_F(LaggingWatchTest, AReadThatIsRefusedHoldsEverythingBackAndIsTriedAgain) {
+  Begin(MakeJob("j", 1, 2));
+  rig().Kill();
+  rig().LoseDisk();
+  kube().RemovePod("default/j-t0-0");
+  kube().refuse_get = [](const gateway::v1::GetRequest&, gateway::v1::KubeError& error) {
     error.set_code(403);
     error.set_message("jobs is forbidden");
     return true;
   };
-  rig.kube().ClearLog();
-  rig.Start();
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
-  EXPECT_EQ(rig.controller().Find(kKey)->newest_status.problem().message, "jobs is forbidden");
+  kube().ClearLog();
+  rig().Start();
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(kube().WritesButEvents(), 0);
+  EXPECT_EQ(Entry().newest_status.problem().message, "jobs is forbidden");
   // The next process must not take the record for that of a job that has been read.
-  rig.Kill();
-  rig.Start();
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
-  rig.kube().refuse_get = nullptr;
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().pods().size(), 2u);
+  StartAgain();
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(kube().WritesButEvents(), 0);
+  kube().refuse_get = nullptr;
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(kube().pods().size(), 2u);
 }
 
 }  // namespace

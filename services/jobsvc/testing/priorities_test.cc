@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "common/base/slots.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -24,9 +24,9 @@ std::string TemplateJson(std::string_view priority_class, int cpus) {
                      named, cpus);
 }
 
-class PrioritiesTest : public ::testing::Test {
+class PrioritiesTest : public JobTest {
  protected:
-  PrioritiesTest() { rig_.Start(); }
+  PrioritiesTest() { rig().Start(); }
 
   // Submits two tasks of two pods each, with 1 and 4 cpus, of which two pods are the gang. The second task names the
   // class: its pods come first if the class has a value.
@@ -36,13 +36,7 @@ class PrioritiesTest : public ::testing::Test {
     job.mutable_spec()->mutable_tasks(0)->set_template_json(TemplateJson("", 1));
     job.mutable_spec()->mutable_tasks(1)->set_template_json(TemplateJson(priority_class, 4));
     kube().PutJob(std::move(job));
-    rig_.Run(absl::Seconds(20));
-  }
-  void Rename(const std::string& name, std::string_view priority_class) {
-    kube().EditJob("default/" + name, [&](kube::v1::Job& job) {
-      job.mutable_spec()->mutable_tasks(1)->set_template_json(TemplateJson(priority_class, 4));
-    });
-    rig_.Run(absl::Seconds(20));
+    rig().Run(absl::Seconds(20));
   }
   // Returns the cpus that the gang needs, or "none" if there is no group.
   std::string Cpus(const std::string& name) {
@@ -56,19 +50,17 @@ class PrioritiesTest : public ::testing::Test {
   }
   // Returns the jobs that had passes since the last call.
   Keys Woken() {
-    rig_.Run(absl::Seconds(20));
+    rig().Run(absl::Seconds(20));
     Keys woken;
-    for (const auto& [key, passes] : rig_.passes()) {
+    for (const auto& [key, passes] : rig().passes()) {
       if (passes != passes_[key]) woken.insert(key);
     }
-    passes_ = rig_.passes();
+    passes_ = rig().passes();
     return woken;
   }
-  void Show(const std::string& name, int32_t value) { rig_.ShowPriorityClass(name, value); }
-  void Remove(const std::string& name) { rig_.ShowPriorityClass(name, 0, /*gone=*/true); }
+  void Show(const std::string& name, int32_t value) { rig().ShowPriorityClass(name, value); }
+  void Remove(const std::string& name) { rig().ShowPriorityClass(name, 0, /*gone=*/true); }
 
-  JobKube& kube() { return rig_.kube(); }
-  JobRig rig_;
   std::map<std::string, int> passes_;
 };
 
@@ -91,41 +83,17 @@ TEST_F(PrioritiesTest, AChangeWakesTheJobsThatNameTheClassAlone) {
   EXPECT_EQ(Woken(), (Keys{"default/also-high", "default/high"})) << "it goes";
 }
 
-TEST_F(PrioritiesTest, WhatAJobWantsFollowsTheClassesThatItNames) {
-  Submit("high", "high");
-  Submit("none", "");
-  EXPECT_EQ(Cpus("high"), "2") << "a class that is not there weighs nothing: the first task comes first";
-  Show("high", 100);
-  Woken();
-  EXPECT_EQ(Cpus("high"), "8") << "the class comes later";
-  EXPECT_EQ(Cpus("none"), "2") << "no class is one that weighs nothing, whatever there is";
-  Remove("high");
-  Woken();
-  EXPECT_EQ(Cpus("high"), "2");
-}
-
-TEST_F(PrioritiesTest, AJobThatIsEditedFollowsTheClassThatItNamesNow) {
-  Submit("job", "high");
-  Rename("job", "low");
-  Woken();
-  Show("high", 100);
-  EXPECT_EQ(Woken(), Keys());
-  Show("low", 100);
-  EXPECT_EQ(Woken(), Keys{"default/job"});
-  EXPECT_EQ(Cpus("job"), "8");
-}
-
 // A group is made with the values that the classes have at its creation.
 TEST_F(PrioritiesTest, AClassThatChangesWhileAJobIsAbortedCountsOnceItIsResumed) {
   Submit("job", "high");
   kube().PutCommand("default", "stop", "AbortJob", "job");
-  rig_.Run(absl::Minutes(1));
-  ASSERT_EQ(rig_.PhaseOf("default/job"), kAborted);
+  rig().Run(absl::Minutes(1));
+  ASSERT_EQ(rig().PhaseOf("default/job"), kAborted);
   Woken();
   Show("high", 100);
   EXPECT_EQ(Woken(), Keys()) << "nothing is made for it";
   kube().PutCommand("default", "go", "ResumeJob", "job");
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(Cpus("job"), "8");
 }
 
@@ -133,8 +101,8 @@ TEST_F(PrioritiesTest, AJobThatIsGoneOrOfAnotherReplicaIsNotWoken) {
   Submit("gone", "high");
   Submit("left", "high");
   kube().DeleteJob("default/gone");
-  rig_.Run(absl::Minutes(1));
-  rig_.CloseSlot(SlotOf("default/left"));
+  rig().Run(absl::Minutes(1));
+  rig().CloseSlot(SlotOf("default/left"));
   Woken();
   Show("high", 100);
   EXPECT_EQ(Woken(), Keys());

@@ -5,80 +5,72 @@
 
 #include <string>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
-class QueueWaitsTest : public ::testing::Test {
+class QueueWaitsTest : public JobTest {
  protected:
   void Begin() {
-    rig_.kube().new_group_phase = "Pending";
-    rig_.Start();
+    kube().new_group_phase = "Pending";
+    rig().Start();
     Put("other", "Open");
   }
   void Put(const std::string& name, const std::string& state, const std::string& parent = "root") {
     Hear(name, state, parent, /*gone=*/false);
-    rig_.Run(absl::Seconds(10));
+    rig().Run(absl::Seconds(10));
   }
   void Remove(const std::string& name, const std::string& parent = "root") {
     Hear(name, "Open", parent, /*gone=*/true);
-    rig_.Run(absl::Seconds(10));
+    rig().Run(absl::Seconds(10));
   }
   void Hear(const std::string& name, const std::string& state, const std::string& parent, bool gone) {
     kube::v1::Object object;
     object.mutable_queue()->mutable_meta()->set_name(name);
     object.mutable_queue()->set_state(state);
     object.mutable_queue()->set_parent(parent);
-    rig_.controller().OnShared("queues", object, gone);
+    rig().controller().OnShared("queues", object, gone);
   }
   void Submit() {
     kube::v1::Job job = MakeJob("j", 1, 2);
     job.mutable_spec()->set_queue("q");
-    rig_.kube().PutJob(std::move(job));
-    rig_.Run(absl::Seconds(10));
+    kube().PutJob(std::move(job));
+    rig().Run(absl::Seconds(10));
   }
   std::string StatusText() {
-    const kube::v1::JobStatus& status = rig_.kube().job("default/j").status();
+    const kube::v1::JobStatus& status = Status();
     return status.reason().empty() ? "" : status.reason() + ": " + status.message();
   }
-
-  JobRig rig_;
 };
 
-TEST_F(QueueWaitsTest, WhatNoQueueLetsInTakesNoMemoryForItsPods) {
+TEST_F(QueueWaitsTest, AJobThatNoQueueLetsInTakesNoMemoryForItsPods) {
   constexpr int kReplicas = 200'000;
   Begin();
-  for (int i = 0; i < 20; ++i) rig_.kube().PutJob(MakeJob(fmt::format("j{}", i), 1, kReplicas));
-  rig_.Run(absl::Seconds(10));
-  EXPECT_EQ(rig_.kube().groups().size(), 20u);
-  EXPECT_TRUE(rig_.kube().pods().empty());
+  for (int i = 0; i < 20; ++i) kube().PutJob(MakeJob(fmt::format("j{}", i), 1, kReplicas));
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(kube().groups().size(), 20u);
+  EXPECT_TRUE(kube().pods().empty());
   for (int i = 0; i < 20; ++i) {
-    const PodSet& pods = rig_.controller().Find(fmt::format("default/j{}", i))->pods;
+    const PodSet& pods = rig().controller().Find(fmt::format("default/j{}", i))->pods;
     EXPECT_EQ(pods.missing().size(), static_cast<size_t>(kReplicas));
     EXPECT_EQ(pods.missing().ranges(), 1u);
     EXPECT_EQ(pods.room(), 0u);
   }
 }
 
-TEST_F(QueueWaitsTest, OneThatIsMissingIsToldUntilItComes) {
-  Begin();
-  Submit();
-  EXPECT_EQ(StatusText(), "QueueError: queue q does not exist");
-  EXPECT_EQ(rig_.kube().Count("create", "events"), 1);
-  Put("q", "");
-  EXPECT_EQ(StatusText(), "") << "it will be opened";
-  Put("q", "Open");
-  EXPECT_EQ(StatusText(), "");
-}
-
-TEST_F(QueueWaitsTest, OneThatIsMissingIsToldOnceAnyIsThere) {
-  rig_.kube().new_group_phase = "Pending";
-  rig_.Start();
+TEST_F(QueueWaitsTest, OneThatIsMissingIsToldOnceAnyIsThereUntilItComes) {
+  kube().new_group_phase = "Pending";
+  rig().Start();
   Submit();
   EXPECT_EQ(StatusText(), "") << "nobody knows which there are";
   Put("root", "Open", "");
   EXPECT_EQ(StatusText(), "QueueError: queue q does not exist");
+  EXPECT_EQ(kube().Count("create", "events"), 1);
+  Put("q", "");
+  EXPECT_EQ(StatusText(), "") << "it will be opened";
+  Put("q", "Open");
+  EXPECT_EQ(StatusText(), "");
 }
 
 TEST_F(QueueWaitsTest, OneThatIsClosedIsToldWithOneWriteUntilItIsOpen) {
@@ -86,15 +78,15 @@ TEST_F(QueueWaitsTest, OneThatIsClosedIsToldWithOneWriteUntilItIsOpen) {
   Put("q", "Open");
   Submit();
   EXPECT_EQ(StatusText(), "");
-  rig_.kube().ClearLog();
+  kube().ClearLog();
   Put("q", "Closed");
   EXPECT_EQ(StatusText(), "QueueError: queue q is Closed");
-  rig_.Run(absl::Minutes(10));
-  EXPECT_EQ(rig_.kube().WritesButEvents(), 1);
-  EXPECT_EQ(rig_.kube().Count("create", "events"), 1);
+  rig().Run(absl::Minutes(10));
+  EXPECT_EQ(kube().WritesButEvents(), 1);
+  EXPECT_EQ(kube().Count("create", "events"), 1);
   Put("q", "Open");
   EXPECT_EQ(StatusText(), "");
-  EXPECT_EQ(rig_.kube().WritesButEvents(), 2);
+  EXPECT_EQ(kube().WritesButEvents(), 2);
 }
 
 TEST_F(QueueWaitsTest, OneThatHasQueuesBelowItIsToldUntilTheyGo) {
@@ -112,23 +104,23 @@ TEST_F(QueueWaitsTest, OneThatHasQueuesBelowItIsToldUntilTheyGo) {
   EXPECT_EQ(StatusText(), "QueueError: queue q has queues below it");
 }
 
-TEST_F(QueueWaitsTest, WhoeverIsAdmittedIsNotTold) {
+TEST_F(QueueWaitsTest, AnAdmittedJobHasNoQueueError) {
   Begin();
   Put("q", "Open");
   Submit();
-  rig_.kube().SetGroupPhase(rig_.kube().groups().begin()->first, "Inqueue");
-  rig_.Run(absl::Seconds(5));
-  rig_.kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Seconds(10));
-  ASSERT_EQ(rig_.PhaseOf("default/j"), kRunning);
-  rig_.kube().ClearLog();
+  kube().SetGroupPhase(kube().groups().begin()->first, "Inqueue");
+  rig().Run(absl::Seconds(5));
+  kube().SetAllPods(kPodRunning);
+  rig().Run(absl::Seconds(10));
+  ASSERT_EQ(Phase(), kRunning);
+  kube().ClearLog();
   Put("q", "Closed");
   Remove("q");
   EXPECT_EQ(StatusText(), "");
-  EXPECT_EQ(rig_.kube().log().size(), 0u);
+  EXPECT_EQ(kube().log().size(), 0u);
   // The scheduler withdraws the admission. The job has all its pods.
-  rig_.kube().SetGroupPhase(rig_.kube().groups().begin()->first, "Pending");
-  rig_.Run(absl::Seconds(10));
+  kube().SetGroupPhase(kube().groups().begin()->first, "Pending");
+  rig().Run(absl::Seconds(10));
   EXPECT_EQ(StatusText(), "");
 }
 
@@ -137,14 +129,14 @@ TEST_F(QueueWaitsTest, ARestartTellsNothingAnew) {
   Put("q", "Closed");
   Submit();
   ASSERT_EQ(StatusText(), "QueueError: queue q is Closed");
-  rig_.Kill();
-  rig_.kube().ClearLog();
-  rig_.Start();
+  rig().Kill();
+  kube().ClearLog();
+  rig().Start();
   Hear("other", "Open", "root", /*gone=*/false);
   Hear("q", "Closed", "root", /*gone=*/false);
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(StatusText(), "QueueError: queue q is Closed");
-  EXPECT_EQ(rig_.kube().WritesButEvents(), 0);
+  EXPECT_EQ(kube().WritesButEvents(), 0);
 }
 
 }  // namespace

@@ -6,37 +6,12 @@
 #include <string_view>
 #include <utility>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
 
-// The job's pods exist until they are garbage collected. Refusals of their writes are no problem of the job any more.
-TEST(LateAnswerTest, OfAJobThatHasGoneIsToldToNobody) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(10));
-  bool gone = false;
-  rig.kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (request.resource().plural() != "pods") return false;
-    if (!std::exchange(gone, true)) rig.kube().DeleteJob("default/j");
-    error.set_code(403);
-    error.set_message("not for you");
-    return true;
-  });
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    job.mutable_spec()->mutable_tasks(0)->set_replicas(1);
-    job.mutable_spec()->set_min_available(1);
-  });
-  rig.Run(absl::Minutes(1));
-  ASSERT_TRUE(gone);
-  EXPECT_EQ(rig.kube().Count("create", "events"), 0);
-}
-
-class RefusalsTest : public ::testing::Test {
+class RefusalsTest : public JobTest {
  protected:
   using Chosen = std::function<bool(const gateway::v1::WriteRequest& request)>;
 
@@ -56,80 +31,60 @@ class RefusalsTest : public ::testing::Test {
   static bool MakesPod(const gateway::v1::WriteRequest& request) {
     return request.has_create() && request.resource().plural() == "pods";
   }
-  void Begin(kube::v1::Job job) {
-    rig_.Start();
-    kube().PutJob(std::move(job));
-    rig_.Run();
-  }
-
   const kube::v1::JobStatus& Status(const std::string& key = "default/j") { return kube().job(key).status(); }
-  // Returns the number of Events of that reason.
-  int Events(std::string_view reason) {
-    int events = 0;
-    for (const auto& [name, body] : kube().others()) {
-      events += name.starts_with("events/") && body.at("reason").as_string() == reason ? 1 : 0;
-    }
-    return events;
-  }
 
-  JobKube& kube() { return rig_.kube(); }
-  JobRig rig_;
   int refused_ = 0;
 };
 
-kube::v1::Job WithSvc(kube::v1::Job job) {
-  job.mutable_spec()->add_plugins()->set_name("svc");
-  return job;
+// The job's pods exist until they are garbage collected. Refusals of their writes are no problem of the job any more.
+TEST_F(RefusalsTest, ALateRefusalOfAJobThatHasGoneIsNotReported) {
+  rig().StartRunning(MakeJob("j", 1, 2), absl::Seconds(10));
+  bool gone = false;
+  Refuse(
+      [&](const auto& request) {
+        if (request.resource().plural() != "pods") return false;
+        if (!std::exchange(gone, true)) kube().DeleteJob("default/j");
+        return true;
+      },
+      403, "not for you");
+  Scale(1, 1);
+  rig().Run(absl::Minutes(1));
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(kube().Count("create", "events"), 0);
 }
 
 TEST_F(RefusalsTest, ARoundOfRefusedPodsIsOneStepOfBackOff) {
   Refuse([this](const auto& request) { return MakesPod(request) && refused_ < 40; }, 403, "forbidden");
-  rig_.Start();
+  rig().Start();
   kube().PutJob(MakeJob("j", 1, 40));
-  ASSERT_TRUE(rig_.RunUntil([this] { return refused_ == 40; }));
-  rig_.Run(absl::Milliseconds(300));
+  ASSERT_TRUE(rig().RunUntil([this] { return refused_ == 40; }));
+  rig().Run(absl::Milliseconds(300));
   EXPECT_EQ(kube().pods().size(), 40u);
 }
 
 TEST_F(RefusalsTest, ARoundOfRefusedObjectsIsOneStepOfBackOff) {
   Refuse([this](const auto& request) { return request.has_create() && refused_ < 9; }, 403, "forbidden");
-  rig_.Start();
-  kube().PutJob(WithSvc(MakeJob("j", 1, 2)));
-  rig_.Run(absl::Seconds(3));
+  rig().Start();
+  kube().PutJob(WithPlugins(MakeJob("j", 1, 2), {"svc"}));
+  rig().Run(absl::Seconds(3));
   EXPECT_EQ(refused_, 9);
   EXPECT_EQ(kube().pods().size(), 2u);
 }
 
 // A webhook that is out of reach and fails every request has this effect.
-TEST_F(RefusalsTest, WhatTheServerFailsAtIsToldToo) {
+TEST_F(RefusalsTest, AFailureOfTheServerIsReportedToo) {
   Refuse(MakesPod, 500, "failed calling webhook \"gate\"");
   Begin(MakeJob("j", 1, 1));
-  rig_.Run(absl::Seconds(10));
+  rig().Run(absl::Seconds(10));
   EXPECT_EQ(Status().reason(), "FailedCreate");
   EXPECT_NE(Status().message().find("failed calling webhook"), std::string::npos) << Status().message();
   EXPECT_EQ(Events("FailedCreate"), 1);
 
   Refuse([](const auto& request) { return request.has_create() && request.resource().plural() == "services"; }, 500,
          "failed calling webhook \"gate\"");
-  kube().PutJob(WithSvc(MakeJob("k", 1, 1)));
-  rig_.Run(absl::Seconds(10));
+  kube().PutJob(WithPlugins(MakeJob("k", 1, 1), {"svc"}));
+  rig().Run(absl::Seconds(10));
   EXPECT_EQ(Status("default/k").reason(), "PluginError");
-}
-
-// The API server keeps an Event for about an hour.
-TEST_F(RefusalsTest, AnEventThatTheServerHasForgottenIsMadeAnew) {
-  Refuse(MakesPod, 403, "violates PodSecurity");
-  Begin(MakeJob("j", 1, 1));
-  rig_.Run(absl::Minutes(1));
-  ASSERT_EQ(Events("FailedCreate"), 1);
-  kube().SetRefuse(nullptr);
-  rig_.Run(absl::Minutes(6));
-  ASSERT_EQ(kube().pods().size(), 1u);
-  kube().ForgetEvents();
-  Refuse(MakesPod, 403, "violates PodSecurity");
-  kube().RemovePod("default/j-t0-0");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(Events("FailedCreate"), 1);
 }
 
 // On an empty disk the Event is unknown until its name is found taken.
@@ -142,29 +97,25 @@ TEST_F(RefusalsTest, AnEventThatIsThereIsCountedOnOverARestartAndALostDisk) {
   };
   Refuse(MakesPod, 403, "violates PodSecurity");
   Begin(MakeJob("j", 1, 1));
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(count(), 1);
-  rig_.Kill();
-  rig_.Start();
-  rig_.Run(absl::Minutes(1));
+  StartAgain();
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(count(), 1) << "counted, and not written yet";
-  rig_.Kill();
-  rig_.LoseDisk();
-  rig_.Start();
-  rig_.Run(absl::Minutes(1));
+  StartAgain(/*lose_disk=*/true);
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(count(), 2);
-  rig_.Run(absl::Minutes(5));
-  rig_.Kill();
-  rig_.Start();
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(5));
+  StartAgain();
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(count(), 3);
   EXPECT_EQ(Events("FailedCreate"), 1);
 }
 
-TEST_F(RefusalsTest, ThatTheServerIsOverloadedIsNotToldToIt) {
+TEST_F(RefusalsTest, AnOverloadedServerGetsNoEventAboutThat) {
   Refuse(MakesPod, 429, "too many requests");
   Begin(MakeJob("j", 1, 1));
-  rig_.Run(absl::Seconds(10));
+  rig().Run(absl::Seconds(10));
   EXPECT_GT(refused_, 3);
   EXPECT_EQ(Status().reason(), "");
   EXPECT_EQ(kube().Count("create", "events"), 0);
@@ -174,66 +125,34 @@ TEST_F(RefusalsTest, APodGroupThatCannotBeMadeIsToldOnceThatLasts) {
   kube().refuse_group = absl::UnavailableError("pod group default/j: failed calling webhook \"gate\"");
   Begin(MakeJob("j", 1, 1));
   EXPECT_EQ(Events("PodGroupError"), 0);
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(Status().reason(), "PodGroupError");
   EXPECT_EQ(Events("PodGroupError"), 1);
   kube().refuse_group = absl::OkStatus();
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(kube().pods().size(), 1u);
   EXPECT_EQ(Status().reason(), "");
 }
 
 // A policy of the cluster refuses the group of a job whose queue is closed. The back-off ends when the queue opens.
 TEST_F(RefusalsTest, AGroupThatWasRefusedIsMadeAsSoonAsTheQueueOpens) {
-  const auto hear = [this](const std::string& state) {
-    kube::v1::Object queue;
-    queue.mutable_queue()->mutable_meta()->set_name("default");
-    queue.mutable_queue()->set_state(state);
-    rig_.controller().OnShared("queues", queue, /*gone=*/false);
-  };
-  rig_.on_start = [](JobController& controller) {
-    kube::v1::Object queue;
-    queue.mutable_queue()->mutable_meta()->set_name("default");
-    queue.mutable_queue()->set_state("Closed");
-    controller.OnShared("queues", queue, /*gone=*/false);
-  };
+  kube::v1::Object queue;
+  queue.mutable_queue()->mutable_meta()->set_name("default");
+  queue.mutable_queue()->set_state("Closed");
+  rig().on_start = [&](JobController& controller) { controller.OnShared("queues", queue, /*gone=*/false); };
   kube().refuse_group = absl::UnavailableError("pod group default/j: queue default is Closed");
   Begin(MakeJob("j", 1, 1));
-  rig_.Run(absl::Minutes(5));
+  rig().Run(absl::Minutes(5));
   ASSERT_TRUE(kube().groups().empty());
   kube().refuse_group = absl::OkStatus();
-  hear("Open");
-  rig_.Run(absl::Milliseconds(100));
+  queue.mutable_queue()->set_state("Open");
+  rig().controller().OnShared("queues", queue, /*gone=*/false);
+  rig().Run(absl::Milliseconds(100));
   EXPECT_EQ(kube().groups().size(), 1u);
 }
 
-TEST_F(RefusalsTest, ADeletionOfItsObjectsOrOfTheJobItselfIsTriedWithGrowingPausesAndTold) {
-  kube::v1::Job job = WithSvc(MakeJob("j", 1, 1));
-  job.mutable_spec()->set_ttl_seconds_after_finished(60);
-  Begin(std::move(job));
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Seconds(10));
-  Refuse([](const auto& request) { return request.has_delete_() && request.resource().plural() == "services"; }, 403,
-         "denied by policy");
-  kube().SetAllPods(kPodSucceeded);
-  rig_.Run(absl::Seconds(50));
-  EXPECT_EQ(Events("FailedDelete"), 1);
-  EXPECT_LT(refused_, 15);
-  refused_ = 0;
-  Refuse([](const auto& request) { return request.has_delete_() && request.resource().plural() == "jobs"; }, 403,
-         "denied by policy");
-  rig_.Run(absl::Minutes(10));
-  EXPECT_EQ(Events("TTLError"), 1);
-  EXPECT_GT(refused_, 10);
-  EXPECT_LT(refused_, 60);
-  for (const auto& [name, object] : kube().others()) EXPECT_FALSE(name.starts_with("services/")) << name;
-  kube().SetRefuse(nullptr);
-  rig_.Run(absl::Minutes(1));
-  EXPECT_TRUE(kube().jobs().empty());
-}
-
 TEST_F(RefusalsTest, AnAnnotationThatCannotBeWrittenHoldsUpNothing) {
-  rig_.on_start = [](JobController& controller) {
+  rig().on_start = [](JobController& controller) {
     kube::v1::Object queue;
     queue.mutable_queue()->mutable_meta()->set_name("default");
     queue.mutable_queue()->set_has_extend_clusters(true);
@@ -245,44 +164,14 @@ TEST_F(RefusalsTest, AnAnnotationThatCannotBeWrittenHoldsUpNothing) {
       },
       403, "denied by policy");
   Begin(MakeJob("j", 1, 2));
-  rig_.Run(absl::Minutes(5));
+  rig().Run(absl::Minutes(5));
   EXPECT_EQ(kube().pods().size(), 2u);
   EXPECT_EQ(Status().reason(), "ForwardingError");
   EXPECT_EQ(Events("ForwardingError"), 1);
   EXPECT_LT(refused_, 30);
   kube().SetRefuse(nullptr);
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(Status().reason(), "");
-}
-
-// Job spec 9.11. The server's message names the pod.
-TEST_F(RefusalsTest, PodsThatAreRefusedForOneCauseAreOneEvent) {
-  Refuse(MakesPod, 403, "pods \"{}\" is forbidden: exceeded quota: team");
-  Begin(MakeJob("j", 3, 100));
-  rig_.Run(absl::Seconds(10));
-  const std::string reported = Status().message();
-  EXPECT_EQ(reported, "pod j-t0-0: pods \"j-t0-0\" is forbidden: exceeded quota: team");
-  EXPECT_EQ(Events("FailedCreate"), 1);
-  kube().ClearLog();
-  rig_.Run(absl::Hours(1));
-  EXPECT_EQ(Status().message(), reported);
-  EXPECT_EQ(Events("FailedCreate"), 1);
-  EXPECT_EQ(kube().Count("patch", "jobs/status"), 0);
-}
-
-TEST_F(RefusalsTest, CausesThatTakeTurnsAreOneEventEachAndOneStatus) {
-  kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-    if (!MakesPod(request)) return false;
-    error.set_code(403);
-    error.set_message(request.name().starts_with("j-t0") ? "violates PodSecurity" : "exceeded quota");
-    return true;
-  });
-  Begin(MakeJob("j", 2, 4));
-  rig_.Run(absl::Seconds(10));
-  kube().ClearLog();
-  rig_.Run(absl::Hours(1));
-  EXPECT_EQ(Events("FailedCreate"), 2);
-  EXPECT_EQ(kube().Count("patch", "jobs/status"), 0);
 }
 
 bool DeletesPod(const gateway::v1::WriteRequest& request) {
@@ -290,52 +179,18 @@ bool DeletesPod(const gateway::v1::WriteRequest& request) {
 }
 
 TEST_F(RefusalsTest, PodsThatCannotBeDeletedAreTriedWithGrowingPauses) {
-  Begin(MakeJob("j", 1, 4));
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Seconds(20));
+  BeginRunning(MakeJob("j", 1, 4));
   Refuse(DeletesPod, 500, "failed calling webhook \"keep\": {}");
-  kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Minutes(1));
+  Command("stop", "AbortJob");
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(Status().reason(), "FailedDelete");
   EXPECT_EQ(Events("FailedDelete"), 1);
-  rig_.Run(absl::Hours(1));
+  rig().Run(absl::Hours(1));
   EXPECT_EQ(Events("FailedDelete"), 1);
   EXPECT_LT(refused_, 4 * 60 * 60 / 10) << "each second for each pod would be 14400";
   Refuse([](const auto&) { return false; }, 0, "");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kAborted);
-  EXPECT_EQ(Status().reason(), "");
-}
-
-TEST_F(RefusalsTest, PodsThatCannotBeDeletedDoNotHoldUpTheOthers) {
-  rig_.options.max_in_flight_per_job = 4;
-  Begin(MakeJob("j", 1, 30));
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Seconds(20));
-  Refuse([](const auto& request) { return DeletesPod(request) && !request.name().starts_with("j-t0-2"); }, 403, "kept");
-  kube().PutCommand("default", "stop", "AbortJob", "j");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(kube().pods().size(), 19u);
-}
-
-// Marks come first: nothing is deleted or made before them (job spec 9.5).
-TEST_F(RefusalsTest, PodsThatCannotBeMarkedAreToldAndTriedWithGrowingPauses) {
-  Begin(WithPolicy(MakeJob("j", 1, 4), "PodFailed", "RestartTask"));
-  kube().SetAllPods(kPodRunning);
-  rig_.Run(absl::Seconds(20));
-  Refuse([](const auto& request) { return request.has_patch() && request.resource().plural() == "pods"; }, 403,
-         "pods \"{}\" is forbidden: no right to patch");
-  kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(rig_.PhaseOf("default/j"), kRestarting);
-  EXPECT_EQ(Status().reason(), "FailedDelete");
-  EXPECT_NE(Status().message().find("no right to patch"), std::string::npos) << Status().message();
-  rig_.Run(absl::Hours(1));
-  EXPECT_EQ(Events("FailedDelete"), 1);
-  EXPECT_LT(refused_, 4 * 60 * 60 / 10);
-  Refuse([](const auto&) { return false; }, 0, "");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_EQ(kube().pods().size(), 4u);
+  rig().Run(absl::Minutes(1));
+  EXPECT_EQ(Phase(), kAborted);
   EXPECT_EQ(Status().reason(), "");
 }
 
@@ -345,20 +200,20 @@ TEST_F(RefusalsTest, ATaskWhosePodsAreRefusedDoesNotHoldUpTheOthers) {
   kube::v1::Job job = MakeJob("j", 2, 200);
   job.mutable_spec()->set_min_available(1);
   Begin(job);
-  rig_.Run(absl::Seconds(1));
+  rig().Run(absl::Seconds(1));
   EXPECT_EQ(kube().pods().size(), 200u);
   EXPECT_LT(refused_, 2 * 64);
   refused_ = 0;
-  rig_.Run(absl::Minutes(10));
+  rig().Run(absl::Minutes(10));
   EXPECT_LT(refused_, 60) << "one pod tells for its task";
   EXPECT_EQ(Status().reason(), "FailedCreate");
   EXPECT_EQ(Events("FailedCreate"), 1);
   // A pod of the other task that has to be made again does not wait for the refused pods.
   kube().RemovePod("default/j-t1-7");
-  rig_.Run(absl::Seconds(1));
+  rig().Run(absl::Seconds(1));
   EXPECT_EQ(kube().pods().size(), 200u);
   Refuse([](const auto&) { return false; }, 0, "");
-  rig_.Run(absl::Minutes(1));
+  rig().Run(absl::Minutes(1));
   EXPECT_EQ(kube().pods().size(), 400u);
   EXPECT_EQ(Status().reason(), "");
 }
@@ -370,7 +225,7 @@ TEST_F(RefusalsTest, EachOfManyRefusedTasksHasItsTurn) {
   Begin(job);
   EXPECT_EQ(kube().pods().size(), 1u);
   Refuse([](const auto& request) { return MakesPod(request) && request.name() != "j-t70-0"; }, 403, "exceeded quota");
-  rig_.Run(absl::Minutes(2));
+  rig().Run(absl::Minutes(2));
   EXPECT_EQ(kube().pods().size(), 2u);
 }
 

@@ -10,7 +10,7 @@
 #include "common/base/slots.h"
 #include "common/kube/names.h"
 #include "services/jobsvc/store/job_store.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -20,11 +20,7 @@ constexpr char kPod[] = "default/j-t0-0";
 
 void RunAllPods(JobRig& rig, kube::v1::Job job) {
   job.mutable_spec()->set_max_retry(9);
-  rig.Start();
-  rig.kube().PutJob(std::move(job));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(10));
+  rig.StartRunning(std::move(job), absl::Seconds(10));
 }
 
 // Removes the pod as somebody else. Returns the last state that its watch shows.
@@ -40,8 +36,7 @@ kube::v1::Object RemovePod(JobRig& rig, const std::string& name = kPod) {
 }
 
 void SendAgain(JobRig& rig, const kube::v1::Object& last) {
-  rig.Kill();
-  rig.Start();
+  rig.StartAgain();
   rig.Show(last, /*gone=*/true);
   rig.Run(absl::Seconds(30));
 }
@@ -54,68 +49,68 @@ int KeptEnds(JobRig& rig) {
   return count;
 }
 
-TEST(RepeatedEndTest, AnEvictionIsAnsweredOnce) {
+class RepeatedEndTest : public JobTest {};
+
+TEST_F(RepeatedEndTest, AnEvictionIsAnsweredOnce) {
   for (const absl::Duration timeout : {absl::ZeroDuration(), absl::Seconds(5)}) {
     SCOPED_TRACE(absl::FormatDuration(timeout));
-    JobRig rig;
-    RunAllPods(rig, WithPolicy(MakeJob("j", 1, 1), "PodEvicted", "RestartPod", timeout));
-    const kube::v1::Object last = RemovePod(rig);
-    rig.Run(absl::Seconds(30));
-    ASSERT_EQ(Retries(rig), 1);
-    const int made = rig.kube().Count("create", "pods");
-    SendAgain(rig, last);
-    EXPECT_EQ(Retries(rig), 1);
-    EXPECT_EQ(rig.kube().Count("create", "pods"), made);
+    Fresh();
+    RunAllPods(rig(), WithPolicy(MakeJob("j", 1, 1), "PodEvicted", "RestartPod", timeout));
+    const kube::v1::Object last = RemovePod(rig());
+    rig().Run(absl::Seconds(30));
+    ASSERT_EQ(Retries(rig()), 1);
+    const int made = kube().Count("create", "pods");
+    SendAgain(rig(), last);
+    EXPECT_EQ(Retries(rig()), 1);
+    EXPECT_EQ(kube().Count("create", "pods"), made);
   }
 }
 
 // The status has the answer if the disk does not.
-TEST(RepeatedEndTest, WhatWasAnsweredIsNotAnsweredAgainWhateverBecameOfTheDisk) {
+TEST_F(RepeatedEndTest, AnAnsweredEndIsNotAnsweredAgainWhateverDiskIsThere) {
   for (const bool is_empty : {false, true}) {
     for (const char* action : {"RestartTask", "RestartPod"}) {
       SCOPED_TRACE(std::string(action) + (is_empty ? ", empty disk" : ", disk of before"));
-      JobRig rig;
-      RunAllPods(rig, WithPolicy(MakeJob("j", 1, 3), "PodEvicted", action));
-      const auto before = rig.CopyDisk();
-      std::vector<kube::v1::Object> ends = {RemovePod(rig, "default/j-t0-0")};
+      Fresh();
+      RunAllPods(rig(), WithPolicy(MakeJob("j", 1, 3), "PodEvicted", action));
+      const auto before = rig().CopyDisk();
+      std::vector<kube::v1::Object> ends = {RemovePod(rig(), "default/j-t0-0")};
       // RestartTask takes this pod, too.
-      if (action == std::string_view("RestartPod")) ends.push_back(RemovePod(rig, "default/j-t0-1"));
-      rig.Run(absl::Seconds(30));
-      ASSERT_EQ(Retries(rig), 1);
-      rig.Kill();
-      if (is_empty) rig.LoseDisk();
-      if (!is_empty) rig.LosePower(before);
-      rig.ends = ends;
-      rig.Start();
-      rig.Run(absl::Seconds(30));
-      EXPECT_EQ(Retries(rig), 1);
+      if (action == std::string_view("RestartPod")) ends.push_back(RemovePod(rig(), "default/j-t0-1"));
+      rig().Run(absl::Seconds(30));
+      ASSERT_EQ(Retries(rig()), 1);
+      rig().Kill();
+      if (is_empty) rig().LoseDisk();
+      if (!is_empty) rig().LosePower(before);
+      rig().ends = ends;
+      rig().Start();
+      rig().Run(absl::Seconds(30));
+      EXPECT_EQ(Retries(rig()), 1);
     }
   }
 }
 
 // A pod fails while the status write that restarts its task is in flight, and is removed before the kill reaches it.
-TEST(RepeatedEndTest, WhatAKillUnderWayAnswersIsNotAnsweredAgainOverALostDisk) {
-  JobRig rig;
-  RunAllPods(rig, WithPolicy(MakeJob("j", 1, 3), "*", "RestartTask"));
-  rig.kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
-  ASSERT_TRUE(rig.RunUntil([&rig] { return rig.controller().Find(kKey)->commit.under_way(); }));
-  rig.kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
-  const kube::v1::Object last = RemovePod(rig, "default/j-t0-1");
-  rig.Run(absl::Seconds(30));
-  ASSERT_EQ(Retries(rig), 1);
-  rig.Kill();
-  rig.LoseDisk();
-  rig.ends = {last};
-  rig.Start();
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(Retries(rig), 1);
+TEST_F(RepeatedEndTest, AnEndThatAKillAnswersIsNotAnsweredOverALostDisk) {
+  RunAllPods(rig(), WithPolicy(MakeJob("j", 1, 3), "*", "RestartTask"));
+  kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  ASSERT_TRUE(rig().RunUntil([this] { return Entry().commit.under_way(); }));
+  kube().SetPodPhase("default/j-t0-1", kPodFailed, 1);
+  const kube::v1::Object last = RemovePod(rig(), "default/j-t0-1");
+  rig().Run(absl::Seconds(30));
+  ASSERT_EQ(Retries(rig()), 1);
+  rig().Kill();
+  rig().LoseDisk();
+  rig().ends = {last};
+  rig().Start();
+  rig().Run(absl::Seconds(30));
+  EXPECT_EQ(Retries(rig()), 1);
 }
 
 // The write that would have answered the pod is refused, and the pod runs after all.
-TEST(RepeatedEndTest, WhatARefusedKillWouldHaveAnsweredIsAnswered) {
-  JobRig rig;
+TEST_F(RepeatedEndTest, AnEndThatARefusedKillLeftIsAnswered) {
   int refused = 0;
-  rig.kube().SetRefuse([&refused](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+  kube().SetRefuse([&refused](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
     if (request.subresource() != "status" || request.patch().body().find("RestartPod") == std::string::npos)
       return false;
     if (refused++ > 0) return false;
@@ -123,113 +118,76 @@ TEST(RepeatedEndTest, WhatARefusedKillWouldHaveAnsweredIsAnswered) {
     error.set_message("not now");
     return true;
   });
-  rig.Start();
-  rig.kube().PutJob(WithPolicy(WithPolicy(MakeJob("j", 1, 1), "PodPending", "RestartPod", absl::Seconds(20)),
-                               "PodEvicted", "RestartPod"));
-  ASSERT_TRUE(rig.RunUntil([&refused] { return refused == 1; }));
-  rig.kube().SetPodPhase(kPod, kPodRunning);
-  rig.Run(absl::Seconds(60));
-  ASSERT_EQ(Retries(rig), 0);
-  const std::string uid = rig.kube().pods().at(kPod).uid();
-  RemovePod(rig);
-  rig.Run(absl::Seconds(10));
-  EXPECT_EQ(Retries(rig), 1);
-  EXPECT_NE(rig.kube().pods().at(kPod).uid(), uid);
+  rig().Start();
+  kube().PutJob(WithPolicy(WithPolicy(MakeJob("j", 1, 1), "PodPending", "RestartPod", absl::Seconds(20)), "PodEvicted",
+                           "RestartPod"));
+  ASSERT_TRUE(rig().RunUntil([&refused] { return refused == 1; }));
+  kube().SetPodPhase(kPod, kPodRunning);
+  rig().Run(absl::Seconds(60));
+  ASSERT_EQ(Retries(rig()), 0);
+  const std::string uid = kube().pods().at(kPod).uid();
+  RemovePod(rig());
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Retries(rig()), 1);
+  EXPECT_NE(kube().pods().at(kPod).uid(), uid);
 }
 
-TEST(RepeatedEndTest, WhatNobodyAnsweredIsAnsweredOverALostDisk) {
-  JobRig rig;
-  RunAllPods(rig, WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartTask"));
-  rig.Kill();
-  const kube::v1::Object last = RemovePod(rig);
-  rig.LoseDisk();
-  rig.ends = {last};
-  rig.Start();
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(Retries(rig), 1);
+TEST_F(RepeatedEndTest, AnEndThatNobodyAnsweredIsAnsweredOverALostDisk) {
+  RunAllPods(rig(), WithPolicy(MakeJob("j", 1, 2), "PodEvicted", "RestartTask"));
+  rig().Kill();
+  const kube::v1::Object last = RemovePod(rig());
+  rig().LoseDisk();
+  rig().ends = {last};
+  rig().Start();
+  rig().Run(absl::Seconds(30));
+  EXPECT_EQ(Retries(rig()), 1);
 }
 
-TEST(RepeatedEndTest, ASuccessThatIsGoneCountsOverALostDisk) {
-  JobRig rig;
-  RunAllPods(rig, MakeJob("j", 1, 2));
-  rig.Kill();
-  rig.kube().SetPodPhase(kPod, kPodSucceeded);
-  const kube::v1::Object last = RemovePod(rig);
-  const int made = rig.kube().Count("create", "pods");
-  rig.LoseDisk();
-  rig.ends = {last};
-  rig.Start();
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(rig.kube().Count("create", "pods"), made);
+TEST_F(RepeatedEndTest, ASuccessThatIsGoneCountsOverALostDisk) {
+  RunAllPods(rig(), MakeJob("j", 1, 2));
+  rig().Kill();
+  kube().SetPodPhase(kPod, kPodSucceeded);
+  const kube::v1::Object last = RemovePod(rig());
+  const int made = kube().Count("create", "pods");
+  rig().LoseDisk();
+  rig().ends = {last};
+  rig().Start();
+  rig().Run(absl::Seconds(30));
+  EXPECT_EQ(kube().Count("create", "pods"), made);
 }
 
 // Its record stays until the status reports that its work is done. A process that starts before takes it for a pod.
-TEST(RepeatedEndTest, ASuccessThatWasAnsweredAndIsGoneHoldsNothingUpAfterARestart) {
-  JobRig rig;
-  RunAllPods(rig, WithPolicy(MakeJob("j", 2, 1), "TaskCompleted", "AbortJob", absl::Seconds(60)));
-  rig.kube().SetPodPhase(kPod, kPodSucceeded);
-  rig.Run(absl::Seconds(10));
-  RemovePod(rig);
-  ASSERT_TRUE(rig.RunUntil([&rig] { return rig.controller().Find(kKey)->pods.Find("j-t0-0") == nullptr; }));
-  rig.Kill();
-  rig.Start();
-  rig.Run(absl::Seconds(10));
-  EXPECT_EQ(rig.kube().job(kKey).status().counts().succeeded(), 1);
-  EXPECT_EQ(rig.controller().Find(kKey)->pods.Find("j-t0-0"), nullptr);
-  rig.Run(absl::Seconds(120));
-  EXPECT_EQ(rig.PhaseOf(kKey), kAborted);
+TEST_F(RepeatedEndTest, ASuccessThatWasAnsweredAndIsGoneHoldsNothingUpAfterARestart) {
+  RunAllPods(rig(), WithPolicy(MakeJob("j", 2, 1), "TaskCompleted", "AbortJob", absl::Seconds(60)));
+  kube().SetPodPhase(kPod, kPodSucceeded);
+  rig().Run(absl::Seconds(10));
+  RemovePod(rig());
+  ASSERT_TRUE(rig().RunUntil([this] { return Entry().pods.Find("j-t0-0") == nullptr; }));
+  StartAgain();
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Status().counts().succeeded(), 1);
+  EXPECT_EQ(Entry().pods.Find("j-t0-0"), nullptr);
+  rig().Run(absl::Seconds(120));
+  EXPECT_EQ(Phase(), kAborted);
 }
 
-TEST(RepeatedEndTest, AFailureBeforeTheEndIsAnsweredOnce) {
-  JobRig rig;
-  RunAllPods(rig, WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask", absl::Seconds(60)));
-  rig.kube().SetPodPhase(kPod, kPodFailed, 3);
-  rig.Run(absl::Seconds(10));
-  const kube::v1::Object last = RemovePod(rig);
-  rig.Run(absl::Seconds(80));
-  ASSERT_EQ(Retries(rig), 1);
-  SendAgain(rig, last);
-  rig.Run(absl::Seconds(80));
-  EXPECT_EQ(Retries(rig), 1);
+TEST_F(RepeatedEndTest, AFailureBeforeTheEndIsAnsweredOnce) {
+  RunAllPods(rig(), WithPolicy(MakeJob("j", 1, 2), "PodFailed", "RestartTask", absl::Seconds(60)));
+  kube().SetPodPhase(kPod, kPodFailed, 3);
+  rig().Run(absl::Seconds(10));
+  const kube::v1::Object last = RemovePod(rig());
+  rig().Run(absl::Seconds(80));
+  ASSERT_EQ(Retries(rig()), 1);
+  SendAgain(rig(), last);
+  rig().Run(absl::Seconds(80));
+  EXPECT_EQ(Retries(rig()), 1);
 }
 
-TEST(RepeatedEndTest, AnEndThatNoPolicyAnswersIsNotKept) {
-  JobRig rig;
-  RunAllPods(rig, WithPolicy(MakeJob("j", 1, 1), "PodFailed", "RestartJob"));
-  RemovePod(rig);
-  rig.Run(absl::Seconds(10));
-  EXPECT_EQ(KeptEnds(rig), 0);
-}
-
-TEST(RepeatedEndTest, WhatIsKeptGoesWithItsRunAndWithItsJob) {
-  const auto begin = [](JobRig& rig) {
-    RunAllPods(rig, WithPolicy(MakeJob("j", 1, 1), "PodEvicted", "RestartPod"));
-    RemovePod(rig);
-    rig.Run(absl::Seconds(10));
-    ASSERT_EQ(KeptEnds(rig), 1);
-  };
-  {
-    JobRig rig;
-    begin(rig);
-    rig.kube().SetAllPods(kPodSucceeded);
-    rig.Run(absl::Seconds(20));
-    ASSERT_EQ(rig.PhaseOf(kKey), kCompleted);
-    EXPECT_EQ(KeptEnds(rig), 0) << "of a job that has ended";
-  }
-  {
-    JobRig rig;
-    begin(rig);
-    rig.kube().PutCommand("default", "again", "RestartJob", "j");
-    rig.Run(absl::Seconds(20));
-    EXPECT_EQ(KeptEnds(rig), 0) << "of a version before";
-  }
-  {
-    JobRig rig;
-    begin(rig);
-    rig.kube().DeleteJob(kKey);
-    rig.Run(absl::Seconds(20));
-    EXPECT_EQ(KeptEnds(rig), 0) << "of a job that is gone";
-  }
+TEST_F(RepeatedEndTest, AnEndThatNoPolicyAnswersIsNotKept) {
+  RunAllPods(rig(), WithPolicy(MakeJob("j", 1, 1), "PodFailed", "RestartJob"));
+  RemovePod(rig());
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(KeptEnds(rig()), 0);
 }
 
 }  // namespace

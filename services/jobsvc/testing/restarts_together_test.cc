@@ -12,7 +12,7 @@
 
 #include "common/base/json.h"
 #include "common/testing/controller_rig/kill_points.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -21,26 +21,26 @@ constexpr char kKey[] = "default/j";
 
 bool IsStatus(const gateway::v1::WriteRequest& request) { return request.subresource() == "status"; }
 
-class RestartsTogetherTest : public ::testing::Test {
+class RestartsTogetherTest : public JobTest {
  protected:
   void BeginRunning(kube::v1::Job job) {
-    rig_ = std::make_unique<JobRig>();
-    rig_->Start();
-    rig_->kube().PutJob(std::move(job));
-    rig_->Run(absl::Seconds(10));
-    rig_->kube().SetAllPods(kPodRunning);
-    rig_->Run(absl::Seconds(20));
-    ASSERT_EQ(rig_->PhaseOf(kKey), kRunning);
+    Fresh();
+    rig().Start();
+    kube().PutJob(std::move(job));
+    rig().Run(absl::Seconds(10));
+    kube().SetAllPods(kPodRunning);
+    rig().Run(absl::Seconds(20));
+    ASSERT_EQ(Phase(), kRunning);
     uids_ = Uids();
-    rig_->kube().ClearLog();
+    kube().ClearLog();
   }
   std::map<std::string, std::string> Uids() {
     std::map<std::string, std::string> uids;
-    for (const auto& [name, pod] : rig_->kube().pods()) uids[name] = pod.uid();
+    for (const auto& [name, pod] : kube().pods()) uids[name] = pod.uid();
     return uids;
   }
   void FailAll() {
-    for (const auto& [name, uid] : uids_) rig_->kube().SetPodPhase(name, kPodFailed, 1);
+    for (const auto& [name, uid] : uids_) kube().SetPodPhase(name, kPodFailed, 1);
   }
   // Returns how many of the pods that ran have been replaced by another one.
   size_t Replaced() {
@@ -49,60 +49,49 @@ class RestartsTogetherTest : public ::testing::Test {
     return replaced;
   }
   std::vector<std::string> OutcomesOf(const std::string& action) {
-    const JobEntry* entry = rig_->controller().Find(kKey);
-    const auto history = rig_->controller().HistoryOf(entry->slot, entry->record.uid());
     std::vector<std::string> outcomes;
-    for (const storage::v1::HistoryRecord& record : *history) {
+    for (const storage::v1::HistoryRecord& record : History()) {
       if (record.action() == action) outcomes.push_back(record.outcome().substr(0, record.outcome().find(';')));
     }
     return outcomes;
   }
-  int EventsOf(std::string_view reason) {
-    int events = 0;
-    for (const auto& [name, object] : rig_->kube().others()) {
-      if (name.starts_with("events/") && FindString(object, "reason") == reason) ++events;
-    }
-    return events;
-  }
-  const kube::v1::JobStatus& Status() { return rig_->kube().job(kKey).status(); }
   // Expects that each pod was restarted once, and all of them as one restart.
   void ExpectEachRestartedOnce() {
     EXPECT_EQ(Replaced(), uids_.size());
-    EXPECT_EQ(rig_->kube().Count("create", "pods"), static_cast<int>(uids_.size()));
+    EXPECT_EQ(kube().Count("create", "pods"), static_cast<int>(uids_.size()));
     EXPECT_EQ(Status().retry_count(), 1);
     EXPECT_EQ(Status().version(), 0);
-    EXPECT_EQ(rig_->PhaseOf(kKey), kPending);
+    EXPECT_EQ(Phase(), kPending);
     EXPECT_EQ(Status().counts().pending(), static_cast<int32_t>(uids_.size()));
   }
 
-  std::unique_ptr<JobRig> rig_;
   std::map<std::string, std::string> uids_;  // UIDs of the pods that ran.
 };
 
-TEST_F(RestartsTogetherTest, WhatFailsTogetherIsRestartedByOneWriteHoweverManyPodsItIs) {
+TEST_F(RestartsTogetherTest, PodsThatFailTogetherAreRestartedByOneWrite) {
   for (const int pods : {200, 2000}) {
     SCOPED_TRACE(pods);
     BeginRunning(WithPolicy(MakeJob("j", 1, pods), "PodFailed", "RestartPod"));
     size_t written = 0;  // Bytes of status.
-    rig_->fate = [&](const gateway::v1::WriteRequest& request) {
+    rig().fate = [&](const gateway::v1::WriteRequest& request) {
       if (IsStatus(request)) written += request.patch().body().size();
       return Fate::kNormal;
     };
-    const size_t recorded = rig_->job_records_written();
+    const size_t recorded = rig().job_records_written();
     FailAll();
-    rig_->Run(absl::Seconds(10));
+    rig().Run(absl::Seconds(10));
     ExpectEachRestartedOnce();
     EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{fmt::format("kill of {0} pods for {0} events", pods)});
-    EXPECT_EQ(EventsOf("ExecuteAction"), 1);
-    EXPECT_LE(rig_->kube().Count("patch", "jobs/status"), 5) << "the kill, that the job is Pending again, and counts";
+    EXPECT_EQ(Events("ExecuteAction"), 1);
+    EXPECT_LE(kube().Count("patch", "jobs/status"), 5) << "the kill, that the job is Pending again, and counts";
     // A waiting action is in the record until it is carried out, and a killed pod is in the status until it is gone.
-    EXPECT_LE(rig_->job_records_written() - recorded, 2'000u * static_cast<size_t>(pods));
+    EXPECT_LE(rig().job_records_written() - recorded, 2'000u * static_cast<size_t>(pods));
     EXPECT_LE(written, 500u * static_cast<size_t>(pods));
   }
 }
 
 // Each failing pod has a task or a partition of its own.
-TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
+TEST_F(RestartsTogetherTest, TasksAndPartitionsAreRestartedTogether) {
   const auto of_tasks = WithPolicy(MakeJob("j", 20, 2), "PodFailed", "RestartTask");
   auto of_partitions = WithPolicy(MakeJob("j", 1, 40), "PodFailed", "RestartPartition");
   of_partitions.mutable_spec()->mutable_tasks(0)->mutable_partition_policy()->set_total_partitions(20);
@@ -110,7 +99,7 @@ TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
   for (const kube::v1::Job& job : {of_tasks, of_partitions}) {
     BeginRunning(job);
     FailAll();
-    rig_->Run(absl::Seconds(10));
+    rig().Run(absl::Seconds(10));
     ExpectEachRestartedOnce();
     EXPECT_EQ(OutcomesOf(job.spec().policies(0).action()), std::vector<std::string>{"kill of 40 pods for 20 events"})
         << "one for each of them; the other pod of it asks for the same";
@@ -118,20 +107,20 @@ TEST_F(RestartsTogetherTest, SoAreTasksAndPartitions) {
 }
 
 // Actions that become due together are carried out together, too. One pod runs on: otherwise the job would have failed.
-TEST_F(RestartsTogetherTest, SoIsWhatIsDueTogether) {
+TEST_F(RestartsTogetherTest, DeadlinesThatAreDueTogetherAreOneRestart) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 31), "PodFailed", "RestartPod", absl::Seconds(30)));
-  for (int i = 0; i < 30; ++i) rig_->kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, 1);
-  rig_->Run(absl::Seconds(20));
+  for (int i = 0; i < 30; ++i) kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, 1);
+  rig().Run(absl::Seconds(20));
   ASSERT_EQ(Replaced(), 0u);
-  rig_->Run(absl::Seconds(40));
+  rig().Run(absl::Seconds(40));
   EXPECT_EQ(Replaced(), 30u);
   EXPECT_EQ(Status().retry_count(), 1);
   EXPECT_EQ(OutcomesOf("RestartPod").back(), "kill of 30 pods for 30 events");
   EXPECT_EQ(OutcomesOf("RestartPod").size(), 1u);
-  EXPECT_TRUE(rig_->controller().Find(kKey)->deadlines.empty());
+  EXPECT_TRUE(Entry().deadlines.empty());
 }
 
-TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
+TEST_F(RestartsTogetherTest, EachPodIsRestartedOnceWhateverBecomesOfTheWrite) {
   struct Row {
     const char* name;
     Fate fate;
@@ -147,32 +136,32 @@ TEST_F(RestartsTogetherTest, WhateverBecomesOfTheWriteEachPodIsRestartedOnce) {
     SCOPED_TRACE(row.name);
     BeginRunning(WithPolicy(MakeJob("j", 1, 30), "PodFailed", "RestartPod"));
     int writes = 0;
-    rig_->fate = [&](const gateway::v1::WriteRequest& request) {
+    rig().fate = [&](const gateway::v1::WriteRequest& request) {
       if (!IsStatus(request) || ++writes > 1) return Fate::kNormal;
-      if (row.is_edited) rig_->kube().EditJob(kKey, [](kube::v1::Job&) {});
+      if (row.is_edited) kube().EditJob(kKey, [](kube::v1::Job&) {});
       return row.fate;
     };
-    rig_->kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
       if (row.code == 0 || !IsStatus(request) || writes > 1) return false;
       error.set_code(row.code);
       return true;
     });
     FailAll();
-    rig_->Run(absl::Seconds(30));
+    rig().Run(absl::Seconds(30));
     ExpectEachRestartedOnce();
     EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 30 pods for 30 events"});
   }
 }
 
-TEST_F(RestartsTogetherTest, WhereverTheProcessDiesEachPodIsRestartedOnce) {
+TEST_F(RestartsTogetherTest, EachPodIsRestartedOnceWhereverTheProcessDies) {
   basalt::testing::KillAtEachPoint(15, [this](basalt::testing::KillPoint& kill) {
     BeginRunning(WithPolicy(MakeJob("j", 1, 10), "PodFailed", "RestartPod"));
-    kill.Arm(*rig_);
+    kill.Arm(rig());
     FailAll();
-    rig_->Run(absl::Seconds(5));
-    kill.Restart(*rig_);
-    rig_->KillAt(0);
-    rig_->Run(absl::Seconds(30));
+    rig().Run(absl::Seconds(5));
+    kill.Restart(rig());
+    rig().KillAt(0);
+    rig().Run(absl::Seconds(30));
     ExpectEachRestartedOnce();
   });
 }
@@ -182,43 +171,17 @@ TEST_F(RestartsTogetherTest, TheirEndsAreNotAnsweredAgainOverALostDisk) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 30), "PodFailed", "RestartPod"));
   FailAll();
   std::vector<kube::v1::Object> ends;
-  for (const auto& [name, pod] : rig_->kube().pods()) {
+  for (const auto& [name, pod] : kube().pods()) {
     *ends.emplace_back().mutable_pod() = pod;
     ends.back().mutable_pod()->set_resource_version(1'000'000);
   }
-  rig_->Run(absl::Seconds(10));
+  rig().Run(absl::Seconds(10));
   ExpectEachRestartedOnce();
-  rig_->Kill();
-  rig_->LoseDisk();
-  rig_->ends = ends;
-  rig_->Start();
-  rig_->Run(absl::Seconds(30));
-  ExpectEachRestartedOnce();
-}
-
-// Job spec 6: actions come in the order of the events, and one about the whole job ends those before it.
-TEST_F(RestartsTogetherTest, AnActionOfAnotherKindComesInItsPlace) {
-  kube::v1::Job job = MakeJob("j", 1, 6);
-  for (const auto& [code, action] : {std::pair(1, "RestartPod"), {2, "RestartTask"}, {3, "AbortJob"}}) {
-    auto& policy = *job.mutable_spec()->add_policies();
-    policy.set_exit_code(code);
-    policy.set_action(action);
-  }
-  const auto fail = [&](const std::vector<int>& codes) {
-    BeginRunning(job);
-    for (size_t i = 0; i < codes.size(); ++i)
-      rig_->kube().SetPodPhase(fmt::format("default/j-t0-{}", i), kPodFailed, codes[i]);
-    rig_->Run(absl::Seconds(20));
-  };
-  fail({1, 1, 3, 1, 1, 1});
-  EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 2 pods for 2 events"});
-  EXPECT_EQ(OutcomesOf("AbortJob").size(), 1u);
-  EXPECT_EQ(rig_->PhaseOf(kKey), kAborted);
-  EXPECT_EQ(Status().counts().failed(), 4);
-  EXPECT_EQ(Status().version(), 1);
-  fail({1, 1, 1, 2, 1, 1});
-  EXPECT_EQ(OutcomesOf("RestartPod"), std::vector<std::string>{"kill of 3 pods for 3 events"});
-  EXPECT_EQ(OutcomesOf("RestartTask"), std::vector<std::string>{"kill of 6 pods"});
+  rig().Kill();
+  rig().LoseDisk();
+  rig().ends = ends;
+  rig().Start();
+  rig().Run(absl::Seconds(30));
   ExpectEachRestartedOnce();
 }
 

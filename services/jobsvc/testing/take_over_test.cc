@@ -2,16 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
-
-kube::v1::Job JobWithObjects() {
-  kube::v1::Job job = MakeJob("j", 1, 2);
-  for (const char* name : {"ssh", "svc"}) job.mutable_spec()->add_plugins()->set_name(name);
-  return job;
-}
 
 void PatchStatus(JobRig& rig, std::string_view status) {
   gateway::v1::WriteRequest request;
@@ -25,11 +19,7 @@ void PatchStatus(JobRig& rig, std::string_view status) {
 
 // Runs a job until its pods run, ends the process, loses its disk and removes our part of the status.
 void LeaveRunning(JobRig& rig, kube::v1::Job job) {
-  rig.Start();
-  rig.kube().PutJob(std::move(job));
-  rig.Run();
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(20));
+  rig.StartRunning(std::move(job));
   ASSERT_EQ(rig.PhaseOf("default/j"), kRunning);
   rig.Kill();
   rig.LoseDisk();
@@ -50,136 +40,51 @@ void FinishAsUpstreamDoes(JobRig& rig, std::string_view phase) {
                                phase));
 }
 
-TEST(TakeOverTest, FinishedAndAbortedJobsOfAnotherControllerAreNotWritten) {
+class TakeOverTest : public JobTest {};
+
+TEST_F(TakeOverTest, FinishedAndAbortedJobsOfAnotherControllerAreNotWritten) {
   for (const std::string_view phase : {"Completed", "Failed", "Terminated", "Aborted"}) {
-    JobRig rig;
-    LeaveRunning(rig, MakeJob("j", 1, 2));
-    FinishAsUpstreamDoes(rig, phase);
+    Fresh();
+    LeaveRunning(rig(), MakeJob("j", 1, 2));
+    FinishAsUpstreamDoes(rig(), phase);
     gateway::v1::WriteRequest group;
     group.mutable_resource()->set_plural("podgroups");
     group.set_namespace_("default");
-    group.set_name(rig.kube().groups().begin()->second.meta().name());
-    group.mutable_delete_()->set_uid(rig.kube().groups().begin()->second.meta().uid());
-    rig.kube().Write(group);
-    TakeOver(rig);
-    EXPECT_EQ(rig.kube().WritesButEvents(), 0) << phase;
-    EXPECT_EQ(rig.kube().pods().size(), 2u) << phase;
+    group.set_name(Group().meta().name());
+    group.mutable_delete_()->set_uid(Group().meta().uid());
+    kube().Write(group);
+    TakeOver(rig());
+    EXPECT_EQ(kube().WritesButEvents(), 0) << phase;
+    EXPECT_EQ(kube().pods().size(), 2u) << phase;
   }
 }
 
-TEST(TakeOverTest, AJobOfOursThatAnotherControllerHasWrittenAfterItsEndIsNotWritten) {
-  JobRig rig;
-  LeaveRunning(rig, MakeJob("j", 1, 2));
-  rig.Start();
-  rig.kube().SetAllPods(kPodSucceeded);
-  rig.Run(absl::Minutes(1));
-  ASSERT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
-  rig.Kill();
-  rig.LoseDisk();
-  FinishAsUpstreamDoes(rig, "Completed");
-  TakeOver(rig);
-  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
-}
-
-TEST(TakeOverTest, WhatAnInterruptedEndLeftBehindIsRemoved) {
-  JobRig rig;
-  LeaveRunning(rig, JobWithObjects());
-  FinishAsUpstreamDoes(rig, "Completed");
-  ASSERT_NE(FindResource(rig.kube().job("default/j").status(), "plugin-svc"), nullptr);
-  TakeOver(rig);
-  EXPECT_TRUE(rig.kube().others().empty());
-  EXPECT_TRUE(rig.kube().groups().empty());
-  EXPECT_EQ(rig.kube().pods().size(), 2u);
-  EXPECT_EQ(FindResource(rig.kube().job("default/j").status(), "plugin-svc"), nullptr);
-  rig.Kill();
-  rig.LoseDisk();
-  TakeOver(rig);
-  EXPECT_EQ(rig.kube().WritesButEvents(), 0);
-}
-
-TEST(TakeOverTest, ObjectsThatTheStatusNamesAreAdoptedWithoutBeingMadeAgain) {
-  JobRig rig;
-  LeaveRunning(rig, JobWithObjects());
-  const auto before = rig.kube().others();
-  bool kept = true;
-  TakeOver(rig);
-  for (const auto& entry : rig.kube().log()) {
-    EXPECT_NE(entry.verb, "create") << entry.plural << "/" << entry.name;
-    EXPECT_NE(entry.verb, "delete") << entry.plural << "/" << entry.name;
-  }
-  for (const auto& [name, object] : before) {
-    kept = kept && rig.kube().others().contains(name) &&
-           rig.kube().others().at(name).at("metadata").at("uid") == object.at("metadata").at("uid");
-  }
-  EXPECT_TRUE(kept);
-  EXPECT_NE(FindResource(rig.kube().job("default/j").status(), "plugin-ssh"), nullptr);
-}
-
-TEST(TakeOverTest, AnObjectThatTheStatusNamesAndNobodyHasIsMade) {
-  JobRig rig;
-  LeaveRunning(rig, JobWithObjects());
-  gateway::v1::WriteRequest service;
-  service.mutable_resource()->set_plural("services");
-  service.set_namespace_("default");
-  service.set_name("j");
-  service.mutable_delete_()->set_uid(
-      std::string(rig.kube().others().at("services/default/j").at("metadata").at("uid").as_string()));
-  ASSERT_EQ(rig.kube().Write(service).error().code(), 0);
-  TakeOver(rig);
-  EXPECT_TRUE(rig.kube().others().contains("services/default/j"));
-}
-
-TEST(TakeOverTest, AClaimThatWasNamedAfterItWasMadeIsNoContradiction) {
-  JobRig rig;
-  LeaveRunning(rig, MakeJob("j", 1, 2));
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    auto* volume = job.mutable_spec()->add_volumes();
-    volume->set_mount_path("/data");
-    volume->set_volume_claim_json(kClaimSpec);
-    volume->set_volume_claim_name("j-pvc-0123456789ab");
-  });
-  PatchStatus(rig, R"({"controlledResources":{"volume-pvc-j-pvc-0123456789ab":"j-pvc-0123456789ab"}})");
-  rig.kube().RemovePod("default/j-t0-1");
-  TakeOver(rig);
-  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
-  EXPECT_EQ(rig.kube().Count("create", "pods", "j-t0-1"), 1);
-  EXPECT_EQ(rig.kube().Count("create", "persistentvolumeclaims"), 0);
+TEST_F(TakeOverTest, AnEndThatAnotherControllerHasWrittenIsNotWritten) {
+  LeaveRunning(rig(), MakeJob("j", 1, 2));
+  rig().Start();
+  kube().SetAllPods(kPodSucceeded);
+  rig().Run(absl::Minutes(1));
+  ASSERT_EQ(Phase(), kCompleted);
+  rig().Kill();
+  rig().LoseDisk();
+  FinishAsUpstreamDoes(rig(), "Completed");
+  TakeOver(rig());
+  EXPECT_EQ(kube().WritesButEvents(), 0);
 }
 
 // Upstream does not check the action of an exit code: such a job runs, and the policy does nothing.
-TEST(TakeOverTest, AJobThatOnlyOurOwnRulesRefuseGoesOn) {
-  JobRig rig;
-  LeaveRunning(rig, MakeJob("j", 1, 2));
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
+TEST_F(TakeOverTest, AJobThatOnlyOurOwnRulesRefuseGoesOn) {
+  LeaveRunning(rig(), MakeJob("j", 1, 2));
+  kube().EditJob("default/j", [](kube::v1::Job& job) {
     auto* policy = job.mutable_spec()->add_policies();
     policy->set_exit_code(3);
     policy->set_action("NoSuchAction");
   });
-  TakeOver(rig);
-  EXPECT_EQ(rig.kube().job("default/j").status().reason(), "");
-  rig.kube().SetAllPods(kPodSucceeded);
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
-}
-
-TEST(TakeOverTest, AJobThatIsRefusedKeepsItsCountsAndItsPods) {
-  JobRig rig;
-  LeaveRunning(rig, MakeJob("j", 1, 2));
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    for (int twice = 0; twice < 2; ++twice) {
-      auto* policy = job.mutable_spec()->add_policies();
-      policy->add_events("PodFailed");
-      policy->set_action("AbortJob");
-    }
-  });
-  TakeOver(rig);
-  const kube::v1::JobStatus& status = rig.kube().job("default/j").status();
-  EXPECT_EQ(status.reason(), "InvalidJob");
-  EXPECT_EQ(status.phase(), kRunning);
-  EXPECT_EQ(status.counts().running(), 2);
-  EXPECT_EQ(status.task_status_count_size(), 1);
-  EXPECT_EQ(rig.kube().Count("delete", "pods"), 0);
-  EXPECT_EQ(rig.kube().groups().size(), 1u);
+  TakeOver(rig());
+  EXPECT_EQ(Status().reason(), "");
+  kube().SetAllPods(kPodSucceeded);
+  rig().Run(absl::Seconds(30));
+  EXPECT_EQ(Phase(), kCompleted);
 }
 
 // Returns a job with a plugin that nobody here knows: its pods were made with the plugin and need nothing more of it.
@@ -193,91 +98,44 @@ void GiveAnotherPlugin(JobRig& rig) {
   rig.kube().EditJob("default/j", [](kube::v1::Job& job) { *job.mutable_spec() = JobWithAnotherPlugin().spec(); });
 }
 
-TEST(TakeOverTest, ARefusedJobThatHasRunEndsAsItsPodsEnd) {
+TEST_F(TakeOverTest, ARefusedJobThatHasRunEndsAsItsPodsEnd) {
   struct Row {
     kube::v1::PodPhase second;
     kube::v1::JobPhase end;
   };
-  for (const Row& row : {Row{kPodSucceeded, kube::v1::JOB_PHASE_COMPLETED},
-                         Row{kube::v1::POD_PHASE_FAILED, kube::v1::JOB_PHASE_FAILED}}) {
-    JobRig rig;
-    LeaveRunning(rig, MakeJob("j", 1, 2));
-    GiveAnotherPlugin(rig);
-    TakeOver(rig);
-    ASSERT_EQ(rig.PhaseOf("default/j"), kRunning);
-    ASSERT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
-    rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-    rig.kube().SetPodPhase("default/j-t0-1", row.second, 1);
-    rig.Run(absl::Seconds(30));
-    EXPECT_EQ(rig.PhaseOf("default/j"), row.end);
-    EXPECT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
-    EXPECT_NE(rig.kube().job("default/j").status().message().find("torch"), std::string::npos);
-    EXPECT_TRUE(rig.kube().groups().empty());
-    EXPECT_EQ(rig.kube().pods().size(), 2u);
-    EXPECT_EQ(rig.kube().Count("create"), rig.kube().Count("create", "events"));
+  for (const Row& row : {Row{kPodSucceeded, kCompleted}, Row{kPodFailed, kFailed}}) {
+    Fresh();
+    LeaveRunning(rig(), MakeJob("j", 1, 2));
+    GiveAnotherPlugin(rig());
+    TakeOver(rig());
+    ASSERT_EQ(Phase(), kRunning);
+    ASSERT_EQ(Status().reason(), "InvalidJob");
+    kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
+    kube().SetPodPhase("default/j-t0-1", row.second, 1);
+    rig().Run(absl::Seconds(30));
+    EXPECT_EQ(Phase(), row.end);
+    EXPECT_EQ(Status().reason(), "InvalidJob");
+    EXPECT_NE(Status().message().find("torch"), std::string::npos);
+    EXPECT_TRUE(kube().groups().empty());
+    EXPECT_EQ(kube().pods().size(), 2u);
+    EXPECT_EQ(kube().Count("create"), kube().Count("create", "events"));
   }
 }
 
-TEST(TakeOverTest, ARefusedJobWhosePodsStartIsRunning) {
-  JobRig rig;
-  rig.Start();
-  rig.kube().PutJob(MakeJob("j", 1, 2));
-  rig.Run();
-  rig.Kill();
-  rig.LoseDisk();
-  PatchStatus(rig, R"({"controlledResources":{"basalt":null}})");
-  GiveAnotherPlugin(rig);
-  TakeOver(rig);
-  ASSERT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_PENDING);
-  rig.kube().SetAllPods(kPodRunning);
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
-  rig.kube().SetAllPods(kPodSucceeded);
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
-}
-
-TEST(TakeOverTest, APodOfARefusedJobIsNotMadeAgain) {
-  JobRig rig;
-  LeaveRunning(rig, MakeJob("j", 1, 2));
-  GiveAnotherPlugin(rig);
-  TakeOver(rig);
-  rig.kube().RemovePod("default/j-t0-1");
-  rig.kube().SetPodPhase("default/j-t0-0", kPodSucceeded);
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.kube().pods().size(), 1u);
-  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
-  EXPECT_EQ(rig.kube().job("default/j").status().counts().succeeded(), 1);
-}
-
-// The status has the values with which the job ran. An edit is refused as a whole.
-TEST(TakeOverTest, AnEditThatIsRefusedDoesNotDecideAboutTheEnd) {
-  JobRig rig;
-  rig.StartRunning(MakeJob("j", 1, 2));
-  rig.kube().EditJob("default/j", [](kube::v1::Job& job) {
-    job.mutable_spec()->set_min_available(9);
-    job.mutable_spec()->mutable_tasks(0)->set_min_available(9);
-  });
-  rig.Run(absl::Seconds(20));
-  ASSERT_EQ(rig.kube().job("default/j").status().reason(), "InvalidJob");
-  EXPECT_EQ(rig.PhaseOf("default/j"), kRunning);
-  rig.kube().SetAllPods(kPodSucceeded);
-  rig.Run(absl::Seconds(30));
-  EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_COMPLETED);
-}
-
-TEST(TakeOverTest, ARefusedJobWithoutPodsStaysPending) {
-  for (const int minimum : {0, 2}) {
-    JobRig rig;
-    rig.Start();
-    kube::v1::Job job = JobWithAnotherPlugin();
-    job.mutable_spec()->set_min_available(minimum);
-    rig.kube().PutJob(job);
-    rig.Run(absl::Minutes(1));
-    EXPECT_EQ(rig.PhaseOf("default/j"), kube::v1::JOB_PHASE_PENDING);
-    EXPECT_TRUE(rig.kube().pods().empty());
-    EXPECT_TRUE(rig.kube().groups().empty());
-  }
+TEST_F(TakeOverTest, ARefusedJobWhosePodsStartIsRunning) {
+  Begin(MakeJob("j", 1, 2));
+  rig().Kill();
+  rig().LoseDisk();
+  PatchStatus(rig(), R"({"controlledResources":{"basalt":null}})");
+  GiveAnotherPlugin(rig());
+  TakeOver(rig());
+  ASSERT_EQ(Phase(), kPending);
+  kube().SetAllPods(kPodRunning);
+  rig().Run(absl::Seconds(30));
+  EXPECT_EQ(Phase(), kRunning);
+  kube().SetAllPods(kPodSucceeded);
+  rig().Run(absl::Seconds(30));
+  EXPECT_EQ(Phase(), kCompleted);
 }
 
 }  // namespace

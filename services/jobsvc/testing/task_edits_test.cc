@@ -11,8 +11,7 @@
 
 #include "common/base/slots.h"
 #include "common/kube/names.h"
-#include "services/jobsvc/store/history_store.h"
-#include "services/jobsvc/testing/rig/job_rig.h"
+#include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -24,27 +23,25 @@ using ::testing::UnorderedElementsAre;
 
 constexpr char kKey[] = "default/j";
 
-class TaskEditsTest : public ::testing::Test {
+class TaskEditsTest : public JobTest {
  protected:
   // Begins a job of two tasks of two pods each, all of which run.
   void Begin(Job job = MakeJob("j", 2, 2)) {
     job.mutable_spec()->set_min_available(2);
-    rig_.Start();
-    rig_.kube().PutJob(std::move(job));
-    rig_.Run();
+    JobTest::Begin(std::move(job));
     SetAll({"t0-0", "t0-1", "t1-0", "t1-1"}, kPodRunning);
-    ASSERT_EQ(rig_.PhaseOf(kKey), kRunning);
+    ASSERT_EQ(Phase(), kRunning);
     ASSERT_EQ(Status().counts().running(), 4);
   }
   void BeginAnew() {
-    if (rig_.kube().jobs().contains(kKey)) rig_.kube().DeleteJob(kKey);
-    if (rig_.alive()) rig_.Kill();
-    rig_.LoseDisk();
+    if (kube().jobs().contains(kKey)) kube().DeleteJob(kKey);
+    if (rig().alive()) rig().Kill();
+    rig().LoseDisk();
     Begin();
   }
   void Edit(const std::function<void(kube::v1::JobSpec&)>& edit) {
-    rig_.kube().EditJob(kKey, [&](Job& job) { edit(*job.mutable_spec()); });
-    rig_.Run(absl::Seconds(20));
+    EditSpec(edit);
+    rig().Run(absl::Seconds(20));
   }
   void AddTask(const std::string& name, int32_t replicas) {
     Edit([&](kube::v1::JobSpec& spec) {
@@ -57,22 +54,18 @@ class TaskEditsTest : public ::testing::Test {
   void RemoveLastTask() {
     Edit([](kube::v1::JobSpec& spec) { spec.mutable_tasks()->RemoveLast(); });
   }
-  void Rename(const std::string& name) {
-    Edit([&](kube::v1::JobSpec& spec) { spec.mutable_tasks(1)->set_name(name); });
-  }
   void SetAll(const std::vector<std::string>& pods, kube::v1::PodPhase phase) {
-    for (const std::string& pod : pods) rig_.kube().SetPodPhase("default/j-" + pod, phase);
-    rig_.Run(absl::Seconds(20));
+    for (const std::string& pod : pods) kube().SetPodPhase("default/j-" + pod, phase);
+    rig().Run(absl::Seconds(20));
   }
   void Ask(const std::string& action) {
-    rig_.kube().PutCommand("default", "ask", action, "j");
-    rig_.Run(absl::Seconds(20));
+    kube().PutCommand("default", "ask", action, "j");
+    rig().Run(absl::Seconds(20));
   }
-  const kube::v1::JobStatus& Status() { return rig_.kube().job(kKey).status(); }
   // Returns the names of the pods without the job's name, like "t0-0".
   std::set<std::string> Pods() {
     std::set<std::string> names;
-    for (const auto& [key, pod] : rig_.kube().pods()) names.insert(pod.name().substr(2));
+    for (const auto& [key, pod] : kube().pods()) names.insert(pod.name().substr(2));
     return names;
   }
   std::set<std::string> ReportedTasks() {
@@ -82,15 +75,12 @@ class TaskEditsTest : public ::testing::Test {
   }
   std::vector<std::string> Edits() {
     std::vector<std::string> edits;
-    const auto history = HistoryStore(rig_.store()).Read(SlotOf(kKey), rig_.kube().job(kKey).meta().uid());
-    for (const storage::v1::HistoryRecord& entry : *history) {
+    for (const storage::v1::HistoryRecord& entry : History()) {
       if (entry.generation() != 0) edits.push_back(entry.outcome());
     }
     return edits;
   }
-  int Deleted() { return rig_.kube().Count("delete", "pods") + rig_.kube().Count("deletecollection", "pods"); }
-
-  JobRig rig_;
+  int Deleted() { return kube().Count("delete", "pods") + kube().Count("deletecollection", "pods"); }
 };
 
 TEST_F(TaskEditsTest, OneThatIsAddedIsMadeAndCountsAndTheJobEndsWithIt) {
@@ -100,9 +90,9 @@ TEST_F(TaskEditsTest, OneThatIsAddedIsMadeAndCountsAndTheJobEndsWithIt) {
   EXPECT_EQ(Status().counts().pending(), 1);
   EXPECT_THAT(ReportedTasks(), UnorderedElementsAre("t0", "t1", "t2"));
   SetAll({"t0-0", "t0-1", "t1-0", "t1-1"}, kPodSucceeded);
-  EXPECT_EQ(rig_.PhaseOf(kKey), kRunning) << "one has not finished";
+  EXPECT_EQ(Phase(), kRunning) << "one has not finished";
   SetAll({"t2-0"}, kPodSucceeded);
-  EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+  EXPECT_EQ(Phase(), kCompleted);
   EXPECT_EQ(Status().counts().succeeded(), 5);
   EXPECT_THAT(Edits(), ElementsAre("tasks 2 -> 3"));
 }
@@ -116,7 +106,7 @@ TEST_F(TaskEditsTest, PodsOfOneThatIsRemovedAreLeftAloneAndCountForNothing) {
   EXPECT_THAT(ReportedTasks(), UnorderedElementsAre("t0"));
   SetAll({"t1-0"}, kPodFailed);
   EXPECT_EQ(Status().counts().failed(), 0);
-  EXPECT_EQ(rig_.PhaseOf(kKey), kRunning);
+  EXPECT_EQ(Phase(), kRunning);
   EXPECT_EQ(Deleted(), 0);
   EXPECT_THAT(Edits(), ElementsAre("tasks 2 -> 1"));
 }
@@ -125,85 +115,38 @@ TEST_F(TaskEditsTest, TheEndOfTheJobTakesThemAlong) {
   for (const int left : {1, 2}) {  // One pod is deleted singly, several in one call.
     BeginAnew();
     RemoveLastTask();
-    if (left == 1) rig_.kube().RemovePod("default/j-t1-1");
-    rig_.kube().SchedulePods();
+    if (left == 1) kube().RemovePod("default/j-t1-1");
+    kube().SchedulePods();
     SetAll({"t0-0", "t0-1"}, kPodSucceeded);
-    EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+    EXPECT_EQ(Phase(), kCompleted);
     EXPECT_EQ(Status().counts().succeeded(), 2);
     EXPECT_EQ(Status().counts().terminating(), left) << "a full kill counts all that go";
-    rig_.kube().FinishDeletions();
-    rig_.Run(absl::Seconds(20));
+    kube().FinishDeletions();
+    rig().Run(absl::Seconds(20));
     EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1")) << "those that have finished stay";
     EXPECT_EQ(Status().counts().terminating(), 0);
-    rig_.kube().SchedulePods(false);
+    kube().SchedulePods(false);
   }
-}
-
-TEST_F(TaskEditsTest, AnAbortIsOverWhenTheyAreGoneToo) {
-  Begin();
-  RemoveLastTask();
-  rig_.kube().SchedulePods();
-  Ask("AbortJob");
-  EXPECT_EQ(rig_.PhaseOf(kKey), kube::v1::JOB_PHASE_ABORTING);
-  EXPECT_EQ(Status().counts().terminating(), 4);
-  rig_.kube().FinishDeletions();
-  rig_.Run(absl::Seconds(20));
-  EXPECT_EQ(rig_.PhaseOf(kKey), kAborted);
-  EXPECT_THAT(Pods(), IsEmpty());
-}
-
-TEST_F(TaskEditsTest, ARestartTakesThemAndMakesTheOthersAgain) {
-  Begin();
-  RemoveLastTask();
-  Ask("RestartJob");
-  rig_.Run(absl::Minutes(1));
-  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1"));
-  EXPECT_EQ(Status().counts().pending(), 2);
-  EXPECT_EQ(Status().counts().terminating(), 0);
 }
 
 // Otherwise the job would wait in Restarting for pods that nobody removes.
 TEST_F(TaskEditsTest, ARestartOfATaskEndsThoughTheTaskIsRemovedMeanwhile) {
   for (const bool restarted : {false, true}) {
     BeginAnew();
-    rig_.kube().SetRefuse([](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
-      if (request.resource().plural() != "pods" || request.has_create()) return false;
-      error.set_code(403);
-      error.set_message("not now");
-      return true;
-    });
-    rig_.kube().PutCommand("default", "ask", "RestartTask", "j", [](kube::v1::Command& command) {
-      auto* target = command.mutable_meta()->add_annotations();
-      target->set_key(std::string(kube::kCommandTargetKey));
-      target->set_value(R"({"task":"t1"})");
-    });
-    rig_.Run(absl::Seconds(20));
+    kube().RefuseWrites(
+        [](const auto& request) { return request.resource().plural() == "pods" && !request.has_create(); }, 403,
+        "not now");
+    kube().PutTargeted("ask", "RestartTask", R"({"task":"t1"})");
+    rig().Run(absl::Seconds(20));
     ASSERT_EQ(Status().retry_count(), 1);
     RemoveLastTask();
-    if (restarted) {
-      rig_.Kill();
-      rig_.Start();
-    }
-    rig_.kube().SetRefuse(nullptr);
-    rig_.Run(absl::Minutes(2));
+    if (restarted) StartAgain();
+    kube().SetRefuse(nullptr);
+    rig().Run(absl::Minutes(2));
     EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1"));
-    EXPECT_EQ(rig_.PhaseOf(kKey), kRunning);
+    EXPECT_EQ(Phase(), kRunning);
     EXPECT_EQ(Status().counts().running(), 2);
   }
-}
-
-TEST_F(TaskEditsTest, OneThatIsRenamedIsMadeUnderItsNewNameBesideWhatRuns) {
-  Begin();
-  Rename("other");
-  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1", "other-0", "other-1"));
-  EXPECT_EQ(Status().counts().running(), 2);
-  EXPECT_EQ(Status().counts().pending(), 2);
-  EXPECT_THAT(ReportedTasks(), UnorderedElementsAre("t0", "other"));
-  SetAll({"t0-0", "t0-1", "other-0", "other-1"}, kPodSucceeded);
-  EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
-  EXPECT_EQ(Status().counts().succeeded(), 4);
-  EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "other-0", "other-1"));
-  EXPECT_THAT(Edits(), ElementsAre("spec edited: tasks[1].name"));
 }
 
 TEST_F(TaskEditsTest, OneThatComesBackFindsItsPodsAgain) {
@@ -212,24 +155,22 @@ TEST_F(TaskEditsTest, OneThatComesBackFindsItsPodsAgain) {
   AddTask("t1", 2);
   EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1", "t1-0", "t1-1"));
   EXPECT_EQ(Status().counts().running(), 4);
-  EXPECT_EQ(rig_.kube().Count("create", "pods"), 4);
+  EXPECT_EQ(kube().Count("create", "pods"), 4);
   EXPECT_EQ(Deleted(), 0);
   SetAll({"t0-0", "t0-1", "t1-0", "t1-1"}, kPodSucceeded);
-  EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+  EXPECT_EQ(Phase(), kCompleted);
 }
 
 TEST_F(TaskEditsTest, ANewProcessSeesThemAlike) {
   for (const bool lose_disk : {false, true}) {
     BeginAnew();
     RemoveLastTask();
-    rig_.Kill();
-    if (lose_disk) rig_.LoseDisk();
-    rig_.Start();
-    rig_.Run(absl::Seconds(20));
+    StartAgain(lose_disk);
+    rig().Run(absl::Seconds(20));
     EXPECT_EQ(Status().counts().running(), 2);
     EXPECT_EQ(Pods().size(), 4u);
     SetAll({"t0-0", "t0-1"}, kPodSucceeded);
-    EXPECT_EQ(rig_.PhaseOf(kKey), kCompleted);
+    EXPECT_EQ(Phase(), kCompleted);
     EXPECT_THAT(Pods(), UnorderedElementsAre("t0-0", "t0-1"));
   }
 }

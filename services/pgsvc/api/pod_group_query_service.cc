@@ -288,7 +288,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
       core->loop.Post(
           [core, turn = std::move(turn), method, start]() mutable { AskInTurn(core, std::move(turn), method, start); });
     };
-    core->groups->Route(std::move(caller), slot, std::move(what), /*question=*/true, std::move(request),
+    core->groups->Route(std::move(caller), slot, std::move(what), rpc::Repeat::kIdempotent, std::move(request),
                         rpc::Done<Response>(std::move(answered)), rpc::HandlerOf<Request, Response>(core, method),
                         rpc::Remote<Response>(start));
   }

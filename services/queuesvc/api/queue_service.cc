@@ -70,24 +70,22 @@ class Service final : public QueueService::CallbackService {
 
   grpc::ServerUnaryReactor* GetQueue(grpc::CallbackServerContext* context, const queue::v1::GetQueueRequest* request,
                                      queue::v1::Queue* response) override {
-    return AskOwner(context, request, response, &QueueApi::Get,
+    return AskOwner(context, request, response, rpc::Repeat::kIdempotent, &QueueApi::Get,
                     [](auto& stub, auto... arguments) { stub.async()->GetQueue(arguments...); });
   }
 
   grpc::ServerUnaryReactor* GetQueueHistory(grpc::CallbackServerContext* context,
                                             const queue::v1::GetQueueHistoryRequest* request,
                                             queue::v1::QueueHistory* response) override {
-    return AskOwner(context, request, response, &QueueApi::History,
+    return AskOwner(context, request, response, rpc::Repeat::kIdempotent, &QueueApi::History,
                     [](auto& stub, auto... arguments) { stub.async()->GetQueueHistory(arguments...); });
   }
 
   grpc::ServerUnaryReactor* DeleteQueue(grpc::CallbackServerContext* context,
                                         const queue::v1::DeleteQueueRequest* request,
                                         queue::v1::DeleteQueueResponse* response) override {
-    return AskOwner(
-        context, request, response, &QueueApi::Delete,
-        [](auto& stub, auto... arguments) { stub.async()->DeleteQueue(arguments...); },
-        /*question=*/false);
+    return AskOwner(context, request, response, rpc::Repeat::kOnce, &QueueApi::Delete,
+                    [](auto& stub, auto... arguments) { stub.async()->DeleteQueue(arguments...); });
   }
 
   grpc::ServerUnaryReactor* CreateQueue(grpc::CallbackServerContext* context,
@@ -101,9 +99,10 @@ class Service final : public QueueService::CallbackService {
           if (!queue.ok()) return done(queue.status());
           const std::string name = queue->meta().name();
           auto serve = [core, caller, name, asked = std::move(asked)](rpc::Done<queue::v1::Queue> answered) mutable {
-            const bool dry_run = asked.dry_run();
-            core->queues->Route(caller, SlotOf(name), fmt::format("queue {}", name),
-                                /*question=*/dry_run, std::move(asked), std::move(answered),
+            // A dry run changes nothing.
+            const rpc::Repeat repeat = asked.dry_run() ? rpc::Repeat::kIdempotent : rpc::Repeat::kOnce;
+            core->queues->Route(caller, SlotOf(name), fmt::format("queue {}", name), repeat, std::move(asked),
+                                std::move(answered),
                                 rpc::HandlerOf<queue::v1::CreateQueueRequest, queue::v1::Queue>(
                                     core, &QueueApi::Create, caller.client.user_token),
                                 rpc::Remote<queue::v1::Queue>(
@@ -117,17 +116,15 @@ class Service final : public QueueService::CallbackService {
   grpc::ServerUnaryReactor* ExplainQueue(grpc::CallbackServerContext* context,
                                          const queue::v1::ExplainQueueRequest* request,
                                          queue::v1::QueueExplanation* response) override {
-    return AskOwner(context, request, response, &QueueApi::Explain,
+    return AskOwner(context, request, response, rpc::Repeat::kIdempotent, &QueueApi::Explain,
                     [](auto& stub, auto... arguments) { stub.async()->ExplainQueue(arguments...); });
   }
 
   grpc::ServerUnaryReactor* CommandQueue(grpc::CallbackServerContext* context,
                                          const queue::v1::CommandQueueRequest* request,
                                          queue::v1::CommandQueueResponse* response) override {
-    return AskOwner(
-        context, request, response, &QueueApi::Command,
-        [](auto& stub, auto... arguments) { stub.async()->CommandQueue(arguments...); },
-        /*question=*/false);
+    return AskOwner(context, request, response, rpc::Repeat::kOnce, &QueueApi::Command,
+                    [](auto& stub, auto... arguments) { stub.async()->CommandQueue(arguments...); });
   }
 
   grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* context,
@@ -147,12 +144,12 @@ class Service final : public QueueService::CallbackService {
   }
 
  private:
-  // Passes a call about one queue to its owner. A question changes nothing, so that it may be asked twice.
+  // Passes a call about one queue to its owner.
   template <typename Request, typename Response, typename Method, typename Start>
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
-                                     Method method, Start start, bool question = true) {
+                                     rpc::Repeat repeat, Method method, Start start) {
     return rpc::ServeAtOwner(core_, core_->queues, context, request, response,
-                             {"queue", request->name(), GroupOf(request->name())}, question, method, start);
+                             {"queue", request->name(), GroupOf(request->name())}, repeat, method, start);
   }
 
   const std::shared_ptr<Core> core_;

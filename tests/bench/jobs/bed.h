@@ -21,8 +21,8 @@
 #include "dev/process_suite.h"
 #include "kubesim/actors/client/api.h"
 #include "tests/bench/jobs/collection.h"
-#include "tests/bench/jobs/write_log.h"
-#include "tests/bench/real/process_usage.h"
+#include "tests/bench/process_usage.h"
+#include "tests/bench/write_log.h"
 #include "tests/realkube/cluster.h"
 
 namespace basalt::bench {

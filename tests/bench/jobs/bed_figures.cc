@@ -6,17 +6,12 @@
 
 namespace basalt::bench {
 
-Figure PercentileOf(const std::string& what, const std::vector<absl::Duration>& times, double part) {
-  Figure figure;
-  figure.name = fmt::format("{}: p{:.0f}", what, part * 100);
-  figure.value = absl::ToDoubleMilliseconds(Percentile(times, part));
-  figure.unit = "ms";
+Figure PercentileOf(std::string_view what, const std::vector<absl::Duration>& times, double part, absl::Duration most) {
+  Figure figure{.name = fmt::format("{}: p{:.0f}", what, part * 100),
+                .value = absl::ToDoubleMilliseconds(Percentile(times, part)),
+                .unit = "ms"};
+  if (most < absl::InfiniteDuration()) SetMost(absl::ToDoubleMilliseconds(most), figure);
   return figure;
-}
-
-void SetTimeGoal(const std::vector<absl::Duration>& times, double part, absl::Duration most, Figure& figure) {
-  figure.goal = fmt::format("<= {:.0f}", absl::ToDoubleMilliseconds(most));
-  figure.met = Percentile(times, part) <= most;
 }
 
 absl::StatusOr<Figure> WritesOfRestart(Bed& bed, const std::string& what, bool with_disks) {
@@ -25,13 +20,11 @@ absl::StatusOr<Figure> WritesOfRestart(Bed& bed, const std::string& what, bool w
   BASALT_RETURN_IF_ERROR(bed.Restart(with_disks).status());
   BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
   const Tally tally = Count(window.writes);
-  Figure figure;
-  figure.name = fmt::format("{}: writes of a restart, stores {}", what, with_disks ? "kept" : "lost");
-  figure.value = tally.writes;
-  figure.goal = "0";
-  figure.met = tally.writes == 0;
-  figure.notes = {KindsOf(tally), window.Processes()};
-  return figure;
+  return Figure{.name = fmt::format("{}: writes of a restart, stores {}", what, with_disks ? "kept" : "lost"),
+                .value = static_cast<double>(tally.writes),
+                .goal = "0",
+                .met = tally.writes == 0,
+                .notes = {KindsOf(tally), window.Processes()}};
 }
 
 }  // namespace basalt::bench

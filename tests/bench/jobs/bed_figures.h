@@ -2,6 +2,7 @@
 
 // Figures that several benches measure on a bed.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,10 +12,10 @@
 
 namespace basalt::bench {
 
-// Returns the percentile `part` of the times in milliseconds, named "<what>: p99". Requires: `times` is not empty.
-Figure PercentileOf(const std::string& what, const std::vector<absl::Duration>& times, double part);
-// Sets the figure's goal, that the percentile `part` of the times is at most `most`, and whether the goal is met.
-void SetTimeGoal(const std::vector<absl::Duration>& times, double part, absl::Duration most, Figure& figure);
+// Returns the percentile `part` of the times in milliseconds, named "<what>: p99". The goal is that it is at most
+// `most`, if that is finite. Requires: `times` is not empty.
+Figure PercentileOf(std::string_view what, const std::vector<absl::Duration>& times, double part,
+                    absl::Duration most = absl::InfiniteDuration());
 
 // Counts the writes of a restart of all our processes, after the bed has come to rest. The goal is none. The figure's
 // name begins with `what`.

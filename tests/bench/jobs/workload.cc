@@ -15,15 +15,18 @@ namespace basalt::bench {
 std::string JobName(std::string_view prefix, int number) { return fmt::format("{}-{}", prefix, number); }
 
 actors::ApiRequest CreateJob(const std::string& name, const JobShape& shape) {
+  std::string annotations;
+  if (shape.runs != absl::ZeroDuration()) {
+    annotations = fmt::format(R"("metadata":{{"annotations":{{"{}":"{}"}}}},)", actors::kDurationAnnotation,
+                              absl::FormatDuration(shape.runs));
+  }
   return {
       "POST", std::string(kJobsPath),
-      fmt::format(
-          R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"{}"}},"spec":{{)"
-          R"("schedulerName":"volcano","queue":"default","minAvailable":{},{}"tasks":[{{"name":"t","replicas":{},)"
-          R"("template":{{"metadata":{{"annotations":{{"{}":"{}"}}}},"spec":{{"restartPolicy":"Never","containers":)"
-          R"([{{"name":"c","image":"busybox","resources":{{"requests":{{"cpu":"10m"}}}}}}]}}}}}}]}}}})",
-          name, shape.pods, shape.svc ? R"("plugins":{"svc":[]},)" : "", shape.pods, actors::kDurationAnnotation,
-          absl::FormatDuration(shape.runs))};
+      fmt::format(R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"{}"}},"spec":{{)"
+                  R"("schedulerName":"volcano","queue":"{}","minAvailable":{},{}"tasks":[{{"name":"t","replicas":{},)"
+                  R"("template":{{{}"spec":{{"restartPolicy":"Never","containers":)"
+                  R"([{{"name":"c","image":"busybox","resources":{{"requests":{{"cpu":"10m"}}}}}}]}}}}}}]}}}})",
+                  name, shape.queue, shape.pods, shape.svc ? R"("plugins":{"svc":[]},)" : "", shape.pods, annotations)};
 }
 
 std::vector<actors::ApiRequest> CreateJobs(std::string_view prefix, int count, const JobShape& shape) {

@@ -14,7 +14,8 @@ namespace basalt::bench {
 struct JobShape {
   int pods = 1;
   bool svc = false;                        // The job has the plugin, which makes three objects.
-  absl::Duration runs = absl::Seconds(4);  // Time from a pod's start to its success.
+  absl::Duration runs = absl::Seconds(4);  // Time from a pod's start to its success. Zero: that of the nodes.
+  std::string queue = "default";
 };
 
 inline constexpr int kSvcObjects = 3;  // ConfigMap, Service, NetworkPolicy.

@@ -1,4 +1,4 @@
-// Measures the writes of jobs that complete and of jobs that are aborted.
+// Measures the writes of jobs that complete, of jobs that are aborted, and of a restart.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "tests/bench/jobs/bed_figures.h"
 #include "tests/bench/jobs/job_figures.h"
 #include "tests/bench/jobs/workload.h"
 
@@ -17,6 +18,7 @@ constexpr int kSmall = 100;    // Jobs of at most so many pods are measured toge
 constexpr int kTogether = 10;  // The number of small jobs that are measured together.
 constexpr int kStatusOfJob = 5;
 constexpr int kOfAbort = 6;
+constexpr int kPodsOfFinished = 3;
 constexpr double kMebibyte = 1 << 20;
 
 // Returns the peaks of upstream's controller manager in MiB, by the number of pods of one job.
@@ -37,15 +39,13 @@ std::string Words(const std::vector<Burst>& bursts) {
 Figure WritesFigure(std::string name, const Tally& tally, int jobs, int goal, const std::vector<Burst>& bursts) {
   const int more = MoreWritesFor(bursts);
   const int writes = tally.writes - tally.queues;
-  Figure figure;
-  figure.name = std::move(name);
-  figure.value = static_cast<double>(writes) / jobs;
-  figure.unit = "per job";
-  figure.goal = fmt::format("<= {}", Number(goal + more));
-  figure.met = writes <= (goal + more) * jobs;
-  figure.notes = {KindsOf(tally, jobs),
-                  fmt::format("changes of pods: {}; {} more for their length", Words(bursts), more)};
-  return figure;
+  return {.name = std::move(name),
+          .value = static_cast<double>(writes) / jobs,
+          .unit = "per job",
+          .goal = fmt::format("<= {}", Number(goal + more)),
+          .met = writes <= (goal + more) * jobs,
+          .notes = {KindsOf(tally, jobs),
+                    fmt::format("changes of pods: {}; {} more for their length", Words(bursts), more)}};
 }
 
 }  // namespace
@@ -77,21 +77,17 @@ absl::StatusOr<std::vector<Figure>> MeasureWrites(const JobBenchOptions& options
                                      pods + 2 + (svc ? 2 * kSvcObjects : 0) + kStatusOfJob, bursts));
       const auto peak = UpstreamPeaks().find(pods);
       if (svc || peak == UpstreamPeaks().end()) continue;
-      Figure figure;
-      figure.name = fmt::format("peak memory of all processes, 1 job of {} pods", Number(pods));
-      figure.value = static_cast<double>(window.peak_bytes) / kMebibyte;
-      figure.unit = "MiB";
-      figure.notes = {window.Processes(), fmt::format("upstream: {} MiB", Number(peak->second))};
-      memory.push_back(std::move(figure));
+      memory.push_back({.name = fmt::format("peak memory of all processes, 1 job of {} pods", Number(pods)),
+                        .value = static_cast<double>(window.peak_bytes) / kMebibyte,
+                        .unit = "MiB",
+                        .notes = {window.Processes(), fmt::format("upstream: {} MiB", Number(peak->second))}});
     }
   }
-  Figure creates;
-  creates.name = "creates answered 409, in all of these jobs";
-  creates.value = conflicts;
-  creates.goal = "0";
-  creates.met = conflicts == 0;
-  creates.notes = {fmt::format("writes refused for any reason: {}", refused)};
-  figures.push_back(std::move(creates));
+  figures.push_back({.name = "creates answered 409, in all of these jobs",
+                     .value = static_cast<double>(conflicts),
+                     .goal = "0",
+                     .met = conflicts == 0,
+                     .notes = {fmt::format("writes refused for any reason: {}", refused)}});
   std::move(memory.begin(), memory.end(), std::back_inserter(figures));
   return figures;
 }
@@ -116,6 +112,22 @@ absl::StatusOr<std::vector<Figure>> MeasureAbort(const JobBenchOptions& options,
     BASALT_ASSIGN_OR_RETURN(const Window window, bed->End());
     figures.push_back(WritesFigure(fmt::format("writes to abort {} running pods, with svc", Number(pods)),
                                    Count(window.writes), 1, kOfAbort + kSvcObjects, BurstsOf(window.writes, job)));
+  }
+  return figures;
+}
+
+absl::StatusOr<std::vector<Figure>> MeasureRestart(const JobBenchOptions& options, const Progress& progress) {
+  const int jobs = options.finished_jobs;
+  progress(fmt::format("{} jobs of {} pods, to Completed", jobs, kPodsOfFinished));
+  BASALT_ASSIGN_OR_RETURN(const std::unique_ptr<Bed> bed, Bed::Start(options.bed));
+  bed->Send(CreateJobs("done", jobs, {.pods = kPodsOfFinished, .runs = options.runs}));
+  BASALT_RETURN_IF_ERROR(bed->Await("Completed", [&](const View& view) { return view.jobs.In("Completed") == jobs; }));
+  std::vector<Figure> figures;
+  for (const bool with_disks : {true, false}) {
+    const std::string what = fmt::format("{} finished jobs", Number(jobs));
+    progress(fmt::format("restart with {}, stores {}", what, with_disks ? "kept" : "lost"));
+    BASALT_ASSIGN_OR_RETURN(Figure figure, WritesOfRestart(*bed, what, with_disks));
+    figures.push_back(std::move(figure));
   }
   return figures;
 }

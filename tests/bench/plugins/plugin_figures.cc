@@ -87,8 +87,7 @@ absl::StatusOr<Figure> MeasureOne(std::string_view plugin, const PluginBenchOpti
   figure.notes.push_back(fmt::format("{} bytes{}", Number(static_cast<double>(bytes) / pods),
                                      others.empty() ? "" : fmt::format("; brings {}", others)));
   if (!plugin.empty()) {
-    figure.goal = fmt::format("<= {}", kMostMicroseconds);
-    figure.met = figure.value <= kMostMicroseconds;
+    SetMost(kMostMicroseconds, figure);
   }
   return figure;
 }

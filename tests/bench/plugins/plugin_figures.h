@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tests/bench/parts.h"
-#include "tests/bench/report.h"
+#include "tests/bench/frame.h"
 
 namespace basalt::bench {
 

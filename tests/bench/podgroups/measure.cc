@@ -94,9 +94,8 @@ absl::Status MeasureBare(const GroupBenchOptions& options, int count, Form form,
   if (times.size() != static_cast<size_t>(count)) {
     return MakeStatus(absl::StatusCode::kInternal, fmt::format("{} of {} pods were linked", times.size(), count));
   }
-  Figure& latency = figures.emplace_back(
-      PercentileOf(fmt::format("{}, {} a second: from pod to link", what, options.per_second), times, 0.99));
-  SetTimeGoal(times, 0.99, kMostLatency, latency);
+  Figure& latency = figures.emplace_back(PercentileOf(
+      fmt::format("{}, {} a second: from pod to link", what, options.per_second), times, 0.99, kMostLatency));
   latency.notes = {fmt::format("p50 {:.1f} ms, longest {:.1f} ms", absl::ToDoubleMilliseconds(Percentile(times, 0.5)),
                                absl::ToDoubleMilliseconds(Percentile(times, 1))),
                    ours.Machine()};
@@ -110,8 +109,7 @@ absl::Status MeasureBare(const GroupBenchOptions& options, int count, Form form,
   Figure& cpu = figures.emplace_back();
   cpu.name = fmt::format("{}: CPU of all processes beside a bare client's", what);
   cpu.value = CpuMs(ours, count) / CpuMs(bare, count);
-  cpu.goal = fmt::format("<= {:.1f}", kMostCpu);
-  cpu.met = cpu.value <= kMostCpu;
+  SetMost(kMostCpu, cpu);
   cpu.notes = {fmt::format("{:.3f} ms for each pod, of it ours {:.3f}; with the bare client {:.3f}", CpuMs(ours, count),
                            absl::ToDoubleMilliseconds(ours.cpu) / count, CpuMs(bare, count)),
                bare.Machine()};
@@ -223,8 +221,7 @@ absl::StatusOr<std::vector<Figure>> MeasureLarge(const GroupBenchOptions& option
     Figure& growth = figures.emplace_back();
     growth.name = fmt::format("a ReplicaSet of ten times as many pods, {}: CPU of pgsvc for each", NameOf(form));
     growth.value = cpu_us.back() / cpu_us.front();
-    growth.goal = fmt::format("<= {:.1f}", kMostGrowth);
-    growth.met = growth.value <= kMostGrowth;
+    SetMost(kMostGrowth, growth);
     growth.notes = {fmt::format("{:.0f} us, and {:.0f} us of ten times as many", cpu_us.front(), cpu_us.back())};
   }
   return figures;
@@ -247,8 +244,7 @@ absl::StatusOr<std::vector<Figure>> MeasureOthers(const GroupBenchOptions& optio
     figure.name = fmt::format("{}: CPU of {} for each", what, program);
     figure.value = absl::ToDoubleMicroseconds(window.usage.at(program).cpu) / options.others;
     figure.unit = "us";
-    figure.goal = "<= 1";  // The cost of a process that has nothing to do.
-    figure.met = figure.value <= 1;
+    SetMost(1, figure);  // The cost of a process that has nothing to do.
     figure.notes = {window.Processes(), window.Machine()};
   }
   return figures;

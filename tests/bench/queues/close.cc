@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
 #include "tests/bench/queues/queue_figures.h"
 #include "tests/bench/queues/queue_load.h"
-#include "tests/bench/queues/queue_log.h"
 
 namespace basalt::bench {
 namespace {
@@ -41,13 +38,11 @@ absl::Status Operate(Bed& bed, const Turn& turn, int queues, std::vector<Figure>
   figures.push_back(
       {.name = fmt::format("{}: writes of the state of each", what), .value = states, .goal = "1", .met = states == 1});
   const Tally tally = Count(window.writes);
-  const auto events = std::count_if(window.writes.begin(), window.writes.end(),
-                                    [](const LoggedWrite& write) { return write.ours && write.resource == "events"; });
   figures.push_back({.name = fmt::format("{}: writes for each", what),
                      .value = static_cast<double>(tally.queues) / queues,
                      .goal = fmt::format("<= {}", kWritesOfQueue),
                      .met = tally.queues <= kWritesOfQueue * queues,
-                     .notes = {KindsOf(tally), fmt::format("{} Events", events)}});
+                     .notes = {KindsOf(tally), fmt::format("{} Events", tally.events)}});
   for (const char* const program : {"queuesvc", "gateway"}) {
     figures.push_back({.name = fmt::format("{}: CPU of {} for each", what, program),
                        .value = absl::ToDoubleMicroseconds(window.usage.at(program).cpu) / queues,

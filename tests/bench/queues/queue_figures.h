@@ -4,9 +4,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tests/bench/frame.h"
 #include "tests/bench/jobs/bed.h"
-#include "tests/bench/parts.h"
-#include "tests/bench/report.h"
 
 namespace basalt::bench {
 

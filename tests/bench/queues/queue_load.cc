@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "common/kube/command.h"
 #include "common/kube/kinds.h"
 #include "common/kube/names.h"
@@ -11,17 +9,10 @@
 #include "tests/bench/jobs/workload.h"
 
 namespace basalt::bench {
-namespace {
-constexpr std::string_view kGroupInName = "-g-";
-}  // namespace
 
 std::string QueueName(int number) { return fmt::format("queue-{}", number); }
 
-std::string GroupName(std::string_view queue, int number) { return fmt::format("{}{}{}", queue, kGroupInName, number); }
-
-std::string_view QueueOfGroup(std::string_view group) {
-  return group.substr(0, std::min(group.rfind(kGroupInName), group.size()));
-}
+std::string GroupName(std::string_view queue, int number) { return fmt::format("{}-g-{}", queue, number); }
 
 actors::ApiRequest CreateQueue(const std::string& name, std::string_view parent) {
   return {"POST", std::string(kQueuesPath),

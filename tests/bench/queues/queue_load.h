@@ -13,8 +13,6 @@ namespace basalt::bench {
 std::string QueueName(int number);
 // Returns a name such as "queue-7-g-0".
 std::string GroupName(std::string_view queue, int number);
-// Returns the name of the queue from the name of its pod group.
-std::string_view QueueOfGroup(std::string_view group);
 
 actors::ApiRequest CreateQueue(const std::string& name, std::string_view parent);
 // Creates pod groups, which are Pending.

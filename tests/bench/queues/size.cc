@@ -65,24 +65,19 @@ absl::StatusOr<std::vector<Figure>> MeasureSize(const QueueBenchOptions& options
   std::vector<Figure> figures;
   for (const Side& side : sides) {
     for (const auto& [program, runs] : side.cpu_us) {
-      figures.push_back({.name = fmt::format("{}: CPU of {} for each change", side.what, program),
-                         .value = Median(runs),
-                         .unit = "us",
-                         .runs = runs});
+      figures.push_back(MedianOf(fmt::format("{}: CPU of {} for each change", side.what, program), runs, "us"));
     }
   }
   const std::vector<double>& small = sides.front().cpu_us["queuesvc"];
   for (size_t i = 1; i < sides.size(); ++i) {
     std::vector<double> ratios;
     for (int lap = 0; lap < options.laps; ++lap) ratios.push_back(sides[i].cpu_us["queuesvc"][lap] / small[lap]);
-    Figure& growth = figures.emplace_back();
-    growth.name = fmt::format("{}: CPU of queuesvc, to a queue of {}", sides[i].what, Number(options.small));
-    growth.value = Median(ratios);
-    growth.runs = std::move(ratios);
+    figures.push_back(
+        MedianOf(fmt::format("{}: CPU of queuesvc, to a queue of {}", sides[i].what, Number(options.small)),
+                 std::move(ratios), ""));
   }
   Figure& growth = figures[figures.size() - 2];
-  growth.goal = fmt::format("<= {:.1f}", kMostGrowth);
-  growth.met = growth.value <= kMostGrowth;
+  SetMost(kMostGrowth, growth);
   figures.back().notes = {std::move(machine)};
   return figures;
 }

@@ -1,30 +1,22 @@
 // real_bench measures the cost of the suite on a real Kubernetes, beside upstream's. scripts/bench real builds and
-// calls the program. The exit code is 0 if everything could be measured, whether or not the goals are met, and 1
-// otherwise.
+// calls the program.
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <string>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
-#include "common/obs/log.h"
+#include "common/base/status_macros.h"
 #include "common/shell/signals.h"
-#include "tests/bench/real/verdict.h"
-#include "tests/bench/real/work.h"
+#include "tests/bench/frame.h"
+#include "tests/bench/real/real_figures.h"
 
-ABSL_FLAG(bool, json, false, "print JSON instead of a table");
-ABSL_FLAG(bool, quick, false, "a tenth of the work: rough figures");
 ABSL_FLAG(std::vector<std::string>, only, {}, "small, thousand, large, bare; empty: all");
 
 namespace basalt::bench {
 namespace {
 
-struct Plan {
+struct Task {
   const char* key;
   Work work;
   Kind kind;
@@ -35,7 +27,7 @@ struct Plan {
 constexpr Upstream kUpstreamRestart = {
     .cpu_seconds = 11, .peak_mebibytes = 144, .writes = 6206, .status_updates = 6206, .conflicts = 0, .pods = 6003};
 
-std::vector<Plan> Plans(bool quick) {
+std::vector<Task> Tasks(bool quick) {
   const int part = quick ? 10 : 1;
   return {
       {"small",
@@ -75,39 +67,32 @@ std::vector<Plan> Plans(bool quick) {
   };
 }
 
-int Run() {
-  BedOptions options;
-  options.bin_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
-  options.real = true;
-  const std::vector<std::string> only = absl::GetFlag(FLAGS_only);
-  std::vector<Row> rows;
-  for (const Plan& plan : Plans(absl::GetFlag(FLAGS_quick))) {
-    if (!only.empty() && std::find(only.begin(), only.end(), plan.key) == only.end()) continue;
-    fmt::print(stderr, "real_bench: {}\n", plan.work.name);
-    absl::StatusOr<std::vector<Measured>> measured = Measure(plan.work, options);
-    if (!measured.ok()) {
-      fmt::print(stderr, "real_bench: {}\n", measured.status().ToString());
-      return 1;
-    }
-    for (size_t i = 0; i < measured->size(); ++i) {
-      rows.push_back(
-          {i == 0 ? plan.kind : Kind::kRestart, i == 0 ? plan.upstream : kUpstreamRestart, std::move((*measured)[i])});
-    }
+Plan PlanOf(bool quick) {
+  Plan plan{.parts = {}, .only = absl::GetFlag(FLAGS_only), .ignores_unknown = true};
+  const auto rows = std::make_shared<std::vector<Row>>();
+  for (const Task& task : Tasks(quick)) {
+    const auto measure = [task, rows](const Progress& progress) -> absl::StatusOr<std::vector<Figure>> {
+      progress(task.work.name);
+      BASALT_ASSIGN_OR_RETURN(std::vector<Measured> measured, Measure(task.work, {.bin_dir = OwnDir(), .real = true}));
+      for (size_t i = 0; i < measured.size(); ++i) {
+        rows->push_back(
+            {i == 0 ? task.kind : Kind::kRestart, i == 0 ? task.upstream : kUpstreamRestart, std::move(measured[i])});
+      }
+      return std::vector<Figure>();
+    };
+    plan.parts.push_back({task.key, measure});
   }
-  fmt::print("{}\n", absl::GetFlag(FLAGS_json) ? ToText(RealJson(rows)) : RealTable(rows));
-  return 0;
+  plan.report = [rows](bool as_json) { return ReportOf(*rows, as_json); };
+  return plan;
 }
 
 }  // namespace
 }  // namespace basalt::bench
 
 int main(int argc, char** argv) {
-  basalt::shell::PrepareProcess();
-  absl::SetProgramUsageMessage("real_bench: what the suite costs on a real Kubernetes, beside upstream.");
-  if (const std::vector<char*> rest = absl::ParseCommandLine(argc, argv); rest.size() > 1) {
-    fmt::print(stderr, "real_bench: unexpected argument '{}'\n", rest[1]);
-    return 2;
-  }
-  basalt::obs::SetUpLogging("real_bench", basalt::obs::Level::kError);
-  return basalt::bench::Run();
+  return basalt::bench::Main(argc, argv,
+                             {.name = "real_bench",
+                              .about = "what the suite costs on a real Kubernetes, beside upstream.",
+                              .plan = &basalt::bench::PlanOf,
+                              .prepare = &basalt::shell::PrepareProcess});
 }

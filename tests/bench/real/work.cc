@@ -1,4 +1,4 @@
-#include "tests/bench/real/work.h"
+#include "tests/bench/real/real_figures.h"
 
 #include <fmt/format.h>
 
@@ -23,21 +23,6 @@ actors::ApiRequest CreateBarePod(int number) {
               number)};
 }
 
-void Fill(const Window& window, Measured& out) {
-  const Tally tally = Count(window.writes);
-  out.cpu = window.cpu;
-  out.peak_bytes = window.peak_bytes;
-  out.writes = tally.writes;
-  out.status_updates = tally.status_updates;
-  out.conflicts = tally.conflicts;
-  out.refused = tally.refused;
-  out.by_kind = tally.by_kind;
-  for (const auto& [program, used] : window.usage) {
-    out.cpu_by_program[program] = used.cpu;
-    out.peak_by_program[program] = used.peak_bytes;
-  }
-}
-
 absl::StatusOr<Measured> Run(Bed& bed, const Work& work) {
   Measured out;
   out.name = work.name;
@@ -55,8 +40,7 @@ absl::StatusOr<Measured> Run(Bed& bed, const Work& work) {
   }));
   out.wall = absl::Now() - begin;
   BASALT_RETURN_IF_ERROR(bed.AwaitQuiet());
-  BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
-  Fill(window, out);
+  BASALT_ASSIGN_OR_RETURN(out.window, bed.End());
   return out;
 }
 
@@ -66,8 +50,7 @@ absl::StatusOr<Measured> Restart(Bed& bed, const Work& work, bool with_disks) {
   out.jobs = work.jobs;
   out.pods = work.pods();
   BASALT_ASSIGN_OR_RETURN(out.wall, bed.Restart(with_disks));
-  BASALT_ASSIGN_OR_RETURN(const Window window, bed.End());
-  Fill(window, out);
+  BASALT_ASSIGN_OR_RETURN(out.window, bed.End());
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include "tests/bench/replicas/gateway_load.h"
+#include "tests/bench/replicas/replica_figures.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,9 +10,9 @@
 
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "tests/bench/bench_gateway.h"
 #include "tests/bench/child.h"
-#include "tests/bench/process_stats.h"
-#include "tests/bench/replicas/bench_gateway.h"
+#include "tests/bench/process_usage.h"
 #include "tests/bench/replicas/readers.h"
 
 namespace basalt::bench {
@@ -33,7 +33,7 @@ struct Lap {
 class GatewayLoad {
  public:
   GatewayLoad(const GatewayLoadOptions& options, int replicas)
-      : options_(options), replicas_(replicas), gateway_(options.shape, replicas) {}
+      : options_(options), replicas_(replicas), gateway_({.shape = options.shape, .replicas = replicas}) {}
 
   // If `stuck`, the last replica runs in a process of its own, which StopOne can stop.
   absl::Status Start(bool stuck) {
@@ -114,23 +114,6 @@ class GatewayLoad {
   bool up_ = true;
 };
 
-Figure MedianOf(std::string name, std::vector<double> runs, std::string unit) {
-  Figure figure;
-  figure.name = std::move(name);
-  figure.value = Median(runs);
-  figure.unit = std::move(unit);
-  figure.runs = std::move(runs);
-  return figure;
-}
-
-Figure Plain(std::string name, double value, std::string unit) {
-  Figure figure;
-  figure.name = std::move(name);
-  figure.value = value;
-  figure.unit = std::move(unit);
-  return figure;
-}
-
 // The delays of events at the replicas that read.
 struct Delays {
   std::vector<double> runs;  // The 99th percentile of each run, in milliseconds.
@@ -171,12 +154,12 @@ absl::Status RunBurst(GatewayLoad& load, const GatewayLoadOptions& options, Burs
 
 Figure Compare(std::string_view what, const Delays& with, const Delays& without) {
   const double least = Median(without.runs);
-  Figure figure = Plain(fmt::format("{}: p99 at healthy replicas, with to without", what),
-                        least > 0 ? Median(with.runs) / least : 0, "");
-  figure.goal = "<= 1.2";
-  figure.met = figure.value > 0 && figure.value <= kMostDelay;
-  figure.notes = {with.Note("with"), without.Note("without")};
-  return figure;
+  const double ratio = least > 0 ? Median(with.runs) / least : 0;
+  return {.name = fmt::format("{}: p99 at healthy replicas, with to without", what),
+          .value = ratio,
+          .goal = "<= 1.2",
+          .met = ratio > 0 && ratio <= kMostDelay,
+          .notes = {with.Note("with"), without.Note("without")}};
 }
 
 }  // namespace
@@ -211,9 +194,11 @@ absl::StatusOr<std::vector<Figure>> MeasureFanOut(const GatewayLoadOptions& opti
   if (costs.size() > 1) {
     const auto& [few, cheap] = costs.front();
     const auto& [many, dear] = costs.back();
-    Figure further = Plain("gateway: each further replica, per event", (dear - cheap) / (many - few), "us");
-    further.notes = {fmt::format("of CPU, all threads of the gateway, from {} to {} replicas", few, many)};
-    figures.push_back(std::move(further));
+    figures.push_back(
+        {.name = "gateway: each further replica, per event",
+         .value = (dear - cheap) / (many - few),
+         .unit = "us",
+         .notes = {fmt::format("of CPU, all threads of the gateway, from {} to {} replicas", few, many)}});
   }
   return figures;
 }
@@ -237,10 +222,11 @@ absl::StatusOr<std::vector<Figure>> MeasureBurst(const GatewayLoadOptions& optio
   }
 
   const double mebi = 1 << 20;
-  Figure memory =
-      Plain("burst: gateway RSS growth, 1 of 3 reads nothing", static_cast<double>(stuck.peak_bytes) / mebi, "MiB");
-  memory.goal = "<= 16";
-  memory.met = static_cast<double>(stuck.peak_bytes) <= kMostGrowth && dirty > 0;
+  Figure memory{.name = "burst: gateway RSS growth, 1 of 3 reads nothing",
+                .value = static_cast<double>(stuck.peak_bytes) / mebi,
+                .unit = "MiB",
+                .goal = "<= 16",
+                .met = static_cast<double>(stuck.peak_bytes) <= kMostGrowth && dirty > 0};
   memory.notes = {
       fmt::format("{} bursts of {} changed objects each, the most of a burst; {:.1f} MiB where all read",
                   options.bursts, Number(options.shape.pods()), static_cast<double>(healthy.peak_bytes) / mebi),

@@ -1,4 +1,4 @@
-#include "tests/bench/replicas/moves.h"
+#include "tests/bench/replicas/replica_figures.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -117,28 +117,22 @@ class Moves {
       const auto at = [&](double part) {
         return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1))];
       };
-      Figure figure;
-      figure.name = std::move(name);
-      figure.value = at(0.99);
-      figure.unit = "ms";
-      figure.goal = fmt::format("<= {:.0f}", most);
-      figure.met = figure.value <= most;
+      Figure& figure = figures.emplace_back(Figure{.name = std::move(name), .value = at(0.99), .unit = "ms"});
+      SetMost(most, figure);
       figure.notes = {fmt::format("{} moves of a slot: p50 {:.1f}, p99 {:.1f}, max {:.1f} ms", times.size(), at(0.5),
                                   at(0.99), times.back())};
-      figures.push_back(std::move(figure));
     };
     gaps("slot without an owner, replica leaves (SIGTERM), p99", leave_, kGraceful);
     gaps("slot without an owner, replica joins, p99", join_, kGraceful);
     gaps(fmt::format("slot without an owner, kill -9, grace {}, p99", absl::FormatDuration(options_.grace)), crash_,
          absl::ToDoubleMilliseconds(options_.grace) + kAfterGrace);
     if (!upgrade_.empty()) {
-      Figure figure;
-      figure.name = "slot without an owner, rolling upgrade of every process, longest";
-      figure.value = *std::max_element(upgrade_.begin(), upgrade_.end());
-      figure.unit = "ms";
-      figure.notes = {fmt::format("{} times that a slot was without an owner in {} upgrades, median {:.1f} ms",
-                                  upgrade_.size(), options_.upgrades, Median(upgrade_))};
-      figures.push_back(std::move(figure));
+      figures.push_back(
+          {.name = "slot without an owner, rolling upgrade of every process, longest",
+           .value = *std::max_element(upgrade_.begin(), upgrade_.end()),
+           .unit = "ms",
+           .notes = {fmt::format("{} times that a slot was without an owner in {} upgrades, median {:.1f} ms",
+                                 upgrade_.size(), options_.upgrades, Median(upgrade_))}});
     }
     if (!figures.empty()) {
       figures.front().notes.push_back(
@@ -148,18 +142,16 @@ class Moves {
     }
     if (!take_over_.empty()) {
       const double lease = absl::ToDoubleSeconds(options_.lease_duration);
-      Figure figure;
-      figure.name =
-          fmt::format("gateway take-over, lease of {}, longest", absl::FormatDuration(options_.lease_duration));
-      figure.value = *std::max_element(take_over_.begin(), take_over_.end());
-      figure.unit = "s";
-      figure.goal = fmt::format("<= {}", Number(kOfLease * lease));
-      figure.met = figure.value <= kOfLease * lease;
-      figure.runs = take_over_;
-      figure.notes = {"from kill -9 of the leader to the first pod that the next one makes",
-                      fmt::format("slots were not served for {:.2f} s at most",
-                                  reopened_.empty() ? 0 : *std::max_element(reopened_.begin(), reopened_.end()))};
-      figures.push_back(std::move(figure));
+      figures.push_back(
+          {.name =
+               fmt::format("gateway take-over, lease of {}, longest", absl::FormatDuration(options_.lease_duration)),
+           .value = *std::max_element(take_over_.begin(), take_over_.end()),
+           .unit = "s",
+           .runs = take_over_,
+           .notes = {"from kill -9 of the leader to the first pod that the next one makes",
+                     fmt::format("slots were not served for {:.2f} s at most",
+                                 reopened_.empty() ? 0 : *std::max_element(reopened_.begin(), reopened_.end()))}});
+      SetMost(kOfLease * lease, figures.back(), Number(kOfLease * lease));
     }
     return figures;
   }

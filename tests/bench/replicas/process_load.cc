@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -13,7 +12,8 @@
 #include "common/base/status_macros.h"
 #include "common/exec/run_on.h"
 #include "common/http/curl/curl_client.h"
-#include "kubesim/actors/client/informer.h"
+#include "tests/bench/jobs/bed.h"
+#include "tests/bench/jobs/workload.h"
 #include "tests/bench/replicas/http_get.h"
 
 namespace basalt::bench {
@@ -21,9 +21,6 @@ namespace {
 
 constexpr absl::Duration kPoll = absl::Milliseconds(50);
 constexpr absl::Duration kLeaveLimit = absl::Seconds(30);
-constexpr std::string_view kJobs = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs";
-constexpr std::string_view kQueues = "/apis/scheduling.volcano.sh/v1beta1/queues";
-constexpr std::string_view kPods = "/api/v1/namespaces/default/pods";
 
 std::string QueueName(int number) { return fmt::format("queue-{}", number); }
 
@@ -33,56 +30,7 @@ std::string QueueText(int number) {
       QueueName(number));
 }
 
-std::string JobText(int number, int queues) {
-  return fmt::format(
-      R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"work-{}"}},"spec":{{)"
-      R"("schedulerName":"volcano","queue":"{}","minAvailable":1,"tasks":[{{"name":"t","replicas":1,"template":)"
-      R"({{"spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"busybox","resources":{{"requests":)"
-      R"({{"cpu":"10m"}}}}}}]}}}}}}]}}}})",
-      number, QueueName(number % queues));
-}
-
-bool IsCompleted(const json::value& job) {
-  const json::value* const phase = FindPath(job, {"status", "state", "phase"});
-  return phase != nullptr && phase->is_string() && phase->get_string() == "Completed";
-}
-bool Any(const json::value&) { return true; }
-
 }  // namespace
-
-// Records when each object of a collection was first observed for which `counts` is true.
-class ProcessLoad::Watcher : public actors::InformerListener {
- public:
-  Watcher(Loop& loop, http::Client& client, Random& random, std::string_view path, bool (*counts)(const json::value&))
-      : counts_(counts), informer_(loop, client, random, Options(path)) {
-    informer_.Listen(*this);
-    informer_.Start();
-  }
-  size_t count() const { return seen_.size(); }
-  absl::Time FirstSince(absl::Time after) const {
-    absl::Time first = absl::InfiniteFuture();
-    for (const auto& [name, when] : seen_) {
-      if (when >= after) first = std::min(first, when);
-    }
-    return first;
-  }
-
- private:
-  static actors::InformerOptions Options(std::string_view path) {
-    actors::InformerOptions options;
-    options.path = path;
-    return options;
-  }
-  void OnObject(const json::value& object) override {
-    if (counts_(object)) seen_.emplace(FindString(object.at("metadata"), "name"), absl::Now());
-  }
-  void OnGone(const actors::ObjectName&) override {}
-  void OnSynced() override {}
-
-  bool (*const counts_)(const json::value&);
-  std::unordered_map<std::string, absl::Time> seen_;
-  actors::Informer informer_;
-};
 
 ProcessLoad::ProcessLoad(const ProcessLoadOptions& options) : options_(options), loop_(MakeThreadLoop("bench")) {}
 
@@ -114,10 +62,12 @@ absl::Status ProcessLoad::Start() {
     client_ = http::MakeCurlClient(*loop_, admin);
     api_ = std::make_unique<actors::Api>(*loop_, *client_, random_, actors::ApiOptions{.user_agent = "bench"});
     for (int queue = 0; queue < options_.queues; ++queue) {
-      Post(kQueues, QueueText(queue));
+      Do({"POST", std::string(kQueuesPath), QueueText(queue)});
     }
-    jobs_ = std::make_unique<Watcher>(*loop_, *client_, random_, kJobs, IsCompleted);
-    pods_ = std::make_unique<Watcher>(*loop_, *client_, random_, kPods, Any);
+    jobs_ = std::make_unique<Collection>(*loop_, *client_, random_, kJobsPath);
+    pods_ = std::make_unique<Collection>(*loop_, *client_, random_, kPodsPath);
+    pods_->set_on_phase(
+        [this](std::string_view pod, std::string_view) { first_seen_.try_emplace(std::string(pod), absl::Now()); });
   });
   return absl::OkStatus();
 }
@@ -130,14 +80,17 @@ absl::Status ProcessLoad::EndProcess(std::string_view name) {
   return MakeStatus(absl::StatusCode::kDeadlineExceeded, fmt::format("{} does not end", name));
 }
 
-void ProcessLoad::Post(std::string_view path, std::string body) {
-  api_->Do({"POST", std::string(path), std::move(body)}, [this](const actors::ApiAnswer& answer) {
+void ProcessLoad::Do(actors::ApiRequest request) {
+  api_->Do(std::move(request), [this](const actors::ApiAnswer& answer) {
     // 409 answers a create that the client repeated, and that had succeeded before.
     if (!answer.ok() && answer.status != 409) refused_ = fmt::format("{}: {}", answer.status, ToText(answer.body));
   });
 }
 
-void ProcessLoad::Make() { Post(kJobs, JobText(made_++, options_.queues)); }
+void ProcessLoad::Make() {
+  const int number = made_++;
+  Do(CreateJob(JobName("work", number), {.runs = absl::ZeroDuration(), .queue = QueueName(number % options_.queues)}));
+}
 
 void ProcessLoad::MakeJobs(int count) {
   RunOn(*loop_, [&] {
@@ -158,30 +111,30 @@ void ProcessLoad::MakeSteadily() {
   timer_ = loop_->RunAfter(absl::Seconds(1) / per_second_, [this] { MakeSteadily(); });
 }
 
-size_t ProcessLoad::completed() {
-  size_t count = 0;
-  RunOn(*loop_, [&] { count = jobs_->count(); });
-  return count;
-}
-
 absl::Status ProcessLoad::AwaitCompleted(absl::Duration limit) {
   int made = 0;
+  int completed = 0;
   for (const absl::Time end = absl::Now() + limit; absl::Now() < end; absl::SleepFor(kPoll)) {
     std::string refused;
     RunOn(*loop_, [&] {
       made = made_;
+      completed = jobs_->In("Completed");
       refused = refused_;
     });
     if (!refused.empty()) return MakeStatus(absl::StatusCode::kFailedPrecondition, refused);
-    if (completed() >= static_cast<size_t>(made)) return absl::OkStatus();
+    if (completed >= made) return absl::OkStatus();
   }
-  return MakeStatus(absl::StatusCode::kDeadlineExceeded, fmt::format("{} of {} jobs are completed after {}",
-                                                                     completed(), made, absl::FormatDuration(limit)));
+  return MakeStatus(absl::StatusCode::kDeadlineExceeded,
+                    fmt::format("{} of {} jobs are completed after {}", completed, made, absl::FormatDuration(limit)));
 }
 
 absl::Time ProcessLoad::FirstPodSince(absl::Time after) {
-  absl::Time first;
-  RunOn(*loop_, [&] { first = pods_->FirstSince(after); });
+  absl::Time first = absl::InfiniteFuture();
+  RunOn(*loop_, [&] {
+    for (const auto& [pod, seen] : first_seen_) {
+      if (seen >= after) first = std::min(first, seen);
+    }
+  });
   return first;
 }
 

@@ -2,11 +2,10 @@
 
 // Runs the suite as processes with kubesim, and makes jobs of one pod each that run a moment and complete. Made and
 // used by one thread; calls block.
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +17,7 @@
 #include "common/testing/temp_dir.h"
 #include "dev/process_suite.h"
 #include "kubesim/actors/client/api.h"
+#include "tests/bench/jobs/collection.h"
 
 namespace basalt::bench {
 
@@ -47,7 +47,6 @@ class ProcessLoad {
   void KeepMaking(int per_second);
   // Waits until all jobs that were made are Completed. Returns FAILED_PRECONDITION if the API server refused one.
   absl::Status AwaitCompleted(absl::Duration limit);
-  size_t completed();
   // Returns the time of the first pod that was first observed at `after` or later, or InfiniteFuture if there is none.
   absl::Time FirstPodSince(absl::Time after);
 
@@ -55,8 +54,7 @@ class ProcessLoad {
   absl::StatusOr<double> Metric(std::string_view process, std::string_view metric);
 
  private:
-  class Watcher;
-  void Post(std::string_view path, std::string body);
+  void Do(actors::ApiRequest request);
   void Make();
   void MakeSteadily();
 
@@ -68,8 +66,9 @@ class ProcessLoad {
   // These live on the loop.
   std::unique_ptr<http::Client> client_;
   std::unique_ptr<actors::Api> api_;
-  std::unique_ptr<Watcher> jobs_, pods_;
-  std::string refused_;  // Why an object could not be made. Empty if all could.
+  std::unique_ptr<Collection> jobs_, pods_;
+  std::unordered_map<std::string, absl::Time> first_seen_;  // By the pod's name.
+  std::string refused_;                                     // Why an object could not be made. Empty if all could.
   int made_ = 0;
   int per_second_ = 0;
   TimerId timer_ = kNoTimer;

@@ -15,7 +15,7 @@
 #include "common/base/json.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
-#include "tests/bench/replicas/bench_gateway.h"
+#include "tests/bench/bench_gateway.h"
 
 namespace basalt::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/bench/replicas/restart.h"
+#include "tests/bench/replicas/replica_figures.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/testing/temp_dir.h"
+#include "tests/bench/bench_gateway.h"
 #include "tests/bench/child.h"
-#include "tests/bench/process_stats.h"
-#include "tests/bench/replicas/bench_gateway.h"
+#include "tests/bench/process_usage.h"
 #include "tests/bench/replicas/http_get.h"
 
 namespace basalt::bench {
@@ -27,7 +27,7 @@ constexpr double kGoalEmpty = 6;
 // Runs jobsvc and measures the time from its start to the answer 200 of /readyz.
 class Restarted {
  public:
-  explicit Restarted(const RestartOptions& options) : options_(options), gateway_(options.shape, 1) {}
+  explicit Restarted(const RestartOptions& options) : options_(options), gateway_({.shape = options.shape}) {}
   ~Restarted() { Kill(); }
 
   absl::Status Start() {
@@ -83,20 +83,9 @@ class Restarted {
   bool up_ = true;
 };
 
-Figure Of(std::string name, std::vector<double> runs, double goal) {
-  Figure figure;
-  figure.name = std::move(name);
-  figure.value = Median(runs);
-  figure.unit = "s";
-  figure.goal = fmt::format("<= {:.0f}", goal);
-  figure.met = figure.value <= goal;
-  figure.runs = std::move(runs);
-  return figure;
-}
-
 }  // namespace
 
-absl::StatusOr<std::vector<Figure>> MeasureRestart(const RestartOptions& options, const Progress& progress) {
+absl::StatusOr<std::vector<Figure>> MeasureReplicaRestart(const RestartOptions& options, const Progress& progress) {
   progress(fmt::format("restarts of jobsvc with {} pods", options.shape.pods()));
   Restarted jobsvc(options);
   BASALT_RETURN_IF_ERROR(jobsvc.Start());
@@ -113,13 +102,15 @@ absl::StatusOr<std::vector<Figure>> MeasureRestart(const RestartOptions& options
       BASALT_RETURN_IF_ERROR(jobsvc.AwaitSlots());
     }
   }
-  Figure on_disk = Of("restart of jobsvc on its disk, to ready", std::move(kept), kGoalOnDisk);
-  on_disk.notes = {
+  std::vector<Figure> figures = {MedianOf("restart of jobsvc on its disk, to ready", std::move(kept), "s"),
+                                 MedianOf("restart of jobsvc on an empty disk, to ready", std::move(lost), "s")};
+  SetMost(kGoalOnDisk, figures[0]);
+  SetMost(kGoalEmpty, figures[1]);
+  figures[0].notes = {
       fmt::format("{} jobs of {} pods in its slots, kill -9, from exec to /readyz: every slot's snapshot "
                   "is there; the gateway's cache is warm",
                   options.shape.jobs, options.shape.pods_per_job)};
-  return std::vector<Figure>{std::move(on_disk),
-                             Of("restart of jobsvc on an empty disk, to ready", std::move(lost), kGoalEmpty)};
+  return figures;
 }
 
 }  // namespace basalt::bench

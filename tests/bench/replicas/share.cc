@@ -1,4 +1,4 @@
-#include "tests/bench/replicas/share.h"
+#include "tests/bench/replicas/replica_figures.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
-#include "tests/bench/real/process_usage.h"
+#include "tests/bench/process_usage.h"
 #include "tests/bench/replicas/process_load.h"
 
 namespace basalt::bench {
@@ -157,13 +157,12 @@ absl::StatusOr<std::vector<Figure>> MeasureJoins(const ShareOptions& options, in
     BASALT_RETURN_IF_ERROR(load.suite().Restart(fmt::format("jobsvc-{}", there)));
     absl::SleepFor(options.rest);
     BASALT_ASSIGN_OR_RETURN(const double after, load.Metric("gateway-0", "basalt_gateway_slots_moved_total"));
-    Figure figure;
-    figure.name = fmt::format("slots moved when replica {} joins, to 1/{}", there + 1, there + 1);
-    figure.value = (after - before) / kSlotCount * (there + 1);
-    figure.goal = "<= 1.2";
-    figure.met = figure.value <= kMost && figure.value >= kLeast;
-    figure.notes = {fmt::format("{} of {}", Number(after - before), kSlotCount)};
-    figures.push_back(std::move(figure));
+    const double part = (after - before) / kSlotCount * (there + 1);
+    figures.push_back({.name = fmt::format("slots moved when replica {} joins, to 1/{}", there + 1, there + 1),
+                       .value = part,
+                       .goal = "<= 1.2",
+                       .met = part <= kMost && part >= kLeast,
+                       .notes = {fmt::format("{} of {}", Number(after - before), kSlotCount)}});
   }
   return figures;
 }

@@ -1,4 +1,4 @@
-#include "tests/bench/replicas/tls.h"
+#include "tests/bench/replicas/replica_figures.h"
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -19,9 +19,8 @@
 #include "common/rpc/grpc/credentials.h"
 #include "common/testing/temp_dir.h"
 #include "dev/certificates.h"
-#include "tests/bench/process_stats.h"
-#include "tests/bench/real/process_usage.h"
-#include "tests/bench/replicas/bench_gateway.h"
+#include "tests/bench/bench_gateway.h"
+#include "tests/bench/process_usage.h"
 #include "tests/bench/replicas/process_load.h"
 
 namespace basalt::bench {
@@ -60,19 +59,17 @@ absl::StatusOr<double> CpuPerEvent(const TlsOptions& options, bool tls) {
 absl::StatusOr<Figure> MeasureCost(const TlsOptions& options, const Progress& progress) {
   std::vector<double> with;
   std::vector<double> without;
-  Figure figure;
+  std::vector<double> ratios;
   for (int round = 0; round < options.rounds; ++round) {
     progress(fmt::format("{} jobs without TLS and with TLS, round {}", options.jobs, round + 1));
     BASALT_ASSIGN_OR_RETURN(const double plain, CpuPerEvent(options, /*tls=*/false));
     BASALT_ASSIGN_OR_RETURN(const double secured, CpuPerEvent(options, /*tls=*/true));
     without.push_back(plain);
     with.push_back(secured);
-    figure.runs.push_back(secured / plain);
+    ratios.push_back(secured / plain);
   }
-  figure.name = "CPU per event of the suite, with TLS to without";
-  figure.value = Median(figure.runs);
-  figure.goal = "<= 1.15";
-  figure.met = figure.value <= kMostRatio;
+  Figure figure = MedianOf("CPU per event of the suite, with TLS to without", std::move(ratios), "");
+  SetMost(kMostRatio, figure);
   figure.notes = {
       fmt::format("{:.0f} us of gateway, jobsvc, pgsvc and queuesvc for each state that the gateway sends, "
                   "{:.0f} us without TLS; {} jobs of one pod a round",
@@ -141,8 +138,9 @@ class Storms {
                             dev::Certificates::Make(dir_ / "certs", std::string(kBenchCluster), options_.replicas, 1));
     BASALT_ASSIGN_OR_RETURN(std::shared_ptr<const rpc::Credentials> credentials,
                             certificates_->CredentialsOf("gateway", "gateway-0"));
-    gateway_ = std::make_unique<BenchGateway>(ClusterShape{.jobs = 10, .pods_per_job = 10}, options_.replicas,
-                                              std::move(credentials));
+    gateway_ = std::make_unique<BenchGateway>(BenchGatewayOptions{.shape = {.jobs = 10, .pods_per_job = 10},
+                                                                  .replicas = options_.replicas,
+                                                                  .credentials = std::move(credentials)});
     BASALT_RETURN_IF_ERROR(gateway_->Start());
     gateway_->source().Release();
     return absl::OkStatus();
@@ -180,19 +178,17 @@ absl::StatusOr<Figure> MeasureStorm(const TlsOptions& options, const Progress& p
   progress(fmt::format("{} replicas that connect at once", options.replicas));
   Storms storms(options);
   BASALT_RETURN_IF_ERROR(storms.Start());
-  Figure figure;
-  std::vector<double> halves;
-  std::vector<double> cpu;
+  std::vector<double> last, halves, cpu;
   for (int storm = 0; storm < options.storms; ++storm) {
     const ProcessStats before = ReadProcessStats();
     BASALT_ASSIGN_OR_RETURN(const std::vector<double> times, storms.Run());
     cpu.push_back(absl::ToDoubleMilliseconds(Difference(ReadProcessStats(), before).cpu) / options.replicas);
     halves.push_back(times[times.size() / 2]);
-    figure.runs.push_back(times.back());
+    last.push_back(times.back());
   }
-  figure.name = fmt::format("{} replicas connect at once by TLS: until the last has its session", options.replicas);
-  figure.value = Median(figure.runs);
-  figure.unit = "ms";
+  Figure figure =
+      MedianOf(fmt::format("{} replicas connect at once by TLS: until the last has its session", options.replicas),
+               std::move(last), "ms");
   figure.notes = {fmt::format("median replica {:.0f} ms; {:.1f} ms of CPU for each replica, its own end included",
                               Median(halves), Median(cpu))};
   return figure;

@@ -1,13 +1,12 @@
 #pragma once
 
 // Measures the figures of the suite, each beside its limit.
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "tests/bench/report.h"
+#include "tests/bench/frame.h"
 
 namespace basalt::bench {
 
@@ -20,15 +19,11 @@ struct FigureOptions {
   std::vector<int> budgets = {10, 100, 1000};
 };
 
-// Selects the figures.
-struct FigureChoice {
-  bool pipeline = true;
-  bool job_size = true;
-  bool writes = true;
-};
-
-// Calls `progress` with a text at the begin of each step.
-absl::StatusOr<std::vector<Figure>> MeasureFigures(const FigureOptions& options, const FigureChoice& choice,
-                                                   const std::function<void(const std::string&)>& progress);
+// Measures the whole path of pod events beside the raw limits of its parts, and the memory per pod.
+absl::StatusOr<std::vector<Figure>> MeasurePipeline(const FigureOptions& options, const Progress& progress);
+// Measures CPU time by the size of jobs.
+absl::StatusOr<std::vector<Figure>> MeasureJobSize(const FigureOptions& options, const Progress& progress);
+// Counts the API writes of a job.
+absl::StatusOr<std::vector<Figure>> MeasureBudgets(const FigureOptions& options, const Progress& progress);
 
 }  // namespace basalt::bench

@@ -16,7 +16,7 @@
 #include "common/rpc/grpc/server.h"
 #include "gateway/translate/decoder.h"
 #include "tests/bench/cluster.h"
-#include "tests/bench/process_stats.h"
+#include "tests/bench/process_usage.h"
 
 namespace basalt::bench {
 namespace {

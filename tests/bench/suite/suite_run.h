@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tests/bench/cluster.h"
-#include "tests/bench/process_stats.h"
+#include "tests/bench/process_usage.h"
 
 namespace basalt::bench {
 

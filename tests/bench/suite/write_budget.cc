@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <string_view>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "tests/e2e/writer.h"
 #include "tests/simulation/sim_suite.h"
 
 namespace basalt::bench {
@@ -31,20 +31,6 @@ std::string Manifest(int pods) {
       pods, tasks);
 }
 
-bool IsWrite(std::string_view verb) { return verb != "get" && verb != "list" && verb != "watch"; }
-
-struct Spread {
-  void Add(absl::Time time) {
-    first = std::min(first, time);
-    last = std::max(last, time);
-    ++count;
-  }
-  absl::Duration length() const { return last < first ? absl::ZeroDuration() : last - first; }
-  absl::Time first = absl::InfiniteFuture();
-  absl::Time last = absl::InfinitePast();
-  int count = 0;
-};
-
 }  // namespace
 
 WriteBudget CountWrites(int pods) {
@@ -60,35 +46,17 @@ WriteBudget CountWrites(int pods) {
       suite.time().AdvanceUntil([&] { return suite.JobPhase("default", "budget") == "Completed"; }, absl::Minutes(30));
   suite.time().Advance(kQuiet);
 
-  Spread starts;
-  Spread ends;
+  json::array requests;
   for (const kubesim::LoggedRequest& request : suite.api().log()) {
-    if (request.time < begin || !IsWrite(request.verb)) continue;
-    if (!e2e::IsByOwner(request.user_agent)) {
-      if (request.resource != "pods" || request.subresource != "status") continue;
-      const json::value* phase = FindPath(request.body, {"status", "phase"});
-      if (phase == nullptr || !phase->is_string()) continue;
-      if (phase->get_string() == "Running") starts.Add(request.time);
-      if (phase->get_string() == "Succeeded") ends.Add(request.time);
-      continue;
-    }
-    ++budget.by_kind[fmt::format("{} {}{}{}", request.verb, request.resource, request.subresource.empty() ? "" : "/",
-                                 request.subresource)];
-    if (request.resource == "events") {
-      ++budget.events;
-      continue;
-    }
-    if (request.resource == "queues") {
-      ++budget.queues;
-      continue;
-    }
-    ++budget.writes;
-    if (request.status >= 400) ++budget.refused;
+    if (request.time >= begin) requests.push_back(ToJson(request));
   }
-  budget.start_spread = starts.length();
-  budget.end_spread = ends.length();
-  budget.started = starts.count;
-  budget.ended = ends.count;
+  const std::vector<LoggedWrite> writes = WritesOfKubesim(json::object{{"requests", std::move(requests)}});
+  budget.tally = Count(writes, /*lists_events=*/true);
+  for (const LoggedWrite& write : writes) {
+    if (write.ours || write.resource != "pods" || write.subresource != "status") continue;
+    if (write.phase == "Running") budget.starts.Add(write.time);
+    if (write.phase == "Succeeded") budget.ends.Add(write.time);
+  }
   return budget;
 }
 

@@ -2,29 +2,34 @@
 
 // Counts the writes that one job costs the API server, from its creation to rest after Completed. The whole suite runs
 // under simulated time; kubesim's own log, filtered by the user agent of the gateway, is counted.
-#include <cstdint>
-#include <map>
-#include <string>
+#include <algorithm>
 
 #include "absl/time/time.h"
+#include "tests/bench/write_log.h"
 
 namespace basalt::bench {
 
-struct WriteBudget {
-  int pods = 0;
-  int plugin_objects = 4;  // The plugins env, svc and ssh make a Service, a ConfigMap, a NetworkPolicy and a Secret.
-  int goal() const { return pods + 2 + 2 * plugin_objects + 5; }
+// The times at which something happened to the pods.
+struct Spread {
+  void Add(absl::Time time) {
+    first = std::min(first, time);
+    last = std::max(last, time);
+    ++count;
+  }
+  absl::Duration length() const { return last < first ? absl::ZeroDuration() : last - first; }
+  absl::Time first = absl::InfiniteFuture();
+  absl::Time last = absl::InfinitePast();
+  int count = 0;
+};
 
+struct WriteBudget {
+  static constexpr int kPluginObjects = 4;  // Plugins env, svc and ssh: Service, ConfigMap, NetworkPolicy, Secret.
+  int pods = 0;
   bool completed = false;
-  int writes = 0;  // Without Events and without `queues`.
-  int queues = 0;  // Status writes of the job's queue, which all jobs of the queue share.
-  int events = 0;
-  int refused = 0;                     // Writes that were answered 4xx or 5xx, which the counts above include.
-  std::map<std::string, int> by_kind;  // "create pods" -> number, Events and queues included.
-  absl::Duration start_spread;         // Time between the first and the last start of a pod.
-  absl::Duration end_spread;           // Time between the first and the last end of a pod.
-  int started = 0;
-  int ended = 0;
+  Tally tally;          // The kinds include Events.
+  Spread starts, ends;  // When the pods started and ended.
+  int goal() const { return pods + 2 + 2 * kPluginObjects + 5; }
+  int writes() const { return tally.writes - tally.queues; }  // All jobs of the queue share its status writes.
 };
 
 WriteBudget CountWrites(int pods);

@@ -183,24 +183,6 @@ TEST_F(DiscoveryConformance, APartOfHealthThatIsNotThereIsNoPage) {
 
 // ---- OpenAPI ----
 
-TEST_F(DiscoveryConformance, OpenApiTwoHasPathsAndDefinitionsOfOurKinds) {
-  const Answer document = Get("/openapi/v2");
-  ASSERT_EQ(document.status, 200);
-  EXPECT_EQ(document.At({"swagger"}), "2.0");
-  EXPECT_NE(FindPath(document.json, {"paths", "/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs"}), nullptr);
-  const json::value* definitions = Find(document.json, "definitions");
-  ASSERT_NE(definitions, nullptr);
-  bool found = false;
-  for (const auto& entry : definitions->get_object()) {
-    const json::value* kinds = Find(entry.value(), "x-kubernetes-group-version-kind");
-    if (kinds == nullptr || !kinds->is_array() || kinds->get_array().empty()) continue;
-    const json::value& kind = kinds->get_array()[0];
-    found = found || (At(kind, {"group"}) == "batch.volcano.sh" && At(kind, {"kind"}) == "Job" &&
-                      FindPath(entry.value(), {"properties", "spec"}) != nullptr);
-  }
-  EXPECT_TRUE(found);
-}
-
 TEST_F(DiscoveryConformance, OpenApiTwoComesAsProtobufForOlderClients) {
   const Answer document =
       Get("/openapi/v2", {{"Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}});

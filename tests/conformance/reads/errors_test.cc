@@ -151,7 +151,8 @@ TEST_F(ErrorConformance, ABodyOfAnUnknownTypeIsUnsupported) {
     for (const char* type : {"text/plain", "application/xml"}) {
       ExpectStatus(Post(path, body, {{"Content-Type", type}}), 415, "UnsupportedMediaType",
                    "the body of the request was in an unknown format - accepted media types include: "
-                   "application/json, application/yaml, application/vnd.kubernetes.protobuf");
+                   "application/json, application/yaml" +
+                       ByServer<std::string>("", ", application/vnd.kubernetes.protobuf"));
     }
   }
 }
@@ -267,20 +268,6 @@ TEST_F(ErrorConformance, ATimeoutThatHasPassedIsA504AndNothingIsPromised) {
 TEST_F(ErrorConformance, ATimeoutThatIsLongEnoughDoesNotMatter) {
   EXPECT_EQ(Post(Secrets() + "?timeout=30s", SecretBody("a")).status, 201);
   EXPECT_EQ(Get(Secrets() + "?timeout=1m30s").Names(), "a");
-}
-
-TEST_F(ErrorConformance, TooManyRequestsSayWhenToComeBack) {
-  if (IsReal()) GTEST_SKIP() << "a real server has no faults on request, and its limits are far above one client";
-  ASSERT_EQ(Post("/kubesim/faults", R"({"action":"answer","verb":"create","resource":"secrets","code":429,)"
-                                    R"("retryAfterSeconds":3,"admission":true,"count":1})")
-                .status,
-            200);
-  const Answer refused = Post(Secrets(), SecretBody("a"));
-  EXPECT_EQ(refused.status, 429) << refused;
-  EXPECT_EQ(refused.reason(), "TooManyRequests");
-  EXPECT_EQ(refused.Header("Retry-After"), "3");
-  EXPECT_EQ(refused.At({"details", "retryAfterSeconds"}), "3");
-  EXPECT_EQ(Post(Secrets(), SecretBody("a")).status, 201);
 }
 
 // ---- heads ----

@@ -6,7 +6,7 @@
 // A call is forwarded once: a forwarded call carries the metadata "basalt-forwarded: <replica>" and is never forwarded
 // again. A replica that does not own the slot answers UNAVAILABLE and names the owner by its own assignment. The
 // forwarder then looks at its newest assignment and calls again, for as long as a move may take and the caller waits.
-// It repeats a call that does no harm twice after any such failure, any other call only if it was surely not handled.
+// It repeats an idempotent call after any such failure, any other call only if it was surely not handled.
 //
 // Heavy (gRPC): only in .cc files of api/ and common/rpc.
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,12 @@ struct Caller {
 };
 Caller CallerOf(const grpc::CallbackServerContext& context, const Members& members);
 
+// Whether a call may be handled twice.
+enum class Repeat {
+  kIdempotent,  // The second time changes nothing more: the call is also sent again if it may have been handled.
+  kOnce,        // The call is sent again only if it was surely not handled.
+};
+
 // Calls to the other replicas of one service; `Service` is the generated one, with its Stub. Held by shared_ptr: calls
 // under way keep it. All methods but Stop run on the loop.
 template <typename Service>
@@ -69,14 +76,13 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     calls_.EndAll();
   }
 
-  // Answers a call about a key of the slot. `what` names the key. `question`: the call may be repeated without harm.
-  // `local(request, done)` answers here, its `done` on any thread; `remote(stub, context, request, response, callback)`
-  // starts the call.
+  // Answers a call about a key of the slot. `what` names the key. `local(request, done)` answers here, its `done` on
+  // any thread; `remote(stub, context, request, response, callback)` starts the call.
   template <typename Request, typename Response, typename Local, typename Remote>
-  void Route(Caller caller, uint32_t slot, std::string what, bool question, Request request, Done<Response> done,
+  void Route(Caller caller, uint32_t slot, std::string what, Repeat repeat, Request request, Done<Response> done,
              Local local, Remote remote) {
     auto call = std::make_shared<Routed<Request, Response, Local, Remote>>(
-        Routed<Request, Response, Local, Remote>{std::move(caller), slot, std::move(what), question, std::move(request),
+        Routed<Request, Response, Local, Remote>{std::move(caller), slot, std::move(what), repeat, std::move(request),
                                                  std::move(done), std::move(local), std::move(remote), Attempts()});
     Try(std::move(call));
   }
@@ -88,7 +94,7 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
   }
 
   // Calls every member for the part in the slots that it owns. All have to answer under one assignment, or the call
-  // fails and names a member that did not. `make(slots)` makes the request.
+  // fails and names a member that did not. `make(slots)` makes the request. The call must be idempotent.
   template <typename Request, typename Response, typename Make, typename Local, typename Remote>
   void Gather(Caller caller, Make make, Done<std::vector<Response>> done, Local local, Remote remote) {
     using Call = Gathered<Request, Response, Make, Local, Remote>;
@@ -126,7 +132,7 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     Caller caller;
     uint32_t slot;
     std::string what;
-    bool question;
+    Repeat repeat;
     Request request;
     Done<Response> done;
     Local local;
@@ -154,8 +160,8 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
   }
   // Returns whether the call may be repeated. UNKNOWN: it may have been handled (a broken connection, a dropped
   // handler).
-  static bool MayBeAskedAgain(const absl::Status& status, bool question) {
-    return absl::IsUnavailable(status) || (question && absl::IsUnknown(status));
+  static bool MayBeAskedAgain(const absl::Status& status, Repeat repeat) {
+    return absl::IsUnavailable(status) || (repeat == Repeat::kIdempotent && absl::IsUnknown(status));
   }
 
   template <typename Call>
@@ -174,9 +180,9 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
          [self = this->shared_from_this(), call, owner](auto answer) mutable {
            if (answer.ok()) return call->done(std::move(answer));
            const absl::Status status = Annotate(answer.status(), NameOf(owner));
-           if (MayBeAskedAgain(answer.status(), call->question)) {
+           if (MayBeAskedAgain(answer.status(), call->repeat)) {
              if (self->Pause(*call, [self, call] { self->Try(call); })) return;
-             if (call->question) {
+             if (call->repeat == Repeat::kIdempotent) {
                return call->done(MakeStatus(absl::StatusCode::kUnavailable, ToStd(status.message())));
              }
            }
@@ -219,11 +225,11 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
     } else {
       const absl::Status status = Annotate(answer.status(), NameOf(member));
       // A failure that another try does not cure takes precedence.
-      if (call->failure.ok() || !MayBeAskedAgain(status, true)) call->failure = status;
+      if (call->failure.ok() || !MayBeAskedAgain(status, Repeat::kIdempotent)) call->failure = status;
     }
     if (--call->left > 0) return;
     if (call->failure.ok()) return call->done(std::move(call->parts));
-    if (!MayBeAskedAgain(call->failure, true)) return call->done(call->failure);
+    if (!MayBeAskedAgain(call->failure, Repeat::kIdempotent)) return call->done(call->failure);
     if (Pause(*call, [self = this->shared_from_this(), call] { self->TryAll(call); })) return;
     call->done(MakeStatus(absl::StatusCode::kUnavailable, ToStd(call->failure.message())));
   }
@@ -258,17 +264,17 @@ class Forwarder : public std::enable_shared_from_this<Forwarder<Service>> {
               });
   }
 
+  // The stubs of members that are gone are dropped when another stub is made.
   std::shared_ptr<Stub> StubOf(const gateway::v1::Member& member) {
-    // Most stubs that were not used for long are those of members that are gone.
-    if (stubs_.size() > kMaxStubs) stubs_.clear();
-    std::shared_ptr<Stub>& stub = stubs_[member.address()];
-    if (stub == nullptr)
-      stub = Service::NewStub(
-          MakeChannel(member.address(), identity::Only({RoleOf(members_.self().service())}), members_.credentials()));
+    if (const auto it = stubs_.find(member.address()); it != stubs_.end()) return it->second;
+    std::set<std::string> addresses;
+    for (const gateway::v1::Member& present : members_.all()) addresses.insert(present.address());
+    std::erase_if(stubs_, [&addresses](const auto& stub) { return !addresses.contains(stub.first); });
+    std::shared_ptr<Stub> stub = Service::NewStub(
+        MakeChannel(member.address(), identity::Only({RoleOf(members_.self().service())}), members_.credentials()));
+    stubs_.emplace(member.address(), stub);
     return stub;
   }
-
-  static constexpr size_t kMaxStubs = 64;
 
   Loop& loop_;
   const Members& members_;

@@ -95,9 +95,9 @@ class Node final : public ReplicaService::CallbackService {
     const auto here = [this](ExportRecordsRequest request, Done<ExportRecordsResponse> answered) {
       local(std::move(request), std::move(answered));
     };
-    const bool question = asked.cursor().empty();
+    const Repeat repeat = asked.cursor().empty() ? Repeat::kIdempotent : Repeat::kOnce;
     if (asked.cluster() != "all" || !caller.forwarded_by.empty()) {
-      forwarder_->Route(caller, kSlot, "group g", question, std::move(asked), std::move(done), here, remote);
+      forwarder_->Route(caller, kSlot, "group g", repeat, std::move(asked), std::move(done), here, remote);
       return;
     }
     const auto make = [](const SlotSet&) {
@@ -185,6 +185,42 @@ TEST(ForwarderTest, ASlotIsHereIfTheNewestAssignmentGivesItToThisProcess) {
   });
 }
 
+// Counts its stubs.
+struct CountedService {
+  struct Stub {
+    Stub() { ++made, ++alive; }
+    ~Stub() { --alive; }
+    Stub(const Stub&) = delete;
+    Stub& operator=(const Stub&) = delete;
+  };
+  static std::unique_ptr<Stub> NewStub(const std::shared_ptr<grpc::Channel>&) { return std::make_unique<Stub>(); }
+  static inline int made = 0;
+  static inline int alive = 0;
+};
+
+TEST(ForwarderTest, AStubIsKeptForAsLongAsItsMemberIsOne) {
+  const std::unique_ptr<Loop> loop = MakeThreadLoop("api");
+  Assignment assignment("a");
+  const auto forwarder = std::make_shared<Forwarder<CountedService>>(*loop, assignment);
+  std::vector<gateway::v1::Member> members;
+  for (int i = 0; i < 100; ++i) members.push_back(MakeMember(std::to_string(i), fmt::format("127.0.0.1:{}", i + 1)));
+  const auto use = [&forwarder](const gateway::v1::Member& member) { forwarder->Begin(member, [](auto&, auto&) {}); };
+  RunOn(*loop, [&] {
+    assignment.Set(members);
+    for (int round = 0; round < 2; ++round) {
+      for (const gateway::v1::Member& member : members) use(member);
+    }
+    EXPECT_EQ(CountedService::made, 100);
+    EXPECT_EQ(CountedService::alive, 100);
+    const gateway::v1::Member next = MakeMember("next", "127.0.0.1:101");
+    assignment.Set({members[0], members[1], next});
+    use(next);
+    use(members[0]);
+    EXPECT_EQ(CountedService::made, 101);
+    EXPECT_EQ(CountedService::alive, 3) << "the stubs of members that are gone are dropped";
+  });
+}
+
 TEST_F(ForwardTest, WithoutAnAssignmentNobodyIsAsked) {
   EXPECT_THAT(Ask(), basalt::testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not attached")));
 }
@@ -232,7 +268,7 @@ TEST_F(ForwardTest, AnotherProcessOfTheSameNameIsAnother) {
   EXPECT_EQ(*Ask(), "b") << "not answered here";
 }
 
-TEST_F(ForwardTest, WhatMayHaveBeenHandledIsAskedAgainOnlyIfItIsAQuestion) {
+TEST_F(ForwardTest, ACallThatMayHaveBeenHandledIsRepeatedOnlyIfIdempotent) {
   Assign(0, {members_[1]});
   Assign(1, {members_[1]});
   const Node::Local answer = nodes_[1]->local;

@@ -142,21 +142,21 @@ struct Subject {
 };
 
 // Serves a call by that method of the owner's API; `start(stub, context, request, response, callback)` calls another
-// replica. `question`: the call may be repeated without harm. INVALID_ARGUMENT: the request has no name.
+// replica. INVALID_ARGUMENT: the request has no name.
 template <typename Core, typename Service, typename Request, typename Response, typename Method, typename Start>
 grpc::ServerUnaryReactor* ServeAtOwner(const std::shared_ptr<Core>& core,
                                        const std::shared_ptr<Forwarder<Service>>& owners,
                                        grpc::CallbackServerContext* context, const Request* request, Response* response,
-                                       Subject subject, bool question, Method method, Start start) {
+                                       Subject subject, Repeat repeat, Method method, Start start) {
   return ServeUnary(core->loop, context, request, response,
-                    [core, owners, caller = CallerOf(*context, owners->members()), subject = std::move(subject),
-                     question, method, start](Request asked, Done<Response> done) {
+                    [core, owners, caller = CallerOf(*context, owners->members()), subject = std::move(subject), repeat,
+                     method, start](Request asked, Done<Response> done) {
                       if (asked.name().empty()) return done(InvalidField("name", "is required"));
                       Target target = TargetOfOne(asked);
                       target.group = subject.group;
                       auto serve = [=, asked = std::move(asked)](Done<Response> answered) mutable {
                         owners->Route(caller, SlotOf(subject.key), fmt::format("{} {}", subject.kind, subject.key),
-                                      question, std::move(asked), std::move(answered),
+                                      repeat, std::move(asked), std::move(answered),
                                       HandlerOf<Request, Response>(core, method, caller.client.user_token),
                                       Remote<Response>(start));
                       };

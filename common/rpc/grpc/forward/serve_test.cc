@@ -118,13 +118,12 @@ class Queues final : public QueueService::CallbackService {
   grpc::ServerUnaryReactor* GetQueue(grpc::CallbackServerContext* context, const GetQueueRequest* request,
                                      Queue* response) override {
     return ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()},
-                        /*question=*/true, &Api::Get, kGet);
+                        Repeat::kIdempotent, &Api::Get, kGet);
   }
   grpc::ServerUnaryReactor* DeleteQueue(grpc::CallbackServerContext* context, const DeleteQueueRequest* request,
                                         DeleteQueueResponse* response) override {
-    return ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()},
-                        /*question=*/false, &Api::Delete,
-                        [](auto& stub, auto... arguments) { stub.async()->DeleteQueue(arguments...); });
+    return ServeAtOwner(core_, core_->queues, context, request, response, {"queue", request->name()}, Repeat::kOnce,
+                        &Api::Delete, [](auto& stub, auto... arguments) { stub.async()->DeleteQueue(arguments...); });
   }
   grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* context, const ListQueuesRequest* request,
                                        ListQueuesResponse* response) override {

@@ -9,7 +9,7 @@
 
 namespace basalt::rpc {
 
-// Loop and handler outlive the server that the service is given to.
+// Calls the handler on `loop`. Loop and handler outlive the server that the service is given to.
 std::unique_ptr<GrpcService> MakePodGroupService(Loop& loop, PodGroupHandler& handler);
 
 }  // namespace basalt::rpc

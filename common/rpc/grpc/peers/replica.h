@@ -11,8 +11,8 @@ namespace basalt::rpc {
 
 class CallGuard;
 
-// Loop and handler outlive the server that the service is given to. `guard` is that of the server: with TLS a caller
-// gets records only for itself and of its own service. Null without TLS.
+// Calls the handler on `loop`. Loop and handler outlive the server that the service is given to. `guard` is that of the
+// server: with TLS a caller gets records only for itself and of its own service. Null without TLS.
 std::unique_ptr<GrpcService> MakeReplicaService(Loop& loop, ReplicaHandler& handler,
                                                 std::shared_ptr<const CallGuard> guard = nullptr);
 

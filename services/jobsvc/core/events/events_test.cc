@@ -228,6 +228,7 @@ TEST_F(EventsTest, AFailureBeforeTheDeletionStaysAFailure) {
   pod.set_deletion_ms(500);
   EXPECT_EQ(See(pod), List{"PodFailed"});
   EXPECT_EQ(See(pod), List{});
+  EXPECT_EQ(Lose(0), List{"PodEvicted"}) << "it had not succeeded";
 }
 
 TEST_F(EventsTest, ATaskFailsOnTheCrossingOnly) {

@@ -23,15 +23,6 @@ TEST_F(ConformanceTest, ACommandIsCarriedOutOnceWhereverTheProcessIsKilled) {
   });
 }
 
-TEST_F(ConformanceTest, ACommandForAJobThatIsGoneIsNotForItsSuccessor) {
-  BeginRunning(MakeJob("j", 1, 2));
-  kube().PutCommand("default", "stop", "AbortJob", "j",
-                    [](kube::v1::Command& command) { command.mutable_target()->set_uid("of-the-job-before"); });
-  rig().Run(absl::Seconds(30));
-  EXPECT_EQ(Phase(), kRunning);
-  EXPECT_EQ(Status().version(), 0);
-}
-
 TEST_F(ConformanceTest, ARestartCanBeAbortedTerminatedAndCompleted) {
   const std::pair<const char*, kube::v1::JobPhase> rows[] = {
       {"AbortJob", kAborted}, {"TerminateJob", kube::v1::JOB_PHASE_TERMINATED}, {"CompleteJob", kCompleted}};

@@ -18,7 +18,7 @@ TEST_F(ConformanceTest, PodsThatRunAreNotPendingAgainForANewProcess) {
   }
 }
 
-TEST_F(ConformanceTest, WhatHappensToPodsWhileNobodyLooksIsAnsweredAfterwards) {
+TEST_F(ConformanceTest, PodsThatEndWhileNobodyLooksAreAnsweredAfterwards) {
   for (const bool lose_disk : {false, true}) {
     Fresh();
     BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
@@ -50,7 +50,7 @@ TEST_F(ConformanceTest, AGroupThatBecomesUnknownIsAnsweredInEveryRun) {
   EXPECT_EQ(Status().version(), 2);
 }
 
-TEST_F(ConformanceTest, WhatAKillLeavesAloneIsCounted) {
+TEST_F(ConformanceTest, PodsThatAKillLeavesAloneAreCounted) {
   kube().SchedulePods();
   BeginRunning(WithPolicy(MakeJob("j", 2, 2), "PodFailed", "RestartPod"));
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);
@@ -68,7 +68,7 @@ TEST_F(ConformanceTest, WhatAKillLeavesAloneIsCounted) {
   EXPECT_EQ(Status().task_status_count_size(), 1);
 }
 
-TEST_F(ConformanceTest, WhatIsSeenBeforeItsJobIsJudgedWithIt) {
+TEST_F(ConformanceTest, APodThatIsSeenBeforeItsJobIsAnsweredWithIt) {
   BeginRunning(WithPolicy(MakeJob("j", 1, 3), "PodFailed", "RestartJob"));
   rig().Kill();
   rig().LoseDisk();

@@ -32,7 +32,7 @@ TEST_F(ConformanceTest, AFullKillIsWrittenFirstAndTakesTheGroupATargetedOneKeeps
   EXPECT_LT(first("delete", "podgroups"), first("create", "podgroups"));
 }
 
-TEST_F(ConformanceTest, OfAJobThatIsBeingDeletedNothingIsTouched) {
+TEST_F(ConformanceTest, NothingOfAJobThatIsBeingDeletedIsTouched) {
   BeginRunning(WithPlugins(MakeJob("j", 1, 3), {"svc"}));
   kube().HoldDeletedJob("default/j");
   kube().RemovePod("default/j-t0-1");
@@ -52,6 +52,11 @@ TEST_F(ConformanceTest, JobsOfEverySchedulerAreCarriedOut) {
   kube().SetAllPods(kPodSucceeded);
   rig().Run(absl::Seconds(20));
   EXPECT_EQ(Phase(), kCompleted);
+  Fresh();
+  rig().options.defaults.scheduler_name = "ours";
+  job.mutable_spec()->clear_scheduler_name();
+  BeginRunning(job);
+  EXPECT_EQ(kube().pod_body("default/j-t0-0").at("spec").at("schedulerName"), "ours");
 }
 
 // Job spec, appendix B: the policy PodFailed -> RestartJob, and how often it helps.

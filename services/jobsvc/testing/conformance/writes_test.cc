@@ -121,37 +121,11 @@ TEST_F(ConformanceTest, AForwardingQueueCostsOneWriteOfTheJob) {
   EXPECT_TRUE(is_marked(kube().job("default/j").meta().annotations()));
   EXPECT_TRUE(is_marked(kube().groups().begin()->second.meta().annotations()));
   kube().ClearLog();
-  rig().Kill();
-  rig().LoseDisk();
-  rig().Start();
+  rig().StartAgain(/*lose_disk=*/true);
   rig().Run(absl::Seconds(20));
   EXPECT_EQ(kube().Count("patch", "jobs"), 0);
   const json::value body = kube().pod_body("default/j-t0-0");
   EXPECT_EQ(FindString(*FindPath(body, {"metadata", "annotations"}), kube::kJobForwardingKey), "true");
-}
-
-TEST_F(ConformanceTest, AForwardedJobThatIsMadeAnewMeanwhileIsTakenForItself) {
-  rig().on_start = HearOfAForwardingQueue;
-  const auto forwards = [](const gateway::v1::WriteRequest& request) {
-    return request.has_patch() && request.resource().plural() == "jobs" && request.subresource().empty();
-  };
-  bool anew = false;
-  kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
-    if (forwards(request) && !std::exchange(anew, true)) {
-      kube().DeleteJob("default/j");
-      kube().PutJob(MakeJob("j", 1, 2));
-    }
-    return false;
-  });
-  // The answer comes when the first job has been forgotten.
-  rig().unknown_after = absl::Seconds(5);
-  rig().fate = [&](const gateway::v1::WriteRequest& request) {
-    return forwards(request) && !anew ? Fate::kLostAnswer : Fate::kNormal;
-  };
-  Begin(MakeJob("j", 1, 2));
-  rig().Run(absl::Minutes(1));
-  ASSERT_TRUE(anew);
-  EXPECT_EQ(kube().pods().size(), 2u);
 }
 
 TEST_F(ConformanceTest, AJobWithoutPodsIsNotWrittenAgainAndAgain) {

@@ -143,6 +143,26 @@ void JobKube::PutCommand(const std::string& ns, const std::string& name, const s
   server_.Create(kube::kCommands, CommandJson(command));
 }
 
+void JobKube::PutTargeted(const std::string& name, const std::string& action, const std::string& target) {
+  PutCommand("default", name, action, "j", [&target](kube::v1::Command& command) {
+    kube::v1::KeyValue& annotation = *command.mutable_meta()->add_annotations();
+    annotation.set_key(std::string(kube::kCommandTargetKey));
+    annotation.set_value(target);
+  });
+}
+
+void JobKube::RefuseWrites(std::function<bool(const gateway::v1::WriteRequest&)> chosen, int code, std::string message,
+                           std::string reason) {
+  SetRefuse([chosen = std::move(chosen), code, message = std::move(message), reason = std::move(reason)](
+                const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!chosen(request)) return false;
+    error.set_code(code);
+    error.set_message(message);
+    error.set_reason(reason);
+    return true;
+  });
+}
+
 void JobKube::PutForeignPod(const std::string& ns, const std::string& name, const std::string& job_name) {
   json::object metadata{{"namespace", ns}, {"name", name}};
   if (!job_name.empty()) metadata["labels"] = json::object{{kube::kJobNameKey, job_name}};

@@ -29,6 +29,9 @@ class JobKube {
 
   // ---- faults ----
   void SetRefuse(Refuse refuse) { server_.refuse = std::move(refuse); }
+  // Refuses the writes that are chosen, until the next call.
+  void RefuseWrites(std::function<bool(const gateway::v1::WriteRequest&)> chosen, int code, std::string message = "",
+                    std::string reason = "");
   basalt::testing::RigKube::RefuseGet& refuse_get;
   absl::Status refuse_group;  // If not OK, the answer to every request for a PodGroup.
 
@@ -42,6 +45,8 @@ class JobKube {
   void HoldDeletedJob(const std::string& key);
   void PutCommand(const std::string& ns, const std::string& name, const std::string& action, const std::string& job,
                   const std::function<void(kube::v1::Command&)>& edit = nullptr);
+  // Puts a command about a part of "default/j". The target is JSON.
+  void PutTargeted(const std::string& name, const std::string& action, const std::string& target);
   void PutForeignPod(const std::string& ns, const std::string& name, const std::string& job_name);
   // Writes as somebody else. The request may name its kind by the plural alone.
   gateway::v1::WriteResponse Write(gateway::v1::WriteRequest request);

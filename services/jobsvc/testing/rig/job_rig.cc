@@ -10,6 +10,7 @@
 #include "common/kube/object_key.h"
 #include "common/kube/requests.h"
 #include "services/jobsvc/core/pods/controlled_state.h"
+#include "services/jobsvc/store/history_store.h"
 
 namespace basalt::jobsvc::testing {
 namespace {
@@ -106,12 +107,26 @@ void JobRig::ShowPriorityClass(const std::string& name, int32_t value, bool gone
   controller().OnShared(std::string(kube::kWatchPriorityClasses), object, gone);
 }
 
-void JobRig::StartRunning(kube::v1::Job job) {
+void JobRig::Begin(kube::v1::Job job) {
   Start();
   kube().PutJob(std::move(job));
   Run();
+}
+
+void JobRig::StartRunning(kube::v1::Job job, absl::Duration time) {
+  Begin(std::move(job));
   kube().SetAllPods(kPodRunning);
-  Run(absl::Seconds(20));
+  Run(time);
+}
+
+void JobRig::StartAgain(bool lose_disk) {
+  Kill();
+  if (lose_disk) LoseDisk();
+  Start();
+}
+
+std::vector<storage::v1::HistoryRecord> JobRig::History(const std::string& key) {
+  return *HistoryStore(store()).Read(SlotOf(key), kube_.job(key).meta().uid());
 }
 
 kube::v1::JobPhase JobRig::PhaseOf(const std::string& key) const {

@@ -23,10 +23,15 @@ class JobRig : public basalt::testing::ControllerRig {
 
   JobKube& kube() { return kube_; }
   const JobKube& kube() const { return kube_; }
-  // Starts a process with that job, whose pods run and whose status reports that.
-  void StartRunning(kube::v1::Job job);
+  // Starts a process with that job, and runs it until the pods are made.
+  void Begin(kube::v1::Job job);
+  // The same, then lets the pods run for some time. After 20 seconds, the status reports that.
+  void StartRunning(kube::v1::Job job, absl::Duration time = absl::Seconds(20));
+  // Kills the process, and starts the next one.
+  void StartAgain(bool lose_disk = false);
   JobController& controller() { return static_cast<JobController&>(any_controller()); }
   kube::v1::JobPhase PhaseOf(const std::string& key) const;
+  std::vector<storage::v1::HistoryRecord> History(const std::string& key);
   // Bytes of all records of jobs that were written, without those of pods.
   size_t job_records_written() const { return job_records_written_; }
   int ssh_keys_made() const { return ssh_keys_made_; }

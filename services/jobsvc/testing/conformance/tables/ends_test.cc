@@ -35,7 +35,7 @@ class TtlTest : public ConformanceTest {
   std::vector<gateway::v1::Delete> deletions_;
 };
 
-TEST_F(TtlTest, WhatIsCompletedFailedOrTerminatedIsDeletedAndWhatIsAbortedIsNot) {
+TEST_F(TtlTest, FinishedJobsAreDeletedAndAbortedOnesAreNot) {
   Start();
   End(kPodSucceeded);
   ASSERT_EQ(Phase(), kCompleted);
@@ -84,103 +84,12 @@ TEST_F(TtlTest, ItsUidIsNamedAndWhatItOwnsGoesFirst) {
   EXPECT_NE(deletions_[0].resource_version(), 0) << "what is deleted is what was looked at";
 }
 
-TEST_F(TtlTest, OfAJobThatIsBeingDeletedNothingIsAsked) {
+TEST_F(TtlTest, AJobThatIsBeingDeletedIsNotDeletedAgain) {
   Start();
   End(kPodSucceeded);
   kube().HoldDeletedJob("default/j");
   rig().Run(absl::Minutes(10));
   EXPECT_TRUE(deletions_.empty());
-}
-
-TEST_F(TtlTest, HistoryTellsItFromADeletionBySomebody) {
-  const auto last = [this](const std::string& uid) {
-    const auto history = HistoryStore(rig().store()).Read(SlotOf("default/j"), uid);
-    return history->empty() ? "" : history->back().rule() + ": " + history->back().outcome();
-  };
-  Start();
-  const std::string by_time = kube().job("default/j").meta().uid();
-  End(kPodSucceeded);
-  rig().Run(absl::Minutes(2));
-  ASSERT_FALSE(IsThere());
-  EXPECT_EQ(last(by_time), "spec.ttlSecondsAfterFinished: deleted: its time to live of 1m0s was over");
-  Start();
-  const std::string by_hand = kube().job("default/j").meta().uid();
-  End(kPodSucceeded);
-  kube().DeleteJob("default/j");
-  rig().Run(absl::Seconds(5));
-  EXPECT_EQ(last(by_hand).find("ttl"), std::string::npos) << last(by_hand);
-}
-
-TEST_F(TtlTest, AnEditOfTheTimeToLiveHoldsFromThenOn) {
-  const auto edit = [this](std::optional<int> ttl) {
-    kube().EditJob("default/j", [ttl](kube::v1::Job& job) {
-      if (ttl) job.mutable_spec()->set_ttl_seconds_after_finished(*ttl);
-      if (!ttl) job.mutable_spec()->clear_ttl_seconds_after_finished();
-    });
-    rig().Run(absl::Seconds(1));
-  };
-  Start();
-  End(kPodSucceeded);
-  edit(600);
-  rig().Run(absl::Minutes(2));
-  EXPECT_TRUE(IsThere()) << "longer";
-  edit(30);
-  EXPECT_FALSE(IsThere()) << "over already";
-  Start();
-  End(kPodSucceeded);
-  edit(std::nullopt);
-  rig().Run(absl::Hours(2));
-  EXPECT_TRUE(IsThere()) << "for good";
-  edit(kTtl);
-  EXPECT_FALSE(IsThere()) << "again";
-}
-
-// Only the observed version is deleted: an edit in that very moment may have changed the time to live.
-TEST_F(TtlTest, AJobThatIsEditedInTheMomentOfItsDeletionIsLookedAtAgain) {
-  for (const bool longer : {false, true}) {
-    SCOPED_TRACE(longer);
-    Start();
-    End(kPodSucceeded);
-    bool edited = false;
-    kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
-      if (request.has_delete_() && request.resource().plural() == "jobs" && !std::exchange(edited, true)) {
-        kube().EditJob("default/j", [longer](kube::v1::Job& job) {
-          job.mutable_spec()->set_min_available(0);
-          if (longer) job.mutable_spec()->set_ttl_seconds_after_finished(3600);
-        });
-      }
-      return false;
-    });
-    rig().Run(absl::Minutes(5));
-    ASSERT_TRUE(edited);
-    EXPECT_EQ(IsThere(), longer);
-    EXPECT_EQ(deletions_.size(), longer ? 1u : 2u);
-    EXPECT_EQ(kube().Count("create", "events"), longer ? 1 : 0) << "the warning of the edit; a conflict is no problem";
-  }
-}
-
-TEST_F(TtlTest, AJobMadeAnewInTheMomentOfTheDeletionStays) {
-  Start();
-  End(kPodSucceeded);
-  bool made = false;
-  kube().SetRefuse([&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError&) {
-    if (request.has_delete_() && request.resource().plural() == "jobs" && !std::exchange(made, true)) {
-      kube().DeleteJob("default/j");
-      auto job = MakeJob("j", 1, 1);
-      job.mutable_spec()->set_ttl_seconds_after_finished(kTtl);
-      kube().PutJob(std::move(job));
-    }
-    return false;
-  });
-  rig().Run(absl::Minutes(5));
-  ASSERT_TRUE(made);
-  ASSERT_TRUE(IsThere());
-  EXPECT_EQ(deletions_.size(), 1u);
-  kube().SetAllPods(kPodSucceeded);
-  rig().Run(absl::Seconds(50));
-  EXPECT_TRUE(IsThere());
-  rig().Run(absl::Seconds(30));
-  EXPECT_FALSE(IsThere()) << "it has a time of its own";
 }
 
 TEST_F(TtlTest, TheTimeOfTheEndDoesNotMove) {

@@ -58,13 +58,6 @@ class JobFields : public ConformanceTest {
     Fresh();
     Begin(JobWith(given));
   }
-
-  using ConformanceTest::Group;
-  using ConformanceTest::kube;
-  using ConformanceTest::Phase;
-  using ConformanceTest::Pod;
-  using ConformanceTest::rig;
-  using ConformanceTest::Status;
 };
 
 struct FieldRow {

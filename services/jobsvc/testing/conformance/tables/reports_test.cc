@@ -36,15 +36,6 @@ class JobReports : public ConformanceTest {
     }
     return std::nullopt;
   }
-
-  using ConformanceTest::Begin;
-  using ConformanceTest::BeginRunning;
-  using ConformanceTest::Command;
-  using ConformanceTest::Fresh;
-  using ConformanceTest::Group;
-  using ConformanceTest::kube;
-  using ConformanceTest::rig;
-  using ConformanceTest::StartAgain;
 };
 
 struct EventRow {
@@ -134,18 +125,6 @@ INSTANTIATE_TEST_SUITE_P(
                                  test.Command("stop", "AbortJob");
                                }}),
     [](const auto& row) { return row.param.reason; });
-
-TEST_F(JobReports, TheEventOfACommandThatFindsNothingToDoSaysSo) {
-  BeginRunning(MakeJob("j", 1, 2));
-  Command("again", "ResumeJob");
-  rig().Run(absl::Minutes(1));
-  const std::optional<json::value> event = Event("ExecuteAction");
-  ASSERT_TRUE(event);
-  EXPECT_EQ(FindString(*event, "type"), "Normal");
-  EXPECT_EQ(FindString(*event, "message"),
-            "ResumeJob because of CommandIssued (command again): nothing to do: the job is Running; only one that is "
-            "aborted is resumed");
-}
 
 // `vcctl job view` finds the Events by this.
 TEST_F(JobReports, EventsBeginWithTheNameOfTheirJobAndNameTheController) {

@@ -24,14 +24,6 @@ class JobWords : public ConformanceTest {
            Status().message().find(fmt::format("'{}'", word)) != std::string::npos && kube().pods().empty();
   }
   std::string UidOfPod(int index) { return UidOf(fmt::format("j-t0-{}", index)); }
-
-  using ConformanceTest::Begin;
-  using ConformanceTest::kube;
-  using ConformanceTest::Phase;
-  using ConformanceTest::Pod;
-  using ConformanceTest::rig;
-  using ConformanceTest::Status;
-  using ConformanceTest::Wait;
 };
 
 struct WordRow {
