@@ -21,7 +21,7 @@ using storage::v1::PendingAction;
 
 namespace {
 
-constexpr size_t kMostNamed = 3;
+constexpr size_t kMostSubjects = 3;
 
 // Follows the job's phase and retries from one restart to the next.
 class Course {
@@ -174,7 +174,7 @@ PendingAction SummaryOf(const std::vector<const PendingAction*>& restarts) {
   for (const PendingAction* restart : restarts) {
     rules.insert(restart->rule());
     are_same = are_same && facts(*restart) == facts(summary);
-    if (subjects.size() >= kMostNamed) continue;
+    if (subjects.size() >= kMostSubjects) continue;
     const std::string event = restart->event() == summary.event() ? "" : fmt::format(" ({})", restart->event());
     subjects.push_back(restart->subject() + event);
   }
