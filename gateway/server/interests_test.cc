@@ -35,26 +35,15 @@ v1::GetResponse Found(int64_t resource_version, const std::string& name) {
   return response;
 }
 
-class InterestsTest : public ::testing::Test {
+class InterestsTest : public HubBench<> {
  protected:
-  InterestsTest() {
-    hub.cache().Replace(0, {}, 10);
+  InterestsTest()
+      : HubBench({"jobs.batch.volcano.sh"},
+                 {.cluster = "c", .version = "1", .interests = {.max_watches = 2, .period = absl::Seconds(10)}}) {
     hub.Lead({});
     time.RunDueTasks();
   }
-  ~InterestsTest() override {
-    for (auto& replica : replicas) replica->Close(absl::OkStatus());
-    time.RunDueTasks();
-    replicas.clear();
-    time.RunDueTasks();
-  }
-  FakeReplica& Attach(const std::string& name) {
-    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(v1::SERVICE_KIND_JOB, name)));
-    replicas.back()->SayHello();
-    time.Advance(absl::Seconds(1));
-    replicas.back()->items.clear();
-    return *replicas.back();
-  }
+  FakeReplica& Attach(const std::string& name) { return Settle(name); }
   static v1::AttachRequest Asking(const std::string& name, bool withdraw = false) {
     v1::AttachRequest request;
     v1::Interest& interest = *request.mutable_interest();
@@ -76,21 +65,6 @@ class InterestsTest : public ::testing::Test {
     std::exchange(kube.gets, {}).front().second(std::move(answer));
     time.RunDueTasks();
   }
-
-  SimTime time;
-  SimLoop loop{time, "gateway"};
-  FakeKubeAccess kube;
-  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  MemoryAssignmentStore store{loop};
-  SeededRandom random{1};
-  Hub hub{loop,
-          random,
-          kube,
-          store,
-          *metrics,
-          {"jobs.batch.volcano.sh"},
-          {.cluster = "c", .version = "1", .interests = {.max_watches = 2, .period = absl::Seconds(10)}}};
-  std::vector<std::unique_ptr<FakeReplica>> replicas;
 };
 
 TEST_F(InterestsTest, WhatItsWatchSeesIsToldUntilItIsWithdrawn) {
