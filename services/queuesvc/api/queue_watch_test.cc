@@ -188,17 +188,5 @@ TEST_F(QueueWatchTest, AQueueIsGoneWhateverTheVersionThatItHadLast) {
   EXPECT_EQ(Drain(*watch), "DELETED a");
 }
 
-// The client must drop what it has: no process knows any more that "b" existed.
-TEST_F(QueueWatchTest, BeginsAnewOverALostDisk) {
-  for (const char* name : {"a", "b"}) Put(name, 1);
-  Drain(*Open());
-  Stop();
-  context_.LoseDisk();
-  Start();
-  Put("a", 1);
-  EXPECT_EQ(Drain(*Open("", reader_.token)), "RESET, STATE a, SYNCED");
-  EXPECT_EQ(Drain(*Open("", reader_.token)), "SYNCED") << "by the token of the new disk";
-}
-
 }  // namespace
 }  // namespace basalt::queuesvc
