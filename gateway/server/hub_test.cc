@@ -358,7 +358,7 @@ TEST_F(HubTest, SlotsWhoseOwnersStreamHasEndedWaitForIt) {
 }
 
 // A replica without a store imports no records and keeps none.
-TEST_F(HubTest, WhatCouldNotBeHadIsNotGrantedAgainFromThere) {
+TEST_F(HubTest, UnavailableRecordsAreNotGrantedFromThereAgain) {
   FakeReplica& a = Begin();
   v1::AttachRequest leave;
   leave.mutable_leave();

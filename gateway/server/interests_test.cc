@@ -67,7 +67,7 @@ class InterestsTest : public HubBench<> {
   }
 };
 
-TEST_F(InterestsTest, WhatItsWatchSeesIsToldUntilItIsWithdrawn) {
+TEST_F(InterestsTest, AnObjectUnderWatchIsReportedUntilItIsWithdrawn) {
   FakeReplica& a = Attach("r-0");
   Ask(a);
   EXPECT_EQ(a.TakeText(), "") << "nobody knows yet";
@@ -152,7 +152,7 @@ TEST_F(InterestsTest, HoweverManyAreReadTheServerIsAskedSoOften) {
   EXPECT_GE(asked, 4000u);
 }
 
-TEST_F(InterestsTest, WhatMustNotBeWatchedIsReadUntilItMayBe) {
+TEST_F(InterestsTest, AnObjectThatMustNotBeWatchedIsReadUntilItMayBe) {
   FakeReplica& a = Attach("r-0");
   Ask(a);
   See(kClaim, absl::PermissionDeniedError("no list for you"));
@@ -168,7 +168,7 @@ TEST_F(InterestsTest, WhatMustNotBeWatchedIsReadUntilItMayBe) {
   EXPECT_THAT(kube.gets, IsEmpty());
 }
 
-TEST_F(InterestsTest, OfAKindThatIsNotServedThereIsNoneUntilItIsFoundToBe) {
+TEST_F(InterestsTest, AKindThatIsNotServedHasNoObjectsUntilItIsFound) {
   FakeReplica& a = Attach("r-0");
   FakeReplica& b = Attach("r-1");
   for (const char* name : {"claim", "x"}) Ask(a, name);

@@ -221,7 +221,7 @@ TEST_F(OwnerInterestsTest, AListAnewTellsWhatHasChanged) {
   EXPECT_EQ(a.TakeText(), "ns/a a@8") << "another object of that name";
 }
 
-TEST_F(OwnerInterestsTest, OfAKindThatIsNotServedThereIsNoObjectUntilItIs) {
+TEST_F(OwnerInterestsTest, AKindThatIsNotServedHasNoObjectsUntilItIs) {
   FakeReplica& a = Attach("r-0");
   Ask(a);
   KindFound found = kube.searched[kSearch];
@@ -325,7 +325,7 @@ TEST_F(OwnerInterestsTest, NothingIsToldBetweenThatAKindIsFoundAgainAndThatItIsL
 }
 
 // Every user who may create a pod chooses the owner that the pod names.
-TEST_F(OwnerInterestsTest, WhatCannotBeToldIsUnreadableAndEndsNoStream) {
+TEST_F(OwnerInterestsTest, AForbiddenKindIsUnreadableAndEndsNoStream) {
   FakeReplica& a = Attach("r-0");
   for (const char* watch : {"objects/v1/Secret", "objects/v1/Foo_Bar", "objects/../../x"}) {
     Ask(a, "token", false, watch);

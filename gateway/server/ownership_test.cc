@@ -294,7 +294,7 @@ TEST_F(OwnershipTest, ASlotThatIsTakenAwayWhileItsRecordsTravelKeepsTheirSource)
   EXPECT_EQ(ownership.Get(kJob, 7).records_epoch, 1);
 }
 
-TEST_F(OwnershipTest, WhatTheLastMemberLeavesIsNobodys) {
+TEST_F(OwnershipTest, SlotsThatTheLastMemberLeavesAreUnowned) {
   Attach(ownership, Replica("r-0"), 0, now);
   Reconcile(ownership, now);
   ownership.NoteDrained(kJob, 7);
@@ -410,7 +410,7 @@ TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
 }
 
 // All members had left when the last leader saved: a new replica has none of the earlier records.
-TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
+TEST_F(OwnershipTest, AnUnownedSlotHadRecordsBefore) {
   Begin({"r-0"});
   ownership.Detach(Replica("r-0"), now);
   Reconcile(ownership, now + absl::Seconds(10));
@@ -424,7 +424,7 @@ TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
   EXPECT_TRUE(after.HadRecords(kJob, 7));
 }
 
-TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
+TEST_F(OwnershipTest, RecordsOfOthersAreLeftoversOnceTheOwnerHasBegun) {
   ownership.Attach(Hello(Replica("r-0"), 5), "digest", now);  // Nobody knows which replica owned which slot until then.
   Reconcile(ownership, now);
   v1::Hello old = Hello(Replica("r-1"), 5, 3);

@@ -135,7 +135,7 @@ TEST(SessionTest, ASnapshotIsCutByBytesToo) {
   EXPECT_EQ(states, 11u);
 }
 
-TEST(SessionTest, WhatLeavesAndComesBackCostsABacklogNothing) {
+TEST(SessionTest, AnObjectThatComesBackCostsABacklogNothing) {
   Backlog backlog;
   backlog.Add(7);
   for (ObjectId round = 0; round < 10000; ++round) {

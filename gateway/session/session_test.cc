@@ -81,7 +81,7 @@ TEST(SessionTest, ATombstoneIsSentAgainUntilAcknowledged) {
   EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {0} epoch 1 | end {0}", kSlot)));
 }
 
-TEST(SessionTest, WhatIsDeletedWhileTheReplicaIsAwayIsToldWhenItIsBack) {
+TEST(SessionTest, DeletionsReachAReplicaThatWasAway) {
   Bench bench;
   bench.ListAll(10);
   bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11, "old"));
@@ -92,7 +92,7 @@ TEST(SessionTest, WhatIsDeletedWhileTheReplicaIsAwayIsToldWhenItIsBack) {
   EXPECT_THAT(bench.Text(), HasSubstr("| deleted ns/j p@12 | ns/j p@13 | end"));
 }
 
-TEST(SessionTest, WhatIsHeldBackIsNotSentBeforeTheEndOfTheOlderOneOfItsName) {
+TEST(SessionTest, AHeldBackObjectWaitsForTheEndOfTheOlderOne) {
   Bench bench;
   bench.ListAll(10);
   bench.Attach();
@@ -187,7 +187,7 @@ TEST(SessionTest, ABeginCountsOnceItIsAcknowledgedAndTheSlotIsStillThere) {
   EXPECT_TRUE(bench.session->TakeBegun().empty());
 }
 
-TEST(SessionTest, WhatASlotThatHadNotEndedWasToldIsNotTakenForRecorded) {
+TEST(SessionTest, ATombstoneBeforeTheSlotsEndIsNotTakenForRecorded) {
   for (const bool ended : {false, true}) {
     SessionOptions options;
     options.max_items = 4;

@@ -88,7 +88,7 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
 
 // ---- absence ----
 
-TEST_F(ObjectTrackerTest, WhatTheSnapshotDoesNotMentionIsGoneOnlyIfTheMarkHasPassedIt) {
+TEST_F(ObjectTrackerTest, AnObjectTheSnapshotLacksIsGoneIfTheMarkHasPassedIt) {
   struct Case {
     const char* name;
     int64_t known;
@@ -152,7 +152,7 @@ TEST_F(ObjectTrackerTest, AnUncertainObjectIsSettledByAState) {
 }
 
 // A read finds the object while the watches lag.
-TEST_F(ObjectTrackerTest, WhatTheStoreRemembersIsToldByAnAnswerOfTheSameVersion) {
+TEST_F(ObjectTrackerTest, AStoredObjectIsReportedByAnAnswerOfItsVersion) {
   Open({{"a", 50}});
   End(40);
   EXPECT_TRUE(Own("a", 50));
@@ -174,7 +174,7 @@ TEST_F(ObjectTrackerTest, AnOwnWriteNewerThanTheMarkKeepsTheObjectAlive) {
   EXPECT_EQ(Take(), Trace{"-a@70 absent ns/job"});
 }
 
-TEST_F(ObjectTrackerTest, WhatWeMadeStaysUncertainUntilTheWatchShowsItOrPassesIt) {
+TEST_F(ObjectTrackerTest, AnObjectOfOursIsUncertainUntilTheWatchShowsIt) {
   Open();
   End(60);
   EXPECT_TRUE(Own("shown", 70));
@@ -236,7 +236,7 @@ TEST_F(ObjectTrackerTest, OlderStatesAreIgnoredAndTheSameOneComesOnce) {
   EXPECT_EQ(Take(), (Trace{"+a@50 ns/job", "+a@51 ns/job"}));
 }
 
-TEST_F(ObjectTrackerTest, WhatTheStoreKnowsIsShownOnceAfterTheOpen) {
+TEST_F(ObjectTrackerTest, AStoredObjectIsReportedOnceAfterTheOpen) {
   Open({{"a", 50}, {"b", 50}});
   State("a", 50);
   State("a", 50);
@@ -325,7 +325,7 @@ TEST_F(ObjectTrackerTest, AListThatLacksANewerObjectEndsTheOlderOneOfItsNameFirs
   EXPECT_EQ(Take(), (Trace{"-old@50 absent ns/job", "-new@100 deleted ns/job last"}));
 }
 
-TEST_F(ObjectTrackerTest, WhatLeftComesBackOnlyWithALaterState) {
+TEST_F(ObjectTrackerTest, AnObjectThatLeftComesBackOnlyWithALaterState) {
   Open();
   End(40);
   State("a", 50);
@@ -336,7 +336,7 @@ TEST_F(ObjectTrackerTest, WhatLeftComesBackOnlyWithALaterState) {
   EXPECT_EQ(tracker_.objects(), 1U);
 }
 
-TEST_F(ObjectTrackerTest, WhatLeftAndIsThenDeletedEndsTwiceAndNeverComesBack) {
+TEST_F(ObjectTrackerTest, AnObjectThatLeftAndIsDeletedEndsTwice) {
   Open();
   End(40);
   State("a", 50);

@@ -217,7 +217,7 @@ class ImportTest : public ::testing::Test {
   gateway::v1::OrphanedRecords leftovers_;
 };
 
-TEST_F(ImportTest, WhatIsUnderWayIsNotAskedForTwice) {
+TEST_F(ImportTest, RecordsUnderWayAreNotRequestedTwice) {
   peers_.source->answers.push_back(FirstPage());
   Import();
   const size_t asked = peers_.source->requests.size();

@@ -241,7 +241,7 @@ TEST_F(ReflectorTest, AListThatBreaksOffIsForgotten) {
   EXPECT_EQ(sink_.Take(), (Log{"error", "replace@8 b"}));
 }
 
-TEST_F(ReflectorTest, WhatTheServerDoesNotServeIsAbsentUntilItIsServed) {
+TEST_F(ReflectorTest, AKindIsAbsentUntilItIsServed) {
   Start();
   client_.last().Answer(404, "404 page not found");
   EXPECT_EQ(sink_.Take(), Log{"absent"});

@@ -138,7 +138,7 @@ TEST_F(WriterWindowTest, AFollowerOfAWriteThatEndsLateIsNotSent) {
   EXPECT_EQ(client_.started(), 1U);
 }
 
-TEST_F(WriterWindowTest, WhatWouldBeSentAgainIsNotWhereTheLeadHasEnded) {
+TEST_F(WriterWindowTest, AWriteIsNotSentAgainAfterTheLead) {
   Allow(absl::ZeroDuration(), absl::Seconds(2));
   Patch("a");
   time_.Advance(absl::Seconds(2));
@@ -238,7 +238,7 @@ TEST_F(WriterWindowTest, NothingOfAWriteGoesOutOnceTheLeadHasEnded) {
   EXPECT_EQ(client_.started(), 3U);
 }
 
-TEST_F(WriterWindowTest, WhatWasLateInTheClientIsSentAgainAtOnceByAWriterThatGoesSlower) {
+TEST_F(WriterWindowTest, AWriteThatWasLateIsSentAgainAtOnceAndTheWriterSlows) {
   Allow(absl::ZeroDuration(), absl::Seconds(10));
   Patch("a");
   const int before = writer().parallel();
@@ -301,7 +301,7 @@ TEST_F(WriterWindowTest, ADeletionOfManyOfUnknownOutcomeMayTakeItsWholeTimeAtThe
   EXPECT_TRUE(quiet);
 }
 
-TEST_F(WriterWindowTest, WhatAProxyGaveUpTheServerMayBeAt) {
+TEST_F(WriterWindowTest, AWriteThatAProxyGaveUpMayBeUnderWay) {
   for (const int code : {500, 502, 504}) {
     bool quiet = false;
     Allow(absl::ZeroDuration(), absl::Seconds(15));
@@ -317,7 +317,7 @@ TEST_F(WriterWindowTest, WhatAProxyGaveUpTheServerMayBeAt) {
   }
 }
 
-TEST_F(WriterWindowTest, WhatSurelyWasNotCarriedOutIsNotWaitedFor) {
+TEST_F(WriterWindowTest, AWriteThatWasSurelyNotCarriedOutIsNotWaitedFor) {
   int quiet = 0;
   Patch("a");
   client_.at(0).Answer(409, R"({"kind":"Status","code":409,"reason":"Conflict"})");

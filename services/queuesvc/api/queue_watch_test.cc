@@ -115,7 +115,7 @@ TEST_F(QueueWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   EXPECT_EQ(reader_.last.object().meta().uid(), "b-uid");
 }
 
-TEST_F(QueueWatchTest, OfOneQueueIsAboutItsSlotAlone) {
+TEST_F(QueueWatchTest, AWatchOfOneQueueIsAboutItsSlotAlone) {
   Put("a", 1);
   Put("b", 2);
   const auto watch = Open("a");

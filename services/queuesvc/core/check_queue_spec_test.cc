@@ -24,7 +24,7 @@ void Put(const Map& map, google::protobuf::RepeatedPtrField<kube::v1::KeyValue>&
   }
 }
 
-TEST(CheckQueueSpecTest, WhatAQueueSaysOfItself) {
+TEST(CheckQueueSpecTest, ASpecIsHeldAgainstEachRule) {
   const std::string path = "volcano.sh/hierarchy";
   const std::string weights = "volcano.sh/hierarchy-weights";
   const Row rows[] = {

@@ -84,7 +84,7 @@ void SetMark(const std::string& mark, kube::v1::Queue& queue) {
   annotation.set_value(mark);
 }
 
-TEST(NextStepTest, WhatFollowsFromTheParent) {
+TEST(NextStepTest, AQueueFollowsItsParent) {
   struct {
     std::string parent, state, mark;
     int64_t pod_groups;
@@ -126,7 +126,7 @@ TEST(NextStepTest, WhatFollowsFromTheParent) {
   }
 }
 
-TEST(NextStepTest, WhatACommandAsksFor) {
+TEST(NextStepTest, ACommandIsCarriedOutByStateAndParent) {
   struct {
     std::string action, state, mark, parent;
     int64_t pod_groups;
@@ -283,7 +283,7 @@ TEST(NextStepTest, AParentThatIsRefusedHoldsUpNothing) {
   EXPECT_EQ(TextOf(NextStep(facts)), "set parent") << "once it is due";
 }
 
-TEST(NextStepTest, WhatADefinitionOrAPolicyDropsIsNotKept) {
+TEST(NextStepTest, AFieldThatADefinitionDropsIsNotKept) {
   const queue::v1::PodGroupCounts none;
   kube::v1::Queue answer;
   const QueueStep parent{.kind = Kind::kSetParent};

@@ -66,7 +66,7 @@ TEST(QueueEventTest, ANewQueueThatIsOpenedAndWhatOthersDoAreNotTold) {
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_COMMAND_DONE, "Open", "Open", "")), "");
 }
 
-TEST(QueueEventTest, WhatIsRefusedIsAWarning) {
+TEST(QueueEventTest, ARefusalIsAWarning) {
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_COMMAND_REFUSED, "Open", "Open", "command default/c: root cannot be closed")),
             "Warning CommandRefused: command default/c: root cannot be closed");
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_SPEC_WARNING, "Open", "Open", "spec.parent: is the queue itself")),

@@ -189,7 +189,7 @@ TEST_F(ForwardTest, WithoutAnAssignmentNobodyIsAsked) {
   EXPECT_THAT(Ask(), basalt::testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not attached")));
 }
 
-TEST_F(ForwardTest, WhatIsOnesOwnIsAnsweredHereAndTheRestByItsOwner) {
+TEST_F(ForwardTest, AnOwnSlotIsAnsweredHereAndTheRestByItsOwner) {
   Assign(0, {members_[0]});
   EXPECT_EQ(*Ask(), "a");
   Assign(0, {members_[1]});
@@ -232,7 +232,7 @@ TEST_F(ForwardTest, AnotherProcessOfTheSameNameIsAnother) {
   EXPECT_EQ(*Ask(), "b") << "not answered here";
 }
 
-TEST_F(ForwardTest, WhatMayHaveBeenHandledIsAskedAgainOnlyIfItIsAQuestion) {
+TEST_F(ForwardTest, ACallThatMayBeHandledIsRepeatedIfItIsAQuestion) {
   Assign(0, {members_[1]});
   Assign(1, {members_[1]});
   const Node::Local answer = nodes_[1]->local;

@@ -35,7 +35,7 @@ TEST_F(GroupCallsTest, ACallThatIsAloneIsAMessageOfItsOwn) {
   EXPECT_EQ(server.streams, 1);
 }
 
-TEST_F(GroupCallsTest, WhatIsAnsweredTogetherComesBackTogether) {
+TEST_F(GroupCallsTest, AnswersGivenTogetherComeBackTogether) {
   StartReal();
   const auto stub = PodGroupService::NewStub(MakeChannel(address()));
   grpc::ClientContext context;

@@ -43,7 +43,7 @@ TEST_F(GrpcTest, RecordsAreHandedOverBetweenReplicas) {
   server->reset();
 }
 
-TEST(CallRoomTest, WhatComesOverTheBoundIsRefusedUntilSomethingEnds) {
+TEST(CallRoomTest, CallsOverTheBoundAreRefusedUntilSomethingEnds) {
   InflightLimiter room(3, 100);
   EXPECT_TRUE(room.TryAcquire(10));
   EXPECT_TRUE(room.TryAcquire(60));
