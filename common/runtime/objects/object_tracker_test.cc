@@ -77,6 +77,11 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
     tracker_.Open(kSlot, objects);
     tracker_.Begin(kSlot);
   }
+  // The slot has nothing, as of version 40.
+  void OpenListed() {
+    Open();
+    End(40);
+  }
   bool Own(const std::string& uid, int64_t rv, const std::string& name = "") {
     return tracker_.OwnState(kSlot, "ns/job", Pod(uid, rv, name.empty() ? uid : name));
   }
@@ -116,8 +121,7 @@ TEST_F(ObjectTrackerTest, AnObjectTheSnapshotLacksIsGoneIfTheMarkHasPassedIt) {
 }
 
 TEST_F(ObjectTrackerTest, MarksOfANewStreamSayNothingOfASlotBeforeItsSnapshot) {
-  Open();
-  End(40);
+  OpenListed();
   tracker_.StartStream();
   Progress(100);  // The old stream is lost, and with it its messages up to here.
   EXPECT_TRUE(Own("a", 90));
@@ -212,8 +216,7 @@ TEST_F(ObjectTrackerTest, AForbiddenKindHoldsItsSlotBackUntilItIsServed) {
 }
 
 TEST_F(ObjectTrackerTest, AGatewayBehindTheLastOneDoesNotBringBackWhatHasGone) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   Tomb("a", 60);
   Progress(70);
@@ -257,8 +260,7 @@ TEST_F(ObjectTrackerTest, AResnapshotOfWhatIsKnownSaysNothing) {
 }
 
 TEST_F(ObjectTrackerTest, OwnWritesAndTheWatchAreOneOrder) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   EXPECT_TRUE(Own("a", 60));
   State("a", 55);
@@ -269,8 +271,7 @@ TEST_F(ObjectTrackerTest, OwnWritesAndTheWatchAreOneOrder) {
 }
 
 TEST_F(ObjectTrackerTest, AnotherUidUnderTheSameNameEndsTheOldOneFirst) {
-  Open();
-  End(40);
+  OpenListed();
   State("old", 50, "name");
   State("new", 60, "name");
   State("old", 55, "name");
@@ -292,8 +293,7 @@ TEST_F(ObjectTrackerTest, AChangeOfRouteWithinASlotLeavesTheOldKeyFirst) {
 // ---- tombstones ----
 
 TEST_F(ObjectTrackerTest, ATombstoneOfSomethingNeverSeenCarriesItsLastState) {
-  Open();
-  End(40);
+  OpenListed();
   Tomb("a", 60);
   Tomb("a", 60);
   State("a", 55);
@@ -302,8 +302,7 @@ TEST_F(ObjectTrackerTest, ATombstoneOfSomethingNeverSeenCarriesItsLastState) {
 
 // A gateway that was cut off lists again: the version of its list is above that of everything in the list.
 TEST_F(ObjectTrackerTest, AListThatLacksAnOlderObjectDoesNotEndTheOneThatHasItsNameNow) {
-  Open();
-  End(40);
+  OpenListed();
   State("new", 60, "name");
   Take();
   tracker_.StartStream();
@@ -317,8 +316,7 @@ TEST_F(ObjectTrackerTest, AListThatLacksAnOlderObjectDoesNotEndTheOneThatHasItsN
 }
 
 TEST_F(ObjectTrackerTest, AListThatLacksANewerObjectEndsTheOlderOneOfItsNameFirst) {
-  Open();
-  End(40);
+  OpenListed();
   State("old", 50, "name");
   Take();
   Tomb("new", 100, false, "name", 60);
@@ -326,8 +324,7 @@ TEST_F(ObjectTrackerTest, AListThatLacksANewerObjectEndsTheOlderOneOfItsNameFirs
 }
 
 TEST_F(ObjectTrackerTest, AnObjectThatLeftComesBackOnlyWithALaterState) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   Tomb("a", 60, true);
   State("a", 60);
@@ -337,8 +334,7 @@ TEST_F(ObjectTrackerTest, AnObjectThatLeftComesBackOnlyWithALaterState) {
 }
 
 TEST_F(ObjectTrackerTest, AnObjectThatLeftAndIsDeletedEndsTwice) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   Tomb("a", 60, true);
   Tomb("a", 70);
@@ -347,8 +343,7 @@ TEST_F(ObjectTrackerTest, AnObjectThatLeftAndIsDeletedEndsTwice) {
 }
 
 TEST_F(ObjectTrackerTest, OurOwnDeletionEndsItAtOnceAndItsTombstoneSaysNothingNew) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   tracker_.OwnDeletion(kSlot, "ns/job", Pod("a", 50, "a"));
   Progress(55);  // The mark lies between the last state and the deletion.
@@ -360,8 +355,7 @@ TEST_F(ObjectTrackerTest, OurOwnDeletionEndsItAtOnceAndItsTombstoneSaysNothingNe
 }
 
 TEST_F(ObjectTrackerTest, AnAnswerAboutAnEndedObjectDoesNotBringItBack) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   Tomb("a", 60);
   EXPECT_FALSE(Own("a", 55));
