@@ -44,17 +44,16 @@ class InterestsTest : public HubBench<> {
     time.RunDueTasks();
   }
   FakeReplica& Attach(const std::string& name) { return Settle(name); }
-  static v1::AttachRequest Asking(const std::string& name, bool withdraw = false) {
+  void Ask(FakeReplica& replica, const std::string& name = "claim", bool withdraw = false) {
     v1::AttachRequest request;
     v1::Interest& interest = *request.mutable_interest();
     interest.set_watch("persistentvolumeclaims");
     interest.set_namespace_("ns");
     interest.set_name(name);
     interest.set_withdraw(withdraw);
-    return request;
+    replica.Say(request);
   }
-  void Ask(FakeReplica& replica, const std::string& name = "claim") { replica.Say(Asking(name)); }
-  void Withdraw(FakeReplica& replica, const std::string& name = "claim") { replica.Say(Asking(name, true)); }
+  void Withdraw(FakeReplica& replica, const std::string& name = "claim") { Ask(replica, name, /*withdraw=*/true); }
   void See(const std::string& watched, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) {
     ASSERT_TRUE(kube.watched.contains(watched));
     kube.watched[watched](std::move(seen));
@@ -190,17 +189,6 @@ TEST_F(InterestsTest, AKindThatIsNotServedHasNoObjectsUntilItIsFound) {
   EXPECT_THAT(kube.gets, SizeIs(1)) << "beyond the bound, as ever";
   See(kClaim, Claim(5));
   EXPECT_EQ(a.TakeText(), "ns/claim claim@5");
-}
-
-TEST_F(InterestsTest, AKindThatTheServiceDoesNotNeedEndsTheStream) {
-  FakeReplica& a = Attach("r-0");
-  FakeReplica& b = Attach("r-1");
-  v1::AttachRequest request = Asking("claim");
-  request.mutable_interest()->set_watch("things.example.com");
-  a.Say(request);
-  ASSERT_TRUE(a.closed.has_value());
-  EXPECT_EQ(a.closed->code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_FALSE(b.closed.has_value()) << "another's stream goes on";
 }
 
 // These kinds have versions that the API server has to name. Whether a service may ask for them is the hub's matter.
