@@ -129,7 +129,7 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   AddPodGroupCommands(app, options, exit_code);
   AddQueueCommands(app, options, exit_code);
   AddTopologyCommand(app, options, exit_code);
-  AddCommand(app, "whoami", "Whom the suite takes you for, and when that ends", exit_code,
+  AddCommand(app, "whoami", "Show as which user you call the suite, and when your token ends", exit_code,
              [&options] { return PrintWhoAmI(options); });
   AddPreflightCommand(app, options, exit_code);
   AddCertsCommands(app, options, exit_code);

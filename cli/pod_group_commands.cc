@@ -153,7 +153,7 @@ void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) 
   const auto add_profile = [&flags](CLI::App& command, std::vector<std::string> profiles) {
     command
         .add_option("--profile", flags.profile,
-                    "By which rules the group is made; without it whichever there is, in this order")
+                    "The rules by which the group is made; else the first of these by which there is one")
         ->check(CLI::IsMember(std::move(profiles)));
   };
   CLI::App& get = *group.Add("get", "Show one pod group", Get);

@@ -43,7 +43,9 @@ obs::Labels LabelsOf(const std::string& queue, std::string_view label, std::stri
 
 QueueSeries::QueueSeries(obs::Metrics& metrics, std::string queue) : metrics_(metrics), queue_(std::move(queue)) {
   for (size_t i = 0; i < kPhases.size(); ++i) {
-    phases_[i] = &metrics_.GetGauge(kPhases[i].metric, "Pod groups of the queue in that phase.", LabelsOf(queue_));
+    phases_[i] = &metrics_.GetGauge(kPhases[i].metric,
+                                    "Pod groups of the queue in the phase that the name of the metric states.",
+                                    LabelsOf(queue_));
   }
   for (size_t i = 0; i < kStates.size(); ++i) {
     states_[i] = &metrics_.GetGauge(kState, "1 for the state in which the queue is, 0 for each other.",
@@ -72,9 +74,10 @@ void QueueSeries::ShowUse(const kube::v1::Queue& queue) {
     if (most <= kube::Quantity()) continue;
     obs::Gauge*& gauge = shown[pair.key()];
     const auto known = in_use_.find(pair.key());
-    gauge = known != in_use_.end() ? known->second
-                                   : &metrics_.GetGauge(kInUse, "Allocated by the capability of the queue.",
-                                                        LabelsOf(queue_, "resource", pair.key()));
+    gauge = known != in_use_.end()
+                ? known->second
+                : &metrics_.GetGauge(kInUse, "Share of the capability of the queue that is allocated.",
+                                     LabelsOf(queue_, "resource", pair.key()));
     const kube::Quantity allocated = AmountOf(queue.allocated(), pair.key());
     gauge->Set(ToDouble(allocated) / ToDouble(most));
   }
