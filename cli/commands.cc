@@ -113,6 +113,7 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   app.fallthrough();
   app.add_option("--gateway", options.gateway,
                  "Gateways, comma separated: host:port or dns:///name:port; any of them will do")
+      ->capture_default_str()
       ->envname("BASALT_GATEWAY");
   app.add_option("-o,--output", options.output, "json or yaml instead of a table")
       ->check(CLI::IsMember({"table", "json", "yaml"}))
