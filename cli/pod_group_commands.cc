@@ -160,10 +160,10 @@ void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) 
   get.add_option("name", flags.name, "Name of the pod group")->required();
   add_profile(get, {"compat", "rich", "kai"});
   group.Add("watch", "Follow one pod group, or all", Watch)->add_option("name", flags.name, "Name of the pod group");
-  CLI::App& history = *group.Add("history", "Every decision about a pod group", History);
+  CLI::App& history = *group.Add("history", "Show every decision about a pod group", History);
   history.add_option("name", flags.name, "Name of the pod group")->required();
   add_profile(history, {"compat", "rich", "kai"});
-  CLI::App& explain = *group.Add("explain", "Why a pod is in the group that it is in", Explain);
+  CLI::App& explain = *group.Add("explain", "Explain why a pod is in its group", Explain);
   explain.add_option("pod", flags.name, "Name of the pod")->required();
   add_profile(explain, {"compat", "rich", "kai"});
   CLI::App& rules =

@@ -319,7 +319,7 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
       ->required();
   queue.Add("tree", "Show queues below their parents, with state and pod groups", Tree)
       ->add_option("name", flags.name, "Name of the queue to begin with; else all are shown");
-  queue.Add("explain", "Why a queue is in its state, and what can be done", Explain)
+  queue.Add("explain", "Explain why a queue is in its state, and what can be done", Explain)
       ->add_option("name", flags.name, "Name of the queue")
       ->required();
   const auto with_command_flags = [&flags](CLI::App* sub) {
@@ -353,7 +353,8 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   with_command_flags(queue.Add("open", "Open a queue, and those that were closed with it", Open));
   with_command_flags(queue.Add("close", "Close a queue and those below it: no job is admitted any more", Close));
   queue.Add("watch", "Follow one queue, or all", Watch)->add_option("name", flags.name, "Name of the queue");
-  CLI::App* history = queue.Add("history", "Every decision about a queue, and what others made of its state", History);
+  CLI::App* history =
+      queue.Add("history", "Show every decision about a queue, and each state that others wrote", History);
   history->add_option("name", flags.name, "Name of the queue")->required();
   history->add_option("--uid", flags.uid, "UID, for an older queue of the same name");
 }
