@@ -71,7 +71,8 @@ Replica::Core::Core(RuntimeOptions options, Loop& loop, Random& random, kv::KvSt
   if (metrics == nullptr) return;
   batches_ = &metrics->GetCounter("basalt_attach_batches_total", "Batches from the gateway.");
   items_ = &metrics->GetCounter("basalt_attach_items_total", "Items from the gateway.");
-  unacknowledged_ = &metrics->GetGauge("basalt_attach_unacknowledged", "Batches not recorded yet.");
+  unacknowledged_ =
+      &metrics->GetGauge("basalt_attach_unacknowledged", "Batches from the gateway that are not recorded yet.");
 }
 
 void Replica::Core::MakeWorkers(const std::vector<Loop*>& loops, Random& random, obs::Metrics* metrics,
