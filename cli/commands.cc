@@ -113,6 +113,7 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   app.fallthrough();
   app.add_option("--gateway", options.gateway,
                  "Gateways, comma separated: host:port or dns:///name:port; any of them will do")
+      ->capture_default_str()
       ->envname("BASALT_GATEWAY");
   app.add_option("-o,--output", options.output, "json or yaml instead of a table")
       ->check(CLI::IsMember({"table", "json", "yaml"}))
@@ -129,7 +130,7 @@ void AddCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   AddPodGroupCommands(app, options, exit_code);
   AddQueueCommands(app, options, exit_code);
   AddTopologyCommand(app, options, exit_code);
-  AddCommand(app, "whoami", "Whom the suite takes you for, and when that ends", exit_code,
+  AddCommand(app, "whoami", "Show as which user you call the suite, and when your token ends", exit_code,
              [&options] { return PrintWhoAmI(options); });
   AddPreflightCommand(app, options, exit_code);
   AddCertsCommands(app, options, exit_code);

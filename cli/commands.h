@@ -1,7 +1,6 @@
 #pragma once
 
-// The commands of basaltctl. Exit codes: 0 done, 1 the server refused or does not answer, 2 bad input (nothing was
-// done), 3 the job that was waited for did not complete, 4 the command that was waited for found nothing to do.
+// The commands of basaltctl.
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -21,10 +20,18 @@ class App;
 
 namespace basalt::cli {
 
+// Each comment of an exit code stands in docs/reference/commands.md, too: scripts/reference copies it.
+
+// Done.
 inline constexpr int kExitDone = 0;
+// The server refused or does not answer, the time is over, or the job was deleted. preflight: there is a problem. certs
+// show: a certificate has ended or cannot be used.
 inline constexpr int kExitRefused = 1;
+// Bad input, of which nothing was accepted. preflight: not everything could be checked.
 inline constexpr int kExitBadInput = 2;
+// The job that was waited for did not complete.
 inline constexpr int kExitJobNotCompleted = 3;
+// The command that was waited for found nothing to do.
 inline constexpr int kExitNothingToDo = 4;
 
 struct GlobalOptions {

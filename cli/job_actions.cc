@@ -284,9 +284,9 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
   };
   const auto with_command_flags = [&flags](CLI::App* sub) {
     sub->add_option("--uid", flags.uid, "Only if the job has this UID");
-    CLI::Option* wait =
-        sub->add_flag("--wait", flags.wait, "Until it has been carried out; exit code 4: there was nothing to do");
-    sub->add_option("--timeout", flags.timeout, "How long at most, like 90s or 10m; else 5m")->needs(wait);
+    CLI::Option* wait = sub->add_flag(
+        "--wait", flags.wait, "Wait until the command has been carried out; exit code 4: there was nothing to do");
+    sub->add_option("--timeout", flags.timeout, "How long to wait at most, like 90s or 10m; else 5m")->needs(wait);
     return sub;
   };
   const auto command = [&](const char* name, const char* help, std::string_view action) {
@@ -315,14 +315,15 @@ void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
   scale->add_option("replicas", flags.replicas, "TASK=N, for each task that is to change");
   scale->add_option("--min-available", flags.min_available, "The job's minAvailable from now on")->check(whole);
   scale->add_option("--task-min-available", flags.task_min_available, "TASK=N: a task's minAvailable from now on");
-  scale->add_flag("--dry-run", flags.dry_run, "Check only");
+  scale->add_flag("--dry-run", flags.dry_run, "Check only; change nothing");
   scale->add_option("--uid", flags.uid, "Only if the job has this UID");
   CLI::App* wait = add("wait", "Wait until a job is in a phase", Wait);
   wait->add_option("--for", flags.phases, "Phases, comma separated, any of which will do, or Deleted")
       ->delimiter(',')
       ->type_name(PhaseSet(kDeleted))
       ->required();
-  wait->add_option("--timeout", flags.timeout, "How long at most, like 90s or 10m; 0s looks once; else for ever");
+  wait->add_option("--timeout", flags.timeout,
+                   "How long to wait at most, like 90s or 10m; 0s looks once; else for ever");
 }
 
 }  // namespace basalt::cli

@@ -219,7 +219,7 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->required();
-  submit->add_flag("--dry-run", flags.dry_run, "Default and validate only");
+  submit->add_flag("--dry-run", flags.dry_run, "Set defaults and validate only; submit nothing");
   submit->add_flag("-w,--watch", flags.watch, "Follow the (last) job until it is finished");
   CLI::App* list = job.Add("list", "List jobs", List);
   list->add_option("--phase", flags.phases, "Only jobs in one of these phases, comma separated")
@@ -230,10 +230,10 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   job.Add("get", "Show one job and its pods", Get)->add_option("name", flags.name, "Name of the job")->required();
   job.Add("watch", "Follow one job until it is finished, or all jobs", Watch)
       ->add_option("name", flags.name, "Name of the job");
-  job.Add("explain", "Why a job is where it is, and what can be done", Explain)
+  job.Add("explain", "Explain why a job is in its state, and what can be done", Explain)
       ->add_option("name", flags.name, "Name of the job")
       ->required();
-  CLI::App* history = job.Add("history", "Every decision about a job", History);
+  CLI::App* history = job.Add("history", "Show every decision about a job", History);
   history->add_option("name", flags.name, "Name of the job")->required();
   history->add_option("--uid", flags.uid, "UID, for an older job of the same name");
   CLI::App* remove = job.Add("delete", "Delete a job and what it owns", Delete);

@@ -39,7 +39,7 @@ class JobCommandsTest : public SuiteTest {
   testing::TempDir dir_;
 };
 
-TEST_F(JobCommandsTest, WhatCannotBeMeantIsRefusedBeforeAnythingIsAsked) {
+TEST_F(JobCommandsTest, AMistakeIsRefusedBeforeAnythingIsAsked) {
   Refuses({"job", "list", "-n", ""}, "-A");
   Refuses({"job", "delete", "j", "-o", "json"}, "-o json: job delete prints no object");
   Refuses({"job", "wait", "j", "--for", "Running", "-o", "yaml"}, "-o yaml: job wait prints no object");
@@ -71,7 +71,7 @@ TEST_F(JobCommandsTest, AnEmptyListIsOneInJsonAndYaml) {
   EXPECT_THAT(Run({"job", "list", "-o", "json"}).out, HasSubstr("\"name\": \"j\""));
 }
 
-TEST_F(JobCommandsTest, OfAJobThatIsGoneItsHistoryIsNamedWhereThereIsOne) {
+TEST_F(JobCommandsTest, AJobThatIsGoneIsReportedWithItsHistory) {
   for (const std::string command : {"get", "explain"}) {
     EXPECT_EQ(Run({"job", command, "j"}).err,
               "error: job default/j does not exist; basaltctl job list -n default tells those that there are\n");
@@ -122,7 +122,7 @@ TEST_F(JobCommandsTest, SeveralFilesAreSubmittedInOrderAllOrNone) {
 }
 
 // A replica may publish the previous job of the same name, or the next one.
-TEST_F(JobCommandsTest, WhatIsSubmittedIsFollowedAndNoOtherOfItsName) {
+TEST_F(JobCommandsTest, ASubmittedJobIsFollowedAndNoOtherOfItsName) {
   const auto state = [](const std::string& uid, int64_t version, kube::v1::JobPhase phase) {
     job::v1::Job job = MakeJob("submitted", phase);
     job.mutable_object()->mutable_meta()->set_uid(uid);
@@ -213,7 +213,7 @@ struct CommandRow {
   const char* err;
 };
 
-TEST_F(JobCommandsTest, WhatBecameOfACommandIsItsExitCode) {
+TEST_F(JobCommandsTest, TheOutcomeOfACommandIsItsExitCode) {
   using job::v1::HistoryEntry;
   const CommandRow rows[] = {
       {HistoryEntry::RESULT_CARRIED_OUT, "kill of 2 pods", kExitDone, "RestartTask: kill of 2 pods\n", ""},
@@ -265,7 +265,7 @@ TEST_F(JobCommandsTest, ARefusedCommandOfTheWholeJobNamesWhereToLook) {
             "tells where it is\n");
 }
 
-TEST_F(JobCommandsTest, WhatIsNoGatewayIsCalledSo) {
+TEST_F(JobCommandsTest, AServerThatIsNoGatewayIsNamed) {
   const Ran ran = Run({"--gateway", jobs_address(), "job", "list"});
   EXPECT_EQ(ran.exit_code, kExitRefused);
   EXPECT_THAT(ran.err,

@@ -140,7 +140,7 @@ TEST(ManifestTest, APipeIsReadOnceSomebodyWritesAndNotAwaitedForGood) {
   EXPECT_EQ(read->size(), 1U);
 }
 
-TEST(ManifestTest, WhatNeverEndsIsNotReadToItsEnd) {
+TEST(ManifestTest, AFileThatNeverEndsIsNotReadToItsEnd) {
   EXPECT_NE(ReadJobManifests("/dev/zero").status().ToString().find("more than"), std::string::npos);
 }
 

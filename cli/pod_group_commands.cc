@@ -153,17 +153,17 @@ void AddPodGroupCommands(CLI::App& app, GlobalOptions& options, int& exit_code) 
   const auto add_profile = [&flags](CLI::App& command, std::vector<std::string> profiles) {
     command
         .add_option("--profile", flags.profile,
-                    "By which rules the group is made; without it whichever there is, in this order")
+                    "The rules by which the group is made; else the first of these by which there is one")
         ->check(CLI::IsMember(std::move(profiles)));
   };
   CLI::App& get = *group.Add("get", "Show one pod group", Get);
   get.add_option("name", flags.name, "Name of the pod group")->required();
   add_profile(get, {"compat", "rich", "kai"});
   group.Add("watch", "Follow one pod group, or all", Watch)->add_option("name", flags.name, "Name of the pod group");
-  CLI::App& history = *group.Add("history", "Every decision about a pod group", History);
+  CLI::App& history = *group.Add("history", "Show every decision about a pod group", History);
   history.add_option("name", flags.name, "Name of the pod group")->required();
   add_profile(history, {"compat", "rich", "kai"});
-  CLI::App& explain = *group.Add("explain", "Why a pod is in the group that it is in", Explain);
+  CLI::App& explain = *group.Add("explain", "Explain why a pod is in its group", Explain);
   explain.add_option("pod", flags.name, "Name of the pod")->required();
   add_profile(explain, {"compat", "rich", "kai"});
   CLI::App& rules =

@@ -115,14 +115,7 @@ class PodGroupCommandsTest : public ServedTest {
   PodGroupCommandsTest() {
     auto groups = std::make_unique<ScriptedPodGroups>();
     groups_ = groups.get();
-    gateway::v1::Topology topology;
-    topology.set_leads(true);
-    gateway::v1::MemberStatus& status = *topology.add_members();
-    status.set_attached(true);
-    status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_POD_GROUP);
-    status.mutable_member()->set_replica("pgsvc-0");
-    status.mutable_member()->set_address(Serve(std::move(groups)));
-    gateway_ = Serve(std::make_unique<FixedTopologyGateway>(topology));
+    gateway_ = ServeTopology(gateway::v1::SERVICE_KIND_POD_GROUP, "pgsvc-0", Serve(std::move(groups)));
   }
   Ran Watch(const std::vector<std::string>& words) { return Run("watch", words); }
   Ran Run(const char* command, const std::vector<std::string>& words) {

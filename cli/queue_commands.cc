@@ -319,14 +319,14 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
       ->required();
   queue.Add("tree", "Show queues below their parents, with state and pod groups", Tree)
       ->add_option("name", flags.name, "Name of the queue to begin with; else all are shown");
-  queue.Add("explain", "Why a queue is in its state, and what can be done", Explain)
+  queue.Add("explain", "Explain why a queue is in its state, and what can be done", Explain)
       ->add_option("name", flags.name, "Name of the queue")
       ->required();
   const auto with_command_flags = [&flags](CLI::App* sub) {
     sub->add_option("name", flags.name, "Name of the queue")->required();
     sub->add_option("--uid", flags.uid, "Only if the queue has this UID");
-    CLI::Option* wait = sub->add_flag("--wait", flags.wait, "Until it has been carried out");
-    sub->add_option("--timeout", flags.timeout, "How long at most, like 90s or 10m; else 5m")->needs(wait);
+    CLI::Option* wait = sub->add_flag("--wait", flags.wait, "Wait until the command has been carried out");
+    sub->add_option("--timeout", flags.timeout, "How long to wait at most, like 90s or 10m; else 5m")->needs(wait);
   };
   CLI::App* create = queue.Add("create", "Make a queue, or those of a manifest", Create);
   create->add_option("name", flags.name, "Name of the queue");
@@ -335,21 +335,26 @@ void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
           ->type_name("FILE");
   create->add_option("--parent", flags.parent, "The queue above; else root")->excludes(file);
   create->add_option("--weight", flags.weight, "Share where resources are divided by weight, from 1")->excludes(file);
-  create->add_option("--capability", flags.capability, "The most that it may take: RESOURCE=AMOUNT, comma separated")
+  create
+      ->add_option("--capability", flags.capability,
+                   "The most that the queue may take: RESOURCE=AMOUNT, comma separated")
       ->delimiter(',')
       ->excludes(file);
-  create->add_option("--deserved", flags.deserved, "What it deserves: RESOURCE=AMOUNT, comma separated")
+  create
+      ->add_option("--deserved", flags.deserved,
+                   "The amounts that the queue deserves: RESOURCE=AMOUNT, comma separated")
       ->delimiter(',')
       ->excludes(file);
-  create->add_flag("--dry-run", flags.dry_run, "Check only");
+  create->add_flag("--dry-run", flags.dry_run, "Check only; change nothing");
   CLI::App* remove = queue.Add("delete", "Delete a queue that no other queue is below", Delete);
   remove->add_option("name", flags.name, "Name of the queue")->required();
   remove->add_option("--uid", flags.uid, "Only if the queue has this UID");
-  remove->add_flag("--force", flags.force, "Also one that is open and holds pod groups");
+  remove->add_flag("--force", flags.force, "Delete the queue even if it is open and holds pod groups");
   with_command_flags(queue.Add("open", "Open a queue, and those that were closed with it", Open));
   with_command_flags(queue.Add("close", "Close a queue and those below it: no job is admitted any more", Close));
   queue.Add("watch", "Follow one queue, or all", Watch)->add_option("name", flags.name, "Name of the queue");
-  CLI::App* history = queue.Add("history", "Every decision about a queue, and what others made of its state", History);
+  CLI::App* history =
+      queue.Add("history", "Show every decision about a queue, and each state that others wrote", History);
   history->add_option("name", flags.name, "Name of the queue")->required();
   history->add_option("--uid", flags.uid, "UID, for an older queue of the same name");
 }

@@ -132,14 +132,7 @@ class QueueCommandsTest : public ServedTest {
       if (type != Response::TYPE_SYNCED) *response.mutable_queue() = queue;
     }
     std::unique_ptr<FixedQueues> service(served_);
-    gateway::v1::Topology topology;
-    topology.set_leads(true);
-    gateway::v1::MemberStatus& status = *topology.add_members();
-    status.set_attached(true);
-    status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_QUEUE);
-    status.mutable_member()->set_replica("queuesvc-0");
-    status.mutable_member()->set_address(Serve(std::move(service)));
-    gateway_ = Serve(std::make_unique<FixedTopologyGateway>(topology));
+    gateway_ = ServeTopology(gateway::v1::SERVICE_KIND_QUEUE, "queuesvc-0", Serve(std::move(service)));
   }
 
   Ran Run(const std::vector<std::string>& words) {

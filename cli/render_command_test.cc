@@ -114,7 +114,7 @@ TEST_F(RenderCommandTest, PrintsThePodsOfOneTaskOrOneOfThem) {
               ElementsAre("Pod/team/j-worker-1"));
 }
 
-TEST_F(RenderCommandTest, WhatCannotBeMeantIsNamedAndNothingIsPrinted) {
+TEST_F(RenderCommandTest, AMistakeIsNamedAndNothingIsPrinted) {
   const std::string file = Manifest(kManifest);
   const struct {
     std::vector<std::string> words;

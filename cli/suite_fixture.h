@@ -213,14 +213,7 @@ class SuiteTest : public ServedTest {
     auto jobs = std::make_unique<ScriptedJobs>();
     jobs_ = jobs.get();
     jobs_address_ = Serve(std::move(jobs));
-    gateway::v1::Topology topology;
-    topology.set_leads(true);
-    gateway::v1::MemberStatus& status = *topology.add_members();
-    status.set_attached(true);
-    status.mutable_member()->set_service(gateway::v1::SERVICE_KIND_JOB);
-    status.mutable_member()->set_replica("jobsvc-0");
-    status.mutable_member()->set_address(jobs_address_);
-    gateway_ = Serve(std::make_unique<FixedTopologyGateway>(topology));
+    gateway_ = ServeTopology(gateway::v1::SERVICE_KIND_JOB, "jobsvc-0", jobs_address_);
   }
 
   ~SuiteTest() override { jobs_->EndAll(); }

@@ -117,13 +117,16 @@ absl::StatusOr<int> Show(const GlobalOptions& options, const TopologyFlags& flag
 void AddTopologyCommand(CLI::App& app, GlobalOptions& options, int& exit_code) {
   const Commands<TopologyFlags> commands(app, options, exit_code);
   TopologyFlags& flags = commands.flags();
-  CLI::App* topology = commands.Add("topology", "Who is there, what it owns, how far behind it is", Show);
-  topology->add_option("--slots", flags.slots, "Who has which slot of this service")
+  CLI::App* topology = commands.Add(
+      "topology", "Show gateways and replicas, the slots that they own, and how far behind they are", Show);
+  topology->add_option("--slots", flags.slots, "Show which replica of this service owns which slot")
       ->check(CLI::IsMember({"jobsvc", "pgsvc", "queuesvc"}));
-  topology->add_option("--key", flags.key,
-                       "Who has the slot of this key: NAMESPACE/NAME, or a queue's name with --slots queuesvc");
-  topology->add_flag("-w,--watch", flags.watch, "Drawn anew every second; in a pipe a line of JSON each");
-  topology->add_flag("--no-follow", flags.no_follow, "What this gateway knows, even where another one leads");
+  topology->add_option(
+      "--key", flags.key,
+      "Show which replica owns the slot of this key: NAMESPACE/NAME, or a queue's name with --slots queuesvc");
+  topology->add_flag("-w,--watch", flags.watch,
+                     "Draw the topology anew every second; in a pipe, print a line of JSON every second");
+  topology->add_flag("--no-follow", flags.no_follow, "Show what this gateway knows, even if another gateway leads");
 }
 
 }  // namespace basalt::cli

@@ -37,10 +37,10 @@ ABSL_FLAG(std::string, run, "",
           "manifest of jobs, or of workloads that get pods, to carry to their end; empty: just stay up");
 ABSL_FLAG(bool, keep, false, "stay up after --run, until SIGINT or SIGTERM, and keep the folder");
 ABSL_FLAG(bool, processes, false,
-          "kubesim, gateways, jobsvc, pgsvc and queuesvc as processes of their own instead of one");
+          "start kubesim, gateways, jobsvc, pgsvc and queuesvc as processes of their own, not in one process");
 ABSL_FLAG(bool, tls, false, "mutual TLS on every gRPC port, with certificates that are made in the folder");
-ABSL_FLAG(int, replicas, 1, "of each service, which share the work");
-ABSL_FLAG(int, gateways, 1, "of which one leads");
+ABSL_FLAG(int, replicas, 1, "number of replicas of each service, which share the work");
+ABSL_FLAG(int, gateways, 1, "number of gateways, of which one leads");
 ABSL_FLAG(std::string, real, "",
           "folder of a cluster that scripts/realkube has started: the suite runs on it, as processes");
 ABSL_FLAG(std::string, dir, "", "folder for stores, logs and the kubeconfig; empty: a fresh one, removed at the end");
@@ -48,9 +48,11 @@ ABSL_FLAG(std::vector<std::string>, crds,
           std::vector<std::string>({BASALT_SOURCE_DIR "/deploy/crds", BASALT_SOURCE_DIR "/kubesim/definitions"}),
           "folders of the custom resource definitions");
 ABSL_FLAG(std::string, volcano_profile, "compat", "as the gateway's: how pods of Volcano's scheduler are grouped");
-ABSL_FLAG(int, nodes, 4, "simulated nodes");
-ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2), "how long a container runs whose command says nothing");
-ABSL_FLAG(std::string, log_level, "error", "of what is logged to stderr: debug, info, warning or error");
+ABSL_FLAG(int, nodes, 4, "number of simulated nodes");
+ABSL_FLAG(absl::Duration, default_duration, absl::Seconds(2),
+          "how long a container runs if its command states no duration");
+ABSL_FLAG(std::string, log_level, "error",
+          "level from which on messages are logged to stderr: debug, info, warning or error");
 
 namespace basalt::dev {
 namespace {

@@ -154,7 +154,7 @@ void AddCertsCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App* const issue = with_dir(commands.Add("issue", "Make one more certificate", IssueOne));
   std::vector<std::string> roles;
   for (const Role role : identity::kRoles) roles.emplace_back(identity::NameOf(role));
-  issue->add_option("ROLE", flags.role, "What the identity may do (docs/security.md)")
+  issue->add_option("ROLE", flags.role, "The role, which decides what the identity may do (docs/security.md)")
       ->required()
       ->check(CLI::IsMember(roles));
   issue->add_option("NAME", flags.name, "Name of the replica, the person or the tool")->required();

@@ -98,7 +98,7 @@ TEST_F(ClientTest, InTheEndTheMessageSaysWhoWasAskedAndWhatToLookAt) {
   EXPECT_GT(jobs.calls(), 1);
 }
 
-TEST_F(ClientTest, WhatMayHaveBeenDoneIsNotDoneAgain) {
+TEST_F(ClientTest, ACallThatMayHaveBeenHandledIsNotRepeated) {
   FakeJobs& jobs = AddReplica("jobsvc-0", 1, /*answered=*/false);
   const std::string error = Get(/*order=*/true);
   EXPECT_NE(error.find("UNKNOWN: jobsvc-0 at 127.0.0.1:"), std::string::npos) << error;

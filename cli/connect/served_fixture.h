@@ -50,6 +50,18 @@ class ServedTest : public ::testing::Test {
     return fmt::format("127.0.0.1:{}", servers_.back()->port());
   }
 
+  // Serves the topology of one attached replica. Returns the address.
+  std::string ServeTopology(gateway::v1::ServiceKind service, const std::string& replica, const std::string& address) {
+    gateway::v1::Topology topology;
+    topology.set_leads(true);
+    gateway::v1::MemberStatus& status = *topology.add_members();
+    status.set_attached(true);
+    status.mutable_member()->set_service(service);
+    status.mutable_member()->set_replica(replica);
+    status.mutable_member()->set_address(address);
+    return Serve(std::make_unique<FixedTopologyGateway>(topology));
+  }
+
   // Runs `command`, which returns an exit code, and captures its output.
   template <typename Command>
   static Ran Captured(Command command) {

@@ -323,7 +323,7 @@ TEST_F(UserSessionTest, ACertificateIsShownAtTheLogInAlone) {
   EXPECT_THAT(shown_.TakeCalls(), IsEmpty());
 }
 
-TEST_F(UserSessionTest, WhatIsNoGatewayIsShownNothing) {
+TEST_F(UserSessionTest, AServerThatIsNoGatewayIsShownNothing) {
   const std::string impostor = StartGateway(Role::kJobsvc);
   Ran ran = RunAs(kTokenUser, {"job", "get", "j"}, impostor);
   EXPECT_EQ(ran.exit_code, kExitRefused);

@@ -82,7 +82,7 @@ TEST_F(FollowTest, APipeIsToldChangesAndDeletionsALineEach) {
 }
 
 // The watch has missed the deletion: the snapshot after a reset does not contain the job.
-TEST_F(FollowTest, WhatASnapshotDoesNotHoldAnyMoreWasDeleted) {
+TEST_F(FollowTest, AnObjectThatASnapshotLacksWasDeleted) {
   WatchJobsResponse reset = MakeResponse(WatchJobsResponse::TYPE_RESET);
   reset.add_slots(0);
   jobs().SetStreams(
@@ -105,7 +105,7 @@ TEST_F(FollowTest, ThatAJobWentOfWhichNoLineWasPrintedIsNoLine) {
 }
 
 // Jobs published after the token, if there is one, are published again if they still exist.
-TEST_F(FollowTest, WhatWentWhileNobodyAnsweredIsToldAsDeleted) {
+TEST_F(FollowTest, AnObjectThatWentWhileNobodyAnsweredIsDeleted) {
   const grpc::StatusCode away = grpc::StatusCode::UNAVAILABLE;
   jobs().SetStreams(
       {cli::EndsWith({State(MakeJob("a", JOB_PHASE_RUNNING)), State(MakeJob("b", JOB_PHASE_RUNNING))}, away),
@@ -235,7 +235,7 @@ TEST_F(FollowTest, APictureIsNoHigherThanTheTerminal) {
   EXPECT_THAT(RunOnTerminal(30, 80, {"job", "watch"}), Not(HasSubstr("not shown")));
 }
 
-TEST_F(FollowTest, WhatChangesIsDrawnAlsoWhereNothingFollows) {
+TEST_F(FollowTest, AChangeIsDrawnAlsoIfNothingFollows) {
   setenv("TERM", "xterm", 1);
   jobs().SetStreams({Stream{
       {State(MakeJob("one", JOB_PHASE_RUNNING)), kSynced, State(MakeJob("two", JOB_PHASE_RUNNING))}, std::nullopt}});

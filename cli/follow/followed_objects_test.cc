@@ -59,7 +59,7 @@ std::string Replay(std::string_view words) {
   return gone;
 }
 
-TEST(FollowedObjectsTest, WhatIsNotToldAgainWhereItHadToBeIsGone) {
+TEST(FollowedObjectsTest, AnObjectThatARepeatLacksIsGone) {
   struct Row {
     std::string_view messages;
     std::string_view gone;

@@ -36,7 +36,7 @@ TEST(PictureTest, TheFirstIsDueOnceAllThereIsWasTold) {
   EXPECT_FALSE(picture.stale());
 }
 
-TEST(PictureTest, WhatChangesIsDueOnePauseAfterTheLastPictureHoweverMuchItIs) {
+TEST(PictureTest, AChangeIsDueOnePauseAfterTheLastPicture) {
   Picture picture(false);
   picture.Complete();
   Put(picture, "a");

@@ -331,7 +331,7 @@ TEST(PreflightTest, WithoutAdmissionPoliciesItSaysWhatIsToldAfterwards) {
   EXPECT_EQ(what(all, "mutatingadmissionpolicies"), "those of deploy/admission are there");
 }
 
-TEST(PreflightTest, WhatWouldBeTakenOverIsCounted) {
+TEST(PreflightTest, AllThatWouldBeTakenOverIsCounted) {
   ScriptedApi api;
   api.documents["/apis/batch.volcano.sh/v1alpha1/jobs"] = R"({"items":[
       {"metadata":{"namespace":"a","name":"x","uid":"1"},"status":{"state":{"phase":"Running"}}},

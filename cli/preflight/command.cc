@@ -38,7 +38,7 @@ void AddPreflightCommand(CLI::App& app, GlobalOptions& options, int& exit_code) 
                          "1: problems, 2: not everything could be checked");
   command->fallthrough();
   auto asked = std::make_shared<PreflightOptions>();
-  command->add_option("--account", asked->account, "Whose rights are asked for")->capture_default_str();
+  command->add_option("--account", asked->account, "The account whose rights are checked")->capture_default_str();
   command->add_option("--scheduler-name", asked->schedulers, "Schedulers whose plain pods get groups")
       ->capture_default_str();
   command->callback([asked, &options, &exit_code] {

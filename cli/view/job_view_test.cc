@@ -176,7 +176,7 @@ TEST(JobDetailTest, TellsAllThatIsKnown) {
       "  done\n");
 }
 
-TEST(JobDetailTest, OfALongHistoryTheNewestAreShown) {
+TEST(JobDetailTest, ALongHistoryIsShownByItsNewestEntries) {
   const std::string text = FormatJob(TestJob(), TestHistory(8), kNow);
   EXPECT_THAT(text, HasSubstr("15:06:47.000"));
   EXPECT_THAT(text, HasSubstr("15:06:43.000"));
@@ -211,7 +211,7 @@ TEST(JobDetailTest, WordsAreWrappedWhereTheyAreWiderThanTheTerminal) {
   EXPECT_LE(TableWidth(text), 60u) << text;
 }
 
-TEST(JobDetailTest, WhatAJobDoesNotHaveIsLeftOut) {
+TEST(JobDetailTest, FieldsThatAJobLacksAreLeftOut) {
   const std::string text =
       FormatJob(Parse<job::v1::Job>(R"pb(object { meta { name: "j" namespace: "default" } })pb"), {}, kNow);
   for (const char* word :
@@ -247,7 +247,7 @@ TEST(JobViewTest, WhereThereIsLittleRoomTheCountsStandTogether) {
             "train   Running   0/3/0/1   4       research   100s   1 pods have not started\n");
 }
 
-TEST(JobViewTest, WhatStandsInItsWayComesBeforeWhatItWaitsFor) {
+TEST(JobViewTest, AnErrorOfTheJobComesBeforeItsWait) {
   job::v1::Job job = TestJob();
   job.mutable_object()->mutable_status()->set_reason("PVCError");
   job.mutable_object()->mutable_status()->set_message("claim set does not exist");

@@ -107,7 +107,7 @@ TEST(QueueViewTest, AChangeIsOneLine) {
   EXPECT_THAT(FormatQueue(queue, {}, 0), HasSubstr("State       Closing, being deleted\n"));
 }
 
-TEST(QueueViewTest, WhatOthersWroteObeysNoTerminal) {
+TEST(QueueViewTest, TextsOfOthersCommandNoTerminal) {
   queue::v1::Queue queue;
   queue.mutable_object()->set_parent("a\x1b[2J");
   EXPECT_THAT(FormatQueue(queue, {}, 0), Not(HasSubstr("\x1b")));

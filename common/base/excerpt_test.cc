@@ -5,7 +5,7 @@
 namespace basalt {
 namespace {
 
-TEST(ExcerptTest, WhatATerminalObeysIsNotPrinted) {
+TEST(ExcerptTest, ControlCharactersAreNotPrinted) {
   const struct {
     std::string_view text, printed;
   } rows[] = {

@@ -103,7 +103,7 @@ TEST(YamlTest, LongTextsThatAliasesCopyAreRefused) {
   EXPECT_EQ(One("a: &a " + text + "\nb: [*a, *a]").at("b").as_array().size(), 2u);
 }
 
-TEST(YamlTest, OfADoubledKeyTheLastValueCountsWhereThatIsWanted) {
+TEST(YamlTest, TheLastValueOfADoubledKeyCountsIfWanted) {
   const auto documents = ParseYamlDocuments("a: {b: 1, c: 2, b: 3}\na: {b: 4}\n", DoubledKeys::kLastCounts);
   ASSERT_TRUE(documents.ok()) << documents.status();
   EXPECT_EQ(documents->front(), *ParseJson(R"({"a":{"b":4}})"));
@@ -143,14 +143,14 @@ TEST(YamlTest, EveryEscapeIsReadAsUtf8) {
 }
 
 // Without the check the parser would begin one document after the other at such a text, for ever.
-TEST(YamlTest, WhatBeginsNoDocumentEndsTheReading) {
+TEST(YamlTest, ALineThatBeginsNoDocumentEndsTheReading) {
   for (const std::string_view text : {",", "a: 1\n---\n,", ", a", "? a\n,"}) {
     EXPECT_NE(Refused(text).find("line"), std::string::npos) << text;
   }
 }
 
 // A terminal obeys some control characters of both sets, marks of direction and bytes that are no UTF-8.
-TEST(YamlTest, WhatATerminalObeysIsEscaped) {
+TEST(YamlTest, ControlCharactersAreEscaped) {
   EXPECT_EQ(ToYaml(json::object{{"a", "\x1b[2J\xc2\x9b\xe2\x80\xae\xc3\xa9\n"}}),
             "a: \"\\x1b[2J\\x9b\\u202e\xc3\xa9\\n\"\n");
   EXPECT_EQ(ToYaml(json::object{{"\xc2\x85", 1}}), "\"\\x85\": 1\n");

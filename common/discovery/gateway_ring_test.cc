@@ -106,7 +106,7 @@ TEST_F(GatewayRingTest, WhileAttemptsFailNamesAreLookedUpAgainButNotAllTheTime) 
   EXPECT_EQ(Current(), "10.0.0.9:7");
 }
 
-TEST_F(GatewayRingTest, WhatWasFoundLastCountsWhileALookupFails) {
+TEST_F(GatewayRingTest, TheLastAddressesCountWhileALookupFails) {
   Make({"dns:///gw:7"});
   Await();
   Answer("gw", std::vector<std::string>{"10.0.0.1:7"});

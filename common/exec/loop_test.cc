@@ -74,7 +74,7 @@ TEST(SimLoopTest, ADriftingClockGainsAndItsTimersAreNeverEarlyByIt) {
   EXPECT_EQ(loop.Now(), start + absl::Seconds(101 - 30) + absl::Milliseconds(1010));
 }
 
-TEST(SimLoopTest, WhatBecameDueWhileItWasPausedRunsAtResumeInItsOrder) {
+TEST(SimLoopTest, TasksDueInAPauseRunAtResumeInTheirOrder) {
   SimTime time;
   SimLoop loop(time, "jobsvc-0");
   std::vector<int> runs;
@@ -98,7 +98,7 @@ TEST(SimLoopTest, WhatBecameDueWhileItWasPausedRunsAtResumeInItsOrder) {
   EXPECT_FALSE(loop.paused());
 }
 
-TEST(SimLoopTest, WhatIsKilledWhilePausedNeverRuns) {
+TEST(SimLoopTest, TasksOfALoopKilledInAPauseNeverRun) {
   SimTime time;
   int runs = 0;
   SimLoop loop(time, "jobsvc-0");

@@ -142,7 +142,7 @@ TEST_P(HistoryTest, BeyondTheLimitTheOldestGo) {
   }
 }
 
-TEST_P(HistoryTest, WhatIsThereIsCountedBeforeTheFirstIsPut) {
+TEST_P(HistoryTest, StoredEntriesAreCountedBeforeTheFirstIsPut) {
   std::vector<EntryNumber> before;
   for (int64_t i = 1; i <= 15; ++i) before.push_back({i});
   Put("u", before);
@@ -161,7 +161,7 @@ TEST_P(HistoryTest, EditsDoNotPushOutDecisions) {
   EXPECT_EQ(TextOf(*histories.Read(kSlot, "u")), "1 1/2 1/3 2");
 }
 
-TEST_P(HistoryTest, WhatCannotBeReadIsNotCounted) {
+TEST_P(HistoryTest, AnUnreadableEntryIsNotCounted) {
   Put("u", {{1}, {2}});
   PutBytes(kv::Family::kHistory, EntryKey(kSlot, "u", {3}), "\xff");
   const JobHistories histories(*store_, {.entries = 3});

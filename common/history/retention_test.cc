@@ -57,7 +57,7 @@ class RetentionTest : public HistoryFixture {
   }
 };
 
-TEST_P(RetentionTest, WhatIsGoneForLongGoes) {
+TEST_P(RetentionTest, AHistoryGoneForLongIsDropped) {
   struct Row {
     std::string uid;
     int64_t decided_ms;
@@ -90,7 +90,7 @@ TEST_P(RetentionTest, AJobOfWhichNobodySawTheEndGoesByItsLastDecision) {
   EXPECT_TRUE(IsKept(kSlot, "u"));
 }
 
-TEST_P(RetentionTest, OfTooManyBytesThoseGoThatEndedFirst) {
+TEST_P(RetentionTest, TooManyBytesCostThoseThatEndedFirst) {
   PutFour(kSlot);
   PutJob(kSlot, "present", kMinute, 0, 1'000);
   JobHistories histories(*store_, {.bytes = 2'500});

@@ -143,7 +143,7 @@ TEST_F(DirectClientTest, ACutLinkRefusesNewRequestsAndEndsOpenOnes) {
   EXPECT_EQ(again.end, absl::OkStatus());
 }
 
-TEST_F(DirectClientTest, WhatIsLateIsNotSent) {
+TEST_F(DirectClientTest, ALateRequestIsNotSent) {
   Record late, in_time;
   Request request = Get("/echo");
   request.send_by = client_loop_.Now();

@@ -132,7 +132,7 @@ TEST_F(DeadPeerTest, AWatchThatIsOnlyQuietGoesOn) {
   EXPECT_TRUE(watch.end.get_future().get().ok());
 }
 
-TEST_F(DeadPeerTest, WhatWasSentIntoTheVoidNeverArrivesOnceItIsGivenUp) {
+TEST_F(DeadPeerTest, ARequestThatIsGivenUpNeverArrives) {
   Connect(absl::Seconds(1), absl::Seconds(3));
   Ending first, lost, other;
   Start(first, absl::InfiniteDuration());

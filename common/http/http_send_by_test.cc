@@ -89,7 +89,7 @@ class SendByTest : public ::testing::Test {
   std::vector<std::unique_ptr<Call>> calls_;
 };
 
-TEST_F(SendByTest, WhatWaitedBehindOthersForTooLongIsNotSent) {
+TEST_F(SendByTest, ARequestThatWaitedTooLongIsNotSent) {
   Serve();
   Connect(/*max_parallel=*/1);
   std::future<absl::Status> first = Start("POST", "/hold", "x");

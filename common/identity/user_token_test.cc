@@ -50,7 +50,7 @@ class UserTokenTest : public ::testing::Test {
   const IdentityRules rules_{"basalt.local", "blue"};
 };
 
-TEST_F(UserTokenTest, WhatAGatewayOfTheClusterSignsIsBelievedUntilItsTimeIsOver) {
+TEST_F(UserTokenTest, ATokenSignedByAGatewayIsValidForItsTime) {
   const auto token = SignUserToken(Ann(), gateway_);
   ASSERT_THAT(token, IsOk());
   const auto claims = Verify(*token);

@@ -15,7 +15,7 @@ TEST(CommandTest, TheSameFactsHaveTheSameName) {
   EXPECT_EQ(name.size(), 36U);
 }
 
-TEST(CommandTest, OfALongNameIsTakenWhatFits) {
+TEST(CommandTest, ALongNameIsCut) {
   const std::string name = CommandName(std::string(199, 'a') + ".b" + std::string(52, 'c'), "OpenQueue", "f");
   EXPECT_EQ(name.substr(0, 210), std::string(199, 'a') + "-openqueue-");
   EXPECT_LE(name.size(), 253U);

@@ -39,7 +39,7 @@ TEST(EventTest, SaysWhomWhatAndWhen) {
     "firstTimestamp": "2026-01-02T15:04:05Z", "lastTimestamp": "2026-01-02T15:04:05Z", "count": 1})"));
 }
 
-TEST(EventTest, OfWhatHasNoNamespaceItStandsInDefault) {
+TEST(EventTest, AnObjectWithoutANamespaceHasItsEventInDefault) {
   Event queue = SampleEvent();
   queue.ns = "";
   queue.resource_version = 0;

@@ -35,7 +35,7 @@ TEST(LabelSelectorTest, CountsKeysAndValues) {
   EXPECT_EQ(LabelSelector::Parse("team=ml,stage in (a,b),!old")->terms(), 6U);
 }
 
-TEST(LabelSelectorTest, WhatCannotBeReadIsRefused) {
+TEST(LabelSelectorTest, AnUnreadableSelectorIsRefused) {
   for (const std::string_view text :
        {"team=ml,", "=x", "a b", "a in b", "a in (b", "a=b=c", "-a=b", "a=-b", "a>x", "/a=b", "!", "a~b"}) {
     const absl::Status status = LabelSelector::Parse(text).status();

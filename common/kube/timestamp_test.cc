@@ -31,7 +31,7 @@ TEST(TimestampTest, ATimeIsTheSameBothWays) {
   }
 }
 
-TEST(TimestampTest, WhatIsNotKnownIsUnset) {
+TEST(TimestampTest, AnUnknownTimeIsUnset) {
   EXPECT_EQ(ToTimestamp(0), nullptr);
   EXPECT_EQ(ToMs(google::protobuf::Timestamp::default_instance()), 0);
 }

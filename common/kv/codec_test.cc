@@ -14,7 +14,7 @@ TEST(PrefixEndTest, IsTheFirstKeyAfterAllThatStartWithThePrefix) {
   EXPECT_EQ(PrefixEnd(""), "");
 }
 
-TEST(CodecTest, WhatIsPutIsTakenInTheSameOrder) {
+TEST(CodecTest, PartsArePutAndTakenInTheSameOrder) {
   std::string key;
   PutSlot(key, 1023);
   PutText(key, "default/a");
@@ -31,7 +31,7 @@ TEST(CodecTest, WhatIsPutIsTakenInTheSameOrder) {
   EXPECT_FALSE(TakeSlot(rest, slot) || TakeText(rest, text) || TakeFixed64(rest, number));
 }
 
-TEST(CodecDeathTest, WhatIsNoSlotIsNotPut) {
+TEST(CodecDeathTest, ANumberThatIsNoSlotIsNotPut) {
   std::string key;
   EXPECT_DEATH(PutSlot(key, 1024), "");
   EXPECT_DEATH(PutSlot(key, 65536 + 439), "");

@@ -253,7 +253,7 @@ TEST_F(RocksKvTest, ADataFolderThatIsAFileIsRefusedAndStays) {
   EXPECT_TRUE(fs::is_regular_file(options_.data_dir));
 }
 
-TEST_F(RocksKvTest, WhatItMakesIsItsUsersAlone) {
+TEST_F(RocksKvTest, ItsFilesArePrivate) {
   const mode_t before = umask(0);
   Fill();
   umask(before);

@@ -9,7 +9,7 @@ namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1'800'000'000);
 
-TEST(PaceTest, WhatIsUndoneEachTimeIsSentLessAndLessOften) {
+TEST(PaceTest, AWriteThatIsUndoneIsSentLessAndLessOften) {
   Pace pace;
   EXPECT_FALSE(pace.Blocks(kStart, "a"));
   absl::Time now = kStart;
@@ -40,7 +40,7 @@ TEST(PaceTest, AnotherStateIsNotUndoneAndWaitsTheLeast) {
   EXPECT_EQ(pace.Until("b"), now + 2 * Pace::kLeast);
 }
 
-TEST(PaceTest, WhatHasLastedBeginsAnew) {
+TEST(PaceTest, AWriteThatHasLastedBeginsAnew) {
   Pace pace;
   for (int i = 0; i < 5; ++i) pace.Note(kStart, "a");
   ASSERT_TRUE(pace.IsFought(kStart));

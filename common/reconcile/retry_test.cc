@@ -62,7 +62,7 @@ TEST(RetryTest, AClockThatIsSetBackHoldsNothing) {
   EXPECT_FALSE(retry.Blocks(kStart - absl::Hours(1)));
 }
 
-TEST(RetryTest, WhatIsPostponedIsDueThen) {
+TEST(RetryTest, APostponedTryIsDueThen) {
   Retry retry;
   retry.Postpone(kStart + absl::Seconds(2));
   EXPECT_TRUE(retry.Blocks(kStart));

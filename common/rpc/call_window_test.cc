@@ -24,7 +24,7 @@ class Window : public CallWindow<uint64_t> {
 constexpr auto kOk = absl::StatusCode::kOk;
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
-TEST(CallWindowTest, WhatIsAskedForInOneTurnIsOneMessageInItsOrder) {
+TEST(CallWindowTest, CallsOfOneTurnAreOneMessageInTheirOrder) {
   Window window{CallBounds()};
   for (const uint64_t id : {1, 2, 5}) EXPECT_EQ(window.Ask(id), kOk);
   EXPECT_EQ(window.NextMessage(), Ids()) << "the turn goes on";
@@ -82,7 +82,7 @@ TEST(CallWindowTest, AnAnswerMakesRoomForTheNextOnce) {
   EXPECT_EQ(window.sent(), 1u);
 }
 
-TEST(CallWindowTest, WhatHasNoRoomIsRefusedAndNothingIsKeptOfIt) {
+TEST(CallWindowTest, ACallWithoutRoomIsRefusedAndNotKept) {
   struct Case {
     std::string what;
     CallBounds bounds;
@@ -106,7 +106,7 @@ TEST(CallWindowTest, WhatHasNoRoomIsRefusedAndNothingIsKeptOfIt) {
   }
 }
 
-TEST(CallWindowTest, WhatIsAnsweredOrTakenBackMakesRoom) {
+TEST(CallWindowTest, ACallThatEndsMakesRoom) {
   Window window({.open_calls = 2});
   EXPECT_EQ(window.Ask(1), kOk);
   window.Turn();

@@ -27,7 +27,7 @@ TEST(ErrorDetailsTest, OneFieldIsNamedBeforeItsRule) {
   EXPECT_EQ(BadRequestOf(status)->field_violations(0).field(), "page_size");
 }
 
-TEST(ErrorDetailsTest, OfManyFieldsTwentyAreToldAndTheRestIsCounted) {
+TEST(ErrorDetailsTest, TwentyFieldsAreReportedAndTheRestIsCounted) {
   std::vector<FieldViolation> many(25, {"f", "f: is wrong"});
   const absl::Status status = InvalidFields(many);
   EXPECT_THAT(std::string(ToStd(status.message())), HasSubstr("\n(and 5 more)"));
@@ -64,7 +64,7 @@ TEST(ErrorDetailsTest, NothingIsSentOfAStatusWithoutDetailsAndNothingIsReadOfWha
 }
 
 // Holds for any contents and any number of violations.
-TEST(ErrorDetailsTest, WhatFindsNoRoomIsLeftOut) {
+TEST(ErrorDetailsTest, DetailsWithoutRoomAreLeftOut) {
   const std::string sentence(300, 'x');
   const absl::Status status =
       WithResource(InvalidFields(std::vector<FieldViolation>(20, {"f", sentence})), kube::kJobs, "ns/j");

@@ -33,7 +33,7 @@ std::unique_ptr<google::protobuf::Message> Of(const std::string& text) {
   return request;
 }
 
-TEST(RequestBoundsTest, WhatIsNoSlotIsRefusedWhereverASlotMayBe) {
+TEST(RequestBoundsTest, ANumberThatIsNoSlotIsRefusedEverywhere) {
   const struct {
     std::unique_ptr<google::protobuf::Message> request;
     std::string message;
@@ -130,7 +130,7 @@ TEST(RequestBoundsTest, ARequestIsBoundedAsAWholeWithWhatNobodyKnowsOfIt) {
 }
 
 // Each value is as large as a legitimate one can be.
-TEST(RequestBoundsTest, WhatIsLargeByItsNatureHasABoundOfItsOwn) {
+TEST(RequestBoundsTest, LargeFieldsHaveBoundsOfTheirOwn) {
   job::v1::SubmitJobRequest submit;
   submit.set_manifest_json(std::string(3 << 20, 'm'));
   EXPECT_THAT(CheckRequest(submit), testing::IsOk());

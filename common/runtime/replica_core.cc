@@ -10,6 +10,7 @@
 #include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/obs/log.h"
+#include "common/runtime/slots/replica_records.h"
 
 namespace basalt::runtime {
 namespace {
@@ -70,7 +71,8 @@ Replica::Core::Core(RuntimeOptions options, Loop& loop, Random& random, kv::KvSt
   if (metrics == nullptr) return;
   batches_ = &metrics->GetCounter("basalt_attach_batches_total", "Batches from the gateway.");
   items_ = &metrics->GetCounter("basalt_attach_items_total", "Items from the gateway.");
-  unacknowledged_ = &metrics->GetGauge("basalt_attach_unacknowledged", "Batches not recorded yet.");
+  unacknowledged_ =
+      &metrics->GetGauge("basalt_attach_unacknowledged", "Batches from the gateway that are not recorded yet.");
 }
 
 void Replica::Core::MakeWorkers(const std::vector<Loop*>& loops, Random& random, obs::Metrics* metrics,
@@ -92,8 +94,12 @@ void Replica::Core::MakeWorkers(const std::vector<Loop*>& loops, Random& random,
 
 void Replica::Core::Start() {
   if (stopped_) return;
-  if (const absl::Status loaded = LoadOwnRecords(); !loaded.ok()) return Fail(loaded);
-  if (const absl::Status loaded = LoadNameSecret(); !loaded.ok()) return Fail(loaded);
+  const absl::StatusOr<int64_t> last_epoch = LoadLastEpoch(store_, metrics_);
+  if (!last_epoch.ok()) return Fail(last_epoch.status());
+  last_epoch_ = *last_epoch;
+  absl::StatusOr<std::string> name_secret = LoadNameSecret(store_, options_.name_secret);
+  if (!name_secret.ok()) return Fail(name_secret.status());
+  name_secret_ = *std::move(name_secret);
   const HandOverOptions hand_over{.cluster = options_.cluster, .self = self_};
   takeover_ = std::make_unique<Takeover>(
       hand_over, loop_, random_, store_, peers_,
@@ -134,7 +140,7 @@ void Replica::Core::StopNow() {
 void Replica::Core::OnWorker(size_t index, absl::AnyInvocable<void(Controller&)> task) {
   const std::shared_ptr<Worker>& worker = workers_[index].worker;
   worker->loop().Post([worker, task = std::move(task)]() mutable {
-    if (!worker->stopped()) task(worker->controller());
+    if (Controller* const controller = worker->controller(); controller != nullptr) task(*controller);
   });
 }
 
@@ -208,7 +214,8 @@ void Replica::Core::CallPeer(Loop& loop, std::shared_ptr<rpc::ServicePeer> peer,
 }
 
 void Replica::Core::SetInterest(size_t worker, std::string watch, std::string ns, std::string name, bool withdraw) {
-  loop_.Post([core = shared_from_this(), worker, key = InterestKey(std::move(watch), std::move(ns), std::move(name)),
+  loop_.Post([core = shared_from_this(), worker,
+              key = WorkerInterests::Key(std::move(watch), std::move(ns), std::move(name)),
               withdraw] { core->ApplyInterest(worker, key, withdraw); });
 }
 
@@ -255,10 +262,12 @@ void Replica::Core::Attach() {
   hello.set_keeps_records(options_.keeps_records);
   hello.set_name_secret(name_secret_);
   takeover_->ForgetGrants();
-  if (const absl::Status status = AddHeld(hello); !status.ok()) return Fail(status);
+  if (options_.keeps_records) {
+    if (const absl::Status status = AddHeldSlots(store_, hello); !status.ok()) return Fail(status);
+  }
   stream_->Send(std::move(request));
   if (leaving_) stream_->Send(LeaveRequest());
-  for (const auto& [key, workers] : interests_) SendInterest(key, false);
+  for (const auto& [key, workers] : interests_.all()) stream_->Send(InterestRequest(key, /*withdraw=*/false));
 }
 
 void Replica::Core::Reattach(const absl::Status& status) {
@@ -279,7 +288,17 @@ void Replica::Core::Reattach(const absl::Status& status) {
 
 void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worker::Delivery>>& deliveries) {
   const auto to_slot = [&](uint32_t slot) { deliveries[slot % workers_.size()].emplace_back(std::move(item)); };
-  const auto emit = [&](SharedEvent event) { ToInterested(std::move(event), deliveries); };
+  const auto emit = [&](SharedEvent event) {
+    if (const std::set<size_t>* const workers = interests_.WorkersFor(event.watch, *event.object); workers != nullptr) {
+      for (const size_t worker : *workers) deliveries[worker].emplace_back(event);
+    } else {
+      for (auto& of_worker : deliveries) of_worker.emplace_back(event);
+    }
+  };
+  // An object with a namespace is sent for an interest, which may have been withdrawn meanwhile.
+  const auto is_too_late = [this](const std::string& watch, const kube::v1::Object& object) {
+    return !Identify(object).ns.empty() && interests_.WorkersFor(watch, object) == nullptr;
+  };
   switch (item.item_case()) {
     case gateway::v1::Item::kAssignment:
       return SetAssignment(std::move(*item.mutable_assignment()), deliveries);
@@ -298,11 +317,11 @@ void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worke
       return to_slot(item.begin().slot());
     case gateway::v1::Item::kState:
       if (item.state().slot() != kBroadcastSlot) return to_slot(item.state().slot());
-      if (IsTooLate(item.state().watch(), item.state().object())) return;
+      if (is_too_late(item.state().watch(), item.state().object())) return;
       return shared_.State(item.state(), emit);
     case gateway::v1::Item::kTombstone:
       if (item.tombstone().slot() != kBroadcastSlot) return to_slot(item.tombstone().slot());
-      if (IsTooLate(item.tombstone().watch(), item.tombstone().last())) return;
+      if (is_too_late(item.tombstone().watch(), item.tombstone().last())) return;
       return shared_.Tombstone(item.tombstone(), emit);
     case gateway::v1::Item::kEnd:
       for (const gateway::v1::Mark& mark : item.end().marks()) shared_.Mark(mark, emit);
@@ -313,22 +332,6 @@ void Replica::Core::Route(gateway::v1::Item& item, std::vector<std::vector<Worke
       return;
     case gateway::v1::Item::ITEM_NOT_SET:
       return;
-  }
-}
-
-bool Replica::Core::IsTooLate(const std::string& watch, const kube::v1::Object& object) const {
-  const ObjectIdentity identity = Identify(object);
-  if (identity.ns.empty()) return false;  // Broadcast objects have no namespace.
-  return !interests_.contains({watch, std::string(identity.ns), std::string(identity.name)});
-}
-
-void Replica::Core::ToInterested(SharedEvent event, std::vector<std::vector<Worker::Delivery>>& deliveries) {
-  const ObjectIdentity identity = Identify(*event.object);
-  const auto it = interests_.find({event.watch, std::string(identity.ns), std::string(identity.name)});
-  if (it == interests_.end()) {
-    for (auto& of_worker : deliveries) of_worker.emplace_back(event);
-  } else {
-    for (const size_t worker : it->second) deliveries[worker].emplace_back(event);
   }
 }
 
@@ -371,37 +374,27 @@ void Replica::Core::UpdateSlotsHealth() {
   }
 }
 
-void Replica::Core::ApplyInterest(size_t worker, const InterestKey& key, bool withdraw) {
+void Replica::Core::ApplyInterest(size_t worker, const WorkerInterests::Key& key, bool withdraw) {
   if (stopped_ || failed_) return;
-  if (withdraw) {
-    const auto it = interests_.find(key);
-    if (it == interests_.end() || it->second.erase(worker) == 0 || !it->second.empty()) return;
-    interests_.erase(it);
-    shared_.Forget(std::get<0>(key), std::get<1>(key), std::get<2>(key));
-    SendInterest(key, true);
-    return;
+  const auto& [watch, ns, name] = key;
+  switch (withdraw ? interests_.Drop(worker, key) : interests_.Add(worker, key)) {
+    case WorkerInterests::Change::kNone:
+      return;
+    case WorkerInterests::Change::kJoins:
+      // The gateway does not send the object again.
+      if (auto object = shared_.Find(watch, ns, name); object != nullptr) {
+        std::vector<Worker::Delivery> deliveries;
+        deliveries.emplace_back(SharedEvent{watch, std::move(object), false});
+        return Deliver(worker, std::move(deliveries));
+      }
+      break;
+    case WorkerInterests::Change::kLast:
+      shared_.Forget(watch, ns, name);
+      break;
+    case WorkerInterests::Change::kFirst:
+      break;
   }
-  std::set<size_t>& workers = interests_[key];
-  const bool first = workers.empty();
-  if (!workers.insert(worker).second) return;
-  if (first) return SendInterest(key, false);
-  // Another worker has this interest already: the gateway does not send the object again.
-  auto object = shared_.Find(std::get<0>(key), std::get<1>(key), std::get<2>(key));
-  if (object == nullptr) return SendInterest(key, false);
-  std::vector<Worker::Delivery> deliveries;
-  deliveries.emplace_back(SharedEvent{std::get<0>(key), std::move(object), false});
-  Deliver(worker, std::move(deliveries));
-}
-
-void Replica::Core::SendInterest(const InterestKey& key, bool withdraw) {
-  if (stream_ == nullptr) return;
-  gateway::v1::AttachRequest request;
-  gateway::v1::Interest& interest = *request.mutable_interest();
-  interest.set_watch(std::get<0>(key));
-  interest.set_namespace_(std::get<1>(key));
-  interest.set_name(std::get<2>(key));
-  interest.set_withdraw(withdraw);
-  stream_->Send(std::move(request));
+  if (stream_ != nullptr) stream_->Send(InterestRequest(key, withdraw));
 }
 
 void Replica::Core::Fail(const absl::Status& why) {

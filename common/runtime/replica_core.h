@@ -18,14 +18,16 @@
 #include "common/runtime/replica.h"
 #include "common/runtime/slots/hand_over.h"
 #include "common/runtime/worker.h"
+#include "common/runtime/worker_interests.h"
 
 namespace basalt::runtime {
 
-// Key of kv::Family::kMeta: the highest epoch ever observed.
-inline constexpr std::string_view kEpochKey = "!epoch";
-// Key of kv::Family::kMeta: the secret by which the replica proves its name, over restarts.
-inline constexpr std::string_view kNameSecretKey = "!name_secret";
-
+// Returns the request by which a replica asks the gateway to take its slots away.
+inline gateway::v1::AttachRequest LeaveRequest() {
+  gateway::v1::AttachRequest request;
+  request.mutable_leave();
+  return request;
+}
 std::vector<gateway::v1::Member> MembersOf(const gateway::v1::Assignment& assignment, gateway::v1::ServiceKind service);
 // Returns nullopt if there are no members.
 std::optional<size_t> OwnerIndex(const std::vector<gateway::v1::Member>& members, uint32_t slot);
@@ -73,8 +75,6 @@ class Replica::Core final : public WorkerHost,
   void Failed(const absl::Status& why) override;
 
  private:
-  using InterestKey = std::tuple<std::string, std::string, std::string>;  // (watch, namespace, name)
-
   struct WorkerState {
     std::shared_ptr<Worker> worker;
     int64_t delivered = 0;  // Sequence of the last batch that had items for the worker.
@@ -94,27 +94,16 @@ class Replica::Core final : public WorkerHost,
   }
 
   void Attach();
-  // Drops unreadable ones of the store's own records. The ownership of such a slot is unknown, and the slot begins as
-  // on an empty disk.
-  absl::Status LoadOwnRecords();
-  // Loads the secret of the process before, on the same disk; else stores the one in the options.
-  absl::Status LoadNameSecret();
-  static gateway::v1::AttachRequest LeaveRequest();
-  absl::Status AddHeld(gateway::v1::Hello& hello) const;
   void Taken(int64_t epoch, const std::vector<uint32_t>& slots, const std::vector<uint32_t>& lost);
   void Cleared(const gateway::v1::OrphanedRecords& leftovers);
   void FinishLeave();
   void Reattach(const absl::Status& status);
   void Route(gateway::v1::Item& item, std::vector<std::vector<Worker::Delivery>>& deliveries);
-  // Returns whether the object was sent for an interest that has been withdrawn meanwhile.
-  bool IsTooLate(const std::string& watch, const kube::v1::Object& object) const;
-  void ToInterested(SharedEvent event, std::vector<std::vector<Worker::Delivery>>& deliveries);
   void Deliver(size_t index, std::vector<Worker::Delivery> deliveries);
   void Acknowledge();
   void SetAssignment(gateway::v1::Assignment assignment, std::vector<std::vector<Worker::Delivery>>& deliveries);
   void UpdateSlotsHealth();
-  void ApplyInterest(size_t worker, const InterestKey& key, bool withdraw);
-  void SendInterest(const InterestKey& key, bool withdraw);
+  void ApplyInterest(size_t worker, const WorkerInterests::Key& key, bool withdraw);
   void Fail(const absl::Status& why);
   const RuntimeOptions options_;
   Loop& loop_;
@@ -147,7 +136,7 @@ class Replica::Core final : public WorkerHost,
   std::string token_;  // Token of the session. Empty if no gateway has begun one.
   size_t owned_ = 0;
   SharedObjects shared_;
-  std::map<InterestKey, std::set<size_t>> interests_;
+  WorkerInterests interests_;
   std::map<std::string, std::shared_ptr<rpc::ServicePeer>> service_peers_;  // By the serialised member.
   mutable Mutex view_mutex_;
   std::shared_ptr<const AssignmentView> view_ BASALT_GUARDED_BY(view_mutex_);

@@ -10,9 +10,8 @@
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/obs/log.h"
-#include "common/rpc/held_slots.h"
 #include "common/rpc/members.h"
-#include "common/runtime/slots/damage.h"
+#include "common/runtime/slots/replica_records.h"
 #include "common/runtime/slots/slot_records.h"
 
 namespace basalt::runtime {
@@ -65,53 +64,6 @@ void Replica::Core::Released(int64_t epoch, std::vector<uint32_t> slots) {
   });
 }
 
-gateway::v1::AttachRequest Replica::Core::LeaveRequest() {
-  gateway::v1::AttachRequest request;
-  request.mutable_leave();
-  return request;
-}
-
-absl::Status Replica::Core::LoadOwnRecords() {
-  kv::Damage damage;
-  BASALT_ASSIGN_OR_RETURN(const auto metas, ReadSlotMetas(store_, &damage));
-  BASALT_ASSIGN_OR_RETURN(const std::optional<std::string> stored, store_.Get(kv::Family::kMeta, kEpochKey));
-  if (stored.has_value()) {
-    std::string_view bytes = *stored;
-    uint64_t epoch = 0;
-    if (kv::TakeFixed64(bytes, epoch)) {
-      last_epoch_ = static_cast<int64_t>(epoch);
-    } else {
-      damage.push_back({"epoch", kv::Family::kMeta, std::string(kEpochKey), "", ""});
-      for (const auto& [slot, meta] : metas) last_epoch_ = std::max({last_epoch_, meta.epoch(), meta.history_epoch()});
-    }
-  }
-  return DropDamaged(store_, damage, metrics_);
-}
-
-absl::Status Replica::Core::LoadNameSecret() {
-  BASALT_ASSIGN_OR_RETURN(std::optional<std::string> stored, store_.Get(kv::Family::kMeta, kNameSecretKey));
-  if (stored.has_value() && !stored->empty()) {
-    name_secret_ = *std::move(stored);
-    return absl::OkStatus();
-  }
-  name_secret_ = options_.name_secret;
-  kv::WriteBatch batch;
-  batch.Put(kv::Family::kMeta, kNameSecretKey, name_secret_);
-  return store_.Write(batch);
-}
-
-absl::Status Replica::Core::AddHeld(gateway::v1::Hello& hello) const {
-  if (!options_.keeps_records) return absl::OkStatus();
-  const absl::StatusOr<std::map<uint32_t, storage::v1::SlotMeta>> stored = ReadSlotMetas(store_);
-  if (!stored.ok()) return stored.status();
-  for (const auto& [slot, meta] : *stored) {
-    const bool only_history = meta.epoch() == 0;
-    const int64_t epoch = only_history ? meta.history_epoch() : meta.epoch();
-    if (epoch != 0) rpc::AddHeldSlot(slot, epoch, only_history, *hello.mutable_record_inventory());
-  }
-  return absl::OkStatus();
-}
-
 void Replica::Core::Taken(int64_t epoch, const std::vector<uint32_t>& slots, const std::vector<uint32_t>& lost) {
   if (stream_ == nullptr) return;
   gateway::v1::AttachRequest request;
@@ -162,10 +114,8 @@ void Replica::Core::SetAssignment(gateway::v1::Assignment assignment,
   service_peers_ = std::move(service_peers);
   if (assignment.epoch() > last_epoch_) {
     last_epoch_ = assignment.epoch();
-    std::string value;
-    kv::PutFixed64(value, static_cast<uint64_t>(last_epoch_));
     kv::WriteBatch batch;
-    batch.Put(kv::Family::kMeta, kEpochKey, value);
+    PutLastEpoch(last_epoch_, batch);
     if (const absl::Status status = store_.Write(batch); !status.ok()) return Fail(status);
   }
   view->assignment = std::move(assignment);

@@ -110,7 +110,7 @@ TEST_F(ReplicaTest, ASlotThatWasAnothersInBetweenIsOpenedAfresh) {
                            "decide ns/job", "act ns/job"}));
 }
 
-TEST_F(ReplicaTest, WhatAPassageThatWasCutOffHasLeftIsNotBelieved) {
+TEST_F(ReplicaTest, TheRestOfACutOffPassageIsDropped) {
   std::string key;
   kv::PutSlot(key, slot_);
   kv::WriteBatch batch;
@@ -155,7 +155,7 @@ TEST_F(ReplicaTest, ASlotOrEpochThatCannotBeReadIsDroppedAndTheRestIsHeld) {
   EXPECT_TRUE(store_.Get(kv::Family::kHistory, of_slot + "job").value().has_value());
 }
 
-TEST_F(ReplicaTest, WhatTheStoreKnowsGetsAPassAndIsMissedWhenAbsent) {
+TEST_F(ReplicaTest, AStoredObjectGetsAPassAndIsGoneIfAbsent) {
   controller().known = {{kWatch, kKey, "a", "ns", "a", 10}};
   gateway_.Send({Assignment(1), Begin(), End()});
   EXPECT_EQ(Take(), (Trace{fmt::format("open {}", slot_), "gone ns/job a", "decide ns/job", "act ns/job"}));
@@ -299,7 +299,7 @@ TEST_F(ReplicaTest, AnInterestIsAskedForOnceAndAgainAfterAReattach) {
   EXPECT_EQ(interests(), (Trace{"+disk", "+disk", "-disk"}));
 }
 
-TEST_F(ReplicaTest, WhatComesAfterItsInterestWasWithdrawnIsNeitherToldNorKept) {
+TEST_F(ReplicaTest, AnObjectAfterItsInterestIsNeitherReportedNorKept) {
   SendReadySlot();
   context().AddInterest("claims", "ns", "disk");
   time_.RunDueTasks();

@@ -52,7 +52,7 @@ TEST_F(ReplicaTest, ADeletionThatIsDoneEndsTheObjectBeforeTheWriteEnds) {
   EXPECT_TRUE(outcomes_[0].gone);
 }
 
-TEST_F(ReplicaTest, WhatKubernetesRefusesIsHandedOnAsItIs) {
+TEST_F(ReplicaTest, ARefusalOfKubernetesIsHandedOnAsItIs) {
   SendReadySlot();
   Write();
   WriteResponse response;
@@ -63,7 +63,7 @@ TEST_F(ReplicaTest, WhatKubernetesRefusesIsHandedOnAsItIs) {
   EXPECT_EQ(outcomes_[0].error.reason(), "Conflict");
 }
 
-TEST_F(ReplicaTest, WhatWasSurelyNotSentIsSentAgainUntilItsDeadline) {
+TEST_F(ReplicaTest, AnUnsentWriteIsSentAgainUntilItsDeadline) {
   SendReadySlot();
   Write();
   size_t sent = 0;
@@ -169,7 +169,7 @@ TEST_F(ReplicaTest, AReadForACallerOutlivesItsSlotAndOneOfAPassDoesNot) {
   EXPECT_EQ(answers, 1);
 }
 
-TEST_F(ReplicaTest, WhatAnotherServiceAnswersIsOrderedAsTheAnswerToAnOwnWriteIs) {
+TEST_F(ReplicaTest, AnAnswerOfAnotherServiceIsOrderedAsThatOfAWrite) {
   SendReadySlot();
   kube::v1::Object answered = Pod("a", 12);
   context().MergeAnswer(kKey, answered, /*gone=*/false);

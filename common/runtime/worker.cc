@@ -20,7 +20,14 @@ Worker::Worker(WorkerOptions options, Loop& loop, uint64_t seed, kv::KvStore& st
       store_(store),
       clock_(std::move(clock)),
       host_(std::move(host)),
-      tracker_(*this) {
+      tracker_(*this),
+      writes_(std::make_shared<WorkerWrites>(WorkerWrites::Parts{.loop = loop_,
+                                                                 .random = random_,
+                                                                 .slots = slots_,
+                                                                 .tracker = tracker_,
+                                                                 .clock = *clock_,
+                                                                 .queue = queue_},
+                                             options_, host_, metrics)) {
   queue_.emplace(
       loop_, [this] { return ApiNow(); }, [this] { ScheduleRound(); });
   if (metrics == nullptr) return;
@@ -31,19 +38,11 @@ Worker::Worker(WorkerOptions options, Loop& loop, uint64_t seed, kv::KvStore& st
   instruments_.objects = &metrics->GetGauge("basalt_tracked_objects", "Objects of the worker's slots.", labels);
   instruments_.uncertain = &metrics->GetGauge(
       "basalt_uncertain_absences", "Objects that a snapshot did not mention and could not call gone, so far.", labels);
-  const std::pair<WriteOutcome::Kind, const char*> kinds[] = {{WriteOutcome::Kind::kDone, "done"},
-                                                              {WriteOutcome::Kind::kRefused, "refused"},
-                                                              {WriteOutcome::Kind::kNotSent, "not_sent"},
-                                                              {WriteOutcome::Kind::kUnknown, "unknown"}};
-  for (const auto& [kind, name] : kinds) {
-    instruments_.writes[kind] = &metrics->GetCounter("basalt_writes_total", "Writes to Kubernetes by their outcome.",
-                                                     {{"outcome", name}, labels[0]});
-  }
 }
 
 void Worker::Stop() {
   stopped_ = true;
-  writes_.clear();
+  writes_->Stop();
   queue_.reset();
   controller_.reset();
   host_.reset();
@@ -51,7 +50,7 @@ void Worker::Stop() {
 
 void Worker::Fail(const absl::Status& why) {
   if (!Running()) return;
-  halted_ = true;
+  Halt();
   host_->Failed(why);
 }
 
@@ -61,17 +60,12 @@ void Worker::StartStream(uint64_t stream) {
   if (!Running()) return;
   stream_ = stream;
   tracker_.StartStream();
-  sequence_ = 0;
-  reported_ = 0;
-  // The new stream sends the needed contents of the old one's batches again; their keys stay dirty.
-  for (auto& [id, slot] : slots_) slot.unrecorded.clear();
-  unrecorded_sequences_.clear();
+  recorded_.StartStream(slots_);
 }
 
 void Worker::Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> deliveries) {
   if (!Running() || stream != stream_) return;
-  sequence_ = sequence;
-  delivering_ = true;
+  recorded_.BeginBatch(sequence);
   for (Delivery& delivery : deliveries) {
     if (auto* item = std::get_if<gateway::v1::Item>(&delivery)) {
       Handle(*item);
@@ -83,8 +77,12 @@ void Worker::Deliver(uint64_t stream, int64_t sequence, std::vector<Delivery> de
     }
     if (!Running()) return;
   }
-  delivering_ = false;
-  if (slots_changed_) ReportSlots();
+  recorded_.EndBatch();
+  if (std::exchange(slots_changed_, false)) {
+    size_t ready = 0;
+    for (const auto& [id, slot] : slots_) ready += slot.ready ? 1 : 0;
+    host_->SlotsChanged(options_.index, ready, tracker_.Forbidden());
+  }
   queue_->ClockChanged();
   if (instruments_.objects != nullptr) {
     instruments_.objects->Set(static_cast<double>(tracker_.objects()));
@@ -152,23 +150,6 @@ void Worker::DecideBeforeRelease(uint32_t slot, kv::WriteBatch& batch) {
   }
 }
 
-// The store's records of the slot count only if no replica has newer ones.
-absl::Status Worker::PrepareRecords(const gateway::v1::SlotBegin& begin) {
-  if (!options_.keeps_records) return absl::OkStatus();
-  BASALT_ASSIGN_OR_RETURN(const storage::v1::SlotMeta meta, ReadSlotMeta(store_, begin.slot()));
-  const int64_t stored = meta.epoch();
-  if (stored == begin.epoch()) return absl::OkStatus();
-  kv::WriteBatch batch;
-  bool is_stale = stored != begin.records_epoch();
-  if (stored == 0) {
-    // Epoch 0 marks an interrupted hand-over: some pages were stored, and we cannot know whether all were.
-    BASALT_ASSIGN_OR_RETURN(is_stale, HasControlRecords(store_, begin.slot()));
-  }
-  if (is_stale) DropControlRecords(begin.slot(), batch);
-  PutSlotEpoch(begin.slot(), begin.epoch(), batch);
-  return store_.Write(batch);
-}
-
 void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
   const uint32_t slot = begin.slot();
   auto it = slots_.find(slot);
@@ -182,7 +163,8 @@ void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
     it->second.refused = false;
     queue_->Pause(slot);
   } else {
-    if (const absl::Status prepared = PrepareRecords(begin); !prepared.ok()) {
+    const absl::Status prepared = options_.keeps_records ? PrepareRecords(store_, begin) : absl::OkStatus();
+    if (!prepared.ok()) {
       return Fail(Annotate(prepared, fmt::format("slot {} cannot be opened", slot)));
     }
     slots_[slot] = {.epoch = begin.epoch(), .generation = next_generation_++};
@@ -197,10 +179,8 @@ void Worker::BeginSlot(const gateway::v1::SlotBegin& begin) {
 
 void Worker::CloseSlot(uint32_t slot) {
   const auto closed = slots_.extract(slot);
-  for (const uint64_t write : closed.mapped().writes) writes_.erase(write);
-  for (const auto& [key, sequence] : closed.mapped().unrecorded) {
-    unrecorded_sequences_.erase(unrecorded_sequences_.find(sequence));
-  }
+  writes_->EndSlot(closed.mapped());
+  recorded_.Forget(closed.mapped());
   queue_->Drop(slot);
   tracker_.Close(slot);
   controller_->CloseSlot(slot);
@@ -212,13 +192,6 @@ void Worker::SetReady(uint32_t slot) {
   it->second.ready = true;
   if (!it->second.refused) queue_->Resume(slot);
   slots_changed_ = true;
-}
-
-void Worker::ReportSlots() {
-  slots_changed_ = false;
-  size_t ready = 0;
-  for (const auto& [id, slot] : slots_) ready += slot.ready ? 1 : 0;
-  host_->SlotsChanged(options_.index, ready, tracker_.Forbidden());
 }
 
 void Worker::OnState(uint32_t slot, const std::string& routing_key, const std::string& watch,
@@ -236,22 +209,12 @@ void Worker::OnGone(uint32_t slot, const std::string& routing_key, const Gone& g
 
 void Worker::Touch(uint32_t slot, const std::string& key) {
   queue_->Add(key, slot);
-  if (!delivering_ || !slots_.at(slot).unrecorded.emplace(key, sequence_).second) return;
-  unrecorded_sequences_.insert(sequence_);
-}
-
-void Worker::EndUnrecorded(const std::string& key) {
-  const auto slot = slots_.find(SlotOf(key));
-  if (slot == slots_.end()) return;
-  const auto unrecorded = slot->second.unrecorded.extract(key);
-  if (!unrecorded.empty()) unrecorded_sequences_.erase(unrecorded_sequences_.find(unrecorded.mapped()));
+  recorded_.Touch(key, slots_.at(slot));
 }
 
 void Worker::ReportRecorded() {
-  const int64_t recorded = unrecorded_sequences_.empty() ? sequence_ : *unrecorded_sequences_.begin() - 1;
-  if (recorded <= reported_) return;
-  reported_ = recorded;
-  host_->Recorded(options_.index, stream_, recorded);
+  const std::optional<int64_t> recorded = recorded_.TakeNews();
+  if (recorded) host_->Recorded(options_.index, stream_, *recorded);
 }
 
 void Worker::ScheduleRound() {
@@ -274,7 +237,9 @@ void Worker::Round() {
   if (!batch.empty()) {
     if (const absl::Status status = store_.Write(batch); !status.ok()) return Fail(status);
   }
-  for (const std::string& key : keys) EndUnrecorded(key);
+  for (const std::string& key : keys) {
+    if (const auto slot = slots_.find(SlotOf(key)); slot != slots_.end()) recorded_.Record(key, slot->second);
+  }
   // Reported before any write: else the gateway could send again what a write answers, if the process ended in between.
   ReportRecorded();
   for (const std::string& key : keys) {
@@ -355,12 +320,6 @@ void Worker::AddInterest(std::string_view watch, std::string_view ns, std::strin
 
 void Worker::DropInterest(std::string_view watch, std::string_view ns, std::string_view name) {
   if (Running()) host_->SetInterest(options_.index, std::string(watch), std::string(ns), std::string(name), true);
-}
-
-void Worker::OnApiTime(int64_t api_time_ms) {
-  if (api_time_ms == 0) return;
-  clock_->Update(absl::FromUnixMillis(api_time_ms), loop_.Now());
-  queue_->ClockChanged();
 }
 
 }  // namespace basalt::runtime

@@ -4,7 +4,8 @@
 #include "common/kube/names.h"
 
 ABSL_FLAG(std::vector<std::string>, scheduler_name, {std::string(basalt::kube::kDefaultScheduler)},
-          "schedulers: the gateway watches their pods without a job; the first is that of jobs that name none");
+          "names of Volcano's schedulers. The gateway watches their pods that belong to no job. A job that names no "
+          "scheduler gets the first");
 ABSL_FLAG(
     std::vector<std::string>, namespaces, {},
     "namespaces in which jobs and pods are served, for example team-a,team-b; empty or '*': all but kube-system and "

@@ -10,8 +10,8 @@
 #include "common/base/status.h"
 
 ABSL_FLAG(bool, insecure_listen_beyond_loopback, false,
-          "let servers listen where other machines reach them: whoever does may ask and say anything, unencrypted, so "
-          "something else has to keep strangers away (a NetworkPolicy, a mesh)");
+          "let servers without a certificate listen where other machines reach them. Everybody who reaches a port can "
+          "call everything, without encryption: a NetworkPolicy or a mesh has to keep others away");
 
 namespace basalt::shell {
 namespace {

@@ -26,7 +26,7 @@ ABSL_FLAG(bool, kv_sync, false, "flush every write to the disk: survives power l
 ABSL_FLAG(int, workers, 1,
           "workers, each with its own thread if several; a slot belongs to worker slot modulo workers");
 ABSL_FLAG(uint32_t, max_watches, basalt::watch::WatchHub::kMaxWatches,
-          "how many watches of clients a replica tells of what it owns; one more is refused");
+          "how many watches of clients a replica serves; one more is refused");
 
 namespace basalt::shell {
 namespace {

@@ -16,10 +16,9 @@ ABSL_FLAG(absl::Duration, grpc_idle_timeout, absl::Minutes(5),
           "a connection of the gRPC port without any call is closed after so long");
 ABSL_FLAG(absl::Duration, grpc_handshake_timeout, absl::Seconds(10),
           "a connection of the gRPC port on which the client does not speak HTTP/2 is closed after so long");
-ABSL_FLAG(
-    bool, grpc_reflection, false,
-    "the gRPC port serves reflection and channelz: whoever reaches it is told which services there are and who is "
-    "connected");
+ABSL_FLAG(bool, grpc_reflection, false,
+          "the gRPC port serves reflection and channelz: everybody who reaches the port can list its services and "
+          "connections");
 ABSL_FLAG(int, metrics_max_connections, 128,
           "open connections of --metrics_listen; for one more the one that has been idle for longest is closed");
 ABSL_FLAG(absl::Duration, metrics_idle_timeout, absl::Seconds(30),

@@ -18,7 +18,8 @@
 #include "common/base/version.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address of the gRPC port; port 0: any free one");
-ABSL_FLAG(std::string, advertise, "", "where the other processes reach the gRPC port; empty: as it listens");
+ABSL_FLAG(std::string, advertise, "",
+          "address at which the other processes reach the gRPC port; empty: the address at which it listens");
 ABSL_FLAG(std::string, port_file, "", "the gRPC port is written to this file once it is served");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:0",
           "address of /metrics, /healthz, /readyz and /version; empty: none");
@@ -27,7 +28,7 @@ ABSL_FLAG(std::string, cluster, "default", "name of the cluster; peers of anothe
 ABSL_FLAG(std::string, replica, "",
           "stable name of this process, which no other of its kind may have: that of the pod; empty: the name in its "
           "certificate, without TLS the name of the program and -0");
-ABSL_FLAG(std::string, log_level, "info", "debug, info, warning or error");
+ABSL_FLAG(std::string, log_level, "info", "level from which on messages are logged: debug, info, warning or error");
 
 namespace basalt::shell {
 namespace {

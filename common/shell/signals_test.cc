@@ -29,7 +29,7 @@ int LooksAfterPreparing(const std::string& file) {
   return 0;
 }
 
-TEST(PrepareProcessTest, WhatAProcessWritesIsItsUsersAloneAndItsMemoryIsDumpedNowhere) {
+TEST(PrepareProcessTest, FilesOfAProcessArePrivateAndItsMemoryIsNotDumped) {
   const basalt::testing::TempDir folder;
   EXPECT_EXIT(_exit(LooksAfterPreparing(folder / "port")), ::testing::ExitedWithCode(0), "");
 }

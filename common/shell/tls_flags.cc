@@ -35,7 +35,7 @@ ABSL_FLAG(std::vector<std::string>, identity_mapping, {},
           "between");
 
 ABSL_FLAG(bool, kubernetes_users, false,
-          "users of Kubernetes may call, each what they may do in Kubernetes: they log in at a gateway. Needs "
+          "users of Kubernetes log in at a gateway, and may call what they may do in Kubernetes. Needs "
           "--tls_cert_file, for all gateways and services alike; clients without a certificate can connect then");
 ABSL_FLAG(double, user_rate, 20, "calls a second that one user of Kubernetes may make; 0: no limit");
 ABSL_FLAG(double, namespace_rate, 200,

@@ -35,7 +35,7 @@ TEST_F(RevisionLogTest, EachChangeHasAHigherRevisionThanAnyOfAnEarlierEpoch) {
   EXPECT_EQ(next.position().incarnation, log_.position().incarnation);
 }
 
-TEST_F(RevisionLogTest, OfEachKeyThatIsGoneTheNewestDeletionIsRemembered) {
+TEST_F(RevisionLogTest, EachKeyThatIsGoneHasItsNewestDeletion) {
   log_.Publish("n/a", random_);
   log_.Delete("n/a", "1", random_);
   log_.Delete("n/b", "2", random_);

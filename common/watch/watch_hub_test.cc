@@ -62,7 +62,7 @@ TEST_F(WatchHubTest, OnlyWhatWasAskedForIsMadeAndTold) {
   EXPECT_EQ(made_, 0);
 }
 
-TEST_F(WatchHubTest, WhatIsNotWantedIsProgressAllTheSame) {
+TEST_F(WatchHubTest, ChangesOfOthersAreProgress) {
   const auto subscription = Synced("n");
   Publish("n/a");
   Publish("other/a");

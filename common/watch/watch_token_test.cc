@@ -9,7 +9,7 @@
 namespace basalt::watch {
 namespace {
 
-TEST(WatchTokenTest, WhatWasTakenDownIsReadAgain) {
+TEST(WatchTokenTest, ATokenIsReadAsItWasWritten) {
   std::vector<WatchPosition> positions(kSlotCount);
   positions[0] = {0xffffffffffffffff, 1};
   positions[1023] = {7, int64_t{1} << 40};
@@ -42,7 +42,7 @@ TEST(WatchTokenTest, ATokenOfAllSlotsIsSmallAndOfSafeCharacters) {
   }));
 }
 
-TEST(WatchTokenTest, WhatIsNoTokenIsAPositionThatNobodyKnows) {
+TEST(WatchTokenTest, ATextThatIsNoTokenIsAnUnknownPosition) {
   std::vector<WatchPosition> positions(kSlotCount);
   positions[5] = {7, 9};
   const std::string good = MakeWatchToken(positions);

@@ -72,7 +72,7 @@ TEST(ReduceObjectTest, AnEventIsCountedAndAWorkloadHasAnnotationsOfVolcano) {
   EXPECT_EQ(workload.generic().meta().annotations(0).key(), "volcano.sh/preemptable");
 }
 
-TEST(ReduceErrorTest, OfARefusalAboutASecretCodeAndReasonRemain) {
+TEST(ReduceErrorTest, ARefusalAboutASecretKeepsItsCodeAndReason) {
   v1::KubeError error;
   error.set_code(422);
   error.set_reason("Invalid");

@@ -21,7 +21,7 @@ std::string Owned(const std::string& job, const std::string& controller = "true"
          R"(","controller":)" + controller + "}]";
 }
 
-TEST(CheckCreatedBodyTest, WhatIsCreatedSaysItselfThatItBelongsToTheKey) {
+TEST(CheckCreatedBodyTest, ACreatedObjectNamesTheKeyThatItBelongsTo) {
   const std::string label = R"("labels":{"volcano.sh/job-name":"j"})";
   const struct {
     v1::ServiceKind service;

@@ -167,7 +167,7 @@ class RichPermissionsTest : public PermissionsTest {
 };
 
 // The replica may not have heard of the move yet, so the request is no attempt at another's object.
-TEST_F(PermissionsTest, WhatWasOfTheKeyAMomentAgoIsRefusedAsMoved) {
+TEST_F(PermissionsTest, AnObjectThatWasOfTheKeyIsRefusedAsMoved) {
   Row patch{kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kObject};
   Row event{kGroup, "ns/g", "create", "events", "ns", "web-0.17a", RefusalReason::kObject};
   Expect(patch);
@@ -180,7 +180,7 @@ TEST_F(PermissionsTest, WhatWasOfTheKeyAMomentAgoIsRefusedAsMoved) {
   Expect({kGroup, "ns/g", "patch uid-train-0", "pods", "ns", "train-0", RefusalReason::kObject});
 }
 
-TEST_F(PermissionsTest, WhatMayHaveMovedBeforeTheStreamBeganIsRefusedAsMoved) {
+TEST_F(PermissionsTest, AnObjectThatMayHaveMovedBeforeTheStreamIsMoved) {
   stream_began = now - absl::Seconds(29);
   Expect({kGroup, "ns/g", "patch uid-web-0", "pods", "ns", "web-0", RefusalReason::kMoved});
   Expect({kGroup, "ns/g", "create", "events", "ns", "web-0.17a", RefusalReason::kMoved});
@@ -395,7 +395,7 @@ TEST_F(PermissionsTest, NothingIsDoneInANamespaceThatIsNotServed) {
   for (const Row& row : rows) Expect(row);
 }
 
-TEST_F(PermissionsTest, WhatWasReadIsComparedByItsOwner) {
+TEST_F(PermissionsTest, AnObjectThatWasReadIsComparedByItsOwner) {
   memory.JobGone("ns/j", "uid-gone", now - absl::Minutes(1));
   const struct {
     std::string api_version, kind, uid, job;

@@ -48,7 +48,7 @@ TEST_F(ReadinessTest, BeforeItsFirstAnswerAServerIsNotReadyAndSaysWhy) {
 }
 
 // Nothing may write: the lead was lost for the same reason, or another gateway leads.
-TEST_F(ReadinessTest, WhatTheLeaseIsAnsweredCountsForTheServer) {
+TEST_F(ReadinessTest, AnswersToTheLeaseCountForTheServer) {
   using enum KubeAnswer::Outcome;
   const auto answered = [&](KubeAnswer::Outcome outcome, int code) {
     KubeAnswer answer;
@@ -86,7 +86,7 @@ TEST_F(ReadinessTest, AShortOutageIsNoNewsALongOneIs) {
   EXPECT_TRUE(health_.IsReady()) << "what is over is not told later";
 }
 
-TEST_F(ReadinessTest, WhatSomebodyMustDoIsToldAtOnce) {
+TEST_F(ReadinessTest, ARequiredActionIsReportedAtOnce) {
   readiness_.OnAnswer();
   const v1::KubeError refused = Refusal(401, "Unauthorized");
   readiness_.OnRequest("create", "pods", &refused);

@@ -43,7 +43,7 @@ TEST(UnreadableTest, AnEventTellsTheObjectOnceForEachText) {
               ::testing::HasSubstr(R"(gateway_undecodable_total{field="spec.minMember",watch="w"} 4)"));
 }
 
-TEST(UnreadableTest, WhatCannotBeWrittenYetIsToldWhenItCan) {
+TEST(UnreadableTest, AnEventThatCannotBeWrittenYetIsWrittenLater) {
   testing::FakeKubeAccess kube;
   auto metrics = obs::MakeMetrics();
   Unreadable unreadable(kube, *metrics);
@@ -66,7 +66,7 @@ TEST(UnreadableTest, WhatCannotBeWrittenYetIsToldWhenItCan) {
   EXPECT_THAT(names(), ::testing::IsEmpty());
 }
 
-TEST(UnreadableTest, WhatWasPutRightBeforeItCouldBeToldIsNotTold) {
+TEST(UnreadableTest, AnObjectThatWasMendedBeforeItsEventHasNone) {
   testing::FakeKubeAccess kube;
   auto metrics = obs::MakeMetrics();
   Unreadable unreadable(kube, *metrics);

@@ -79,7 +79,7 @@ TEST_F(KindFinderTest, TheCoreGroupHasOneVersion) {
   EXPECT_EQ(found, Strings{"v1"});
 }
 
-TEST_F(KindFinderTest, WhatIsNotServedIsToldOnceAndLookedForNowAndThen) {
+TEST_F(KindFinderTest, AMissingKindIsReportedOnceAndLookedForNowAndThen) {
   Find("example.com", "things");
   const absl::Time end = time.Now() + absl::Hours(1);
   while (time.Now() < end) {
@@ -98,7 +98,7 @@ TEST_F(KindFinderTest, WhatIsNotServedIsToldOnceAndLookedForNowAndThen) {
   EXPECT_EQ(found, (Strings{"", "v1"}));
 }
 
-TEST_F(KindFinderTest, WhatHasJustBeenSaidToBeAbsentIsLookedForLaterAndNotToldAgain) {
+TEST_F(KindFinderTest, AKindKnownToBeAbsentIsLookedForLater) {
   Find("example.com", "things", /*absent=*/true);
   time.Advance(absl::Seconds(14));
   EXPECT_EQ(client.started(), 0u);

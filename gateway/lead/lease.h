@@ -19,7 +19,10 @@
 namespace basalt::gateway {
 
 inline constexpr std::string_view kHolderPrefix = "basalt-gateway/";
+// This annotation of the gateways' Lease has the address at which the gRPC port of the holder listens.
 inline constexpr std::string_view kAddressAnnotation = "basalt.io/address";
+// This annotation of the gateways' Lease has the time that the holder, or the next one, must still wait before it
+// writes.
 inline constexpr std::string_view kWaitAnnotation = "basalt.io/wait";
 
 struct Holder {

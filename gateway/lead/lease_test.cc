@@ -46,7 +46,7 @@ TEST(LeaseTest, IsReadAsItStandsThere) {
   EXPECT_FALSE(lease->free());
 }
 
-TEST(LeaseTest, WhatOthersLeaveOutIsNoMistake) {
+TEST(LeaseTest, MissingFieldsAreNoMistake) {
   for (const char* text :
        {R"({"kind":"Lease","metadata":{"resourceVersion":"1"}})",
         R"({"kind":"Lease","metadata":{"resourceVersion":"1"},"spec":null})",
@@ -58,7 +58,7 @@ TEST(LeaseTest, WhatOthersLeaveOutIsNoMistake) {
   }
 }
 
-TEST(LeaseTest, WhatCannotBeUnderstoodIsNamed) {
+TEST(LeaseTest, AnUnreadableLeaseIsNamed) {
   const struct {
     const char *text, *why;
   } rows[] = {
@@ -121,14 +121,14 @@ TEST(LeaseTest, ARenewalChangesItsTimeAndNoMore) {
   EXPECT_EQ(Parsed(RenewedLease(*ParseLease(kLease), claim)), expected);
 }
 
-TEST(LeaseTest, WhatIsReleasedIsFree) {
+TEST(LeaseTest, AReleasedLeaseIsFree) {
   const absl::StatusOr<Lease> released = ParseLease(ReleasedLease(*ParseLease(kLease), kNow, absl::ZeroDuration()));
   ASSERT_TRUE(released.ok()) << released.status();
   EXPECT_TRUE(released->free());
   EXPECT_EQ(FindString(*FindPath(released->object, {"metadata", "annotations"}), "x"), "y");
 }
 
-TEST(LeaseTest, WhatIsOwedGoesWithIt) {
+TEST(LeaseTest, OwedTimeGoesWithTheLease) {
   LeaseClaim claim = Claim();
   claim.wait = absl::Seconds(3.75);
   const Lease taken = *ParseLease(TakenLease(*ParseLease(kLease), claim));

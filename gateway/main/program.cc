@@ -31,14 +31,16 @@
 #include "gateway/main/process.h"
 
 ABSL_FLAG(std::string, kube_server, "", "URL of the API server, http or https; overrides the kubeconfig's");
-ABSL_FLAG(
-    std::string, kubeconfig, "",
-    "file that says where the API server is and who we are; empty: the files of $KUBECONFIG, else the pod's account");
+ABSL_FLAG(std::string, kubeconfig, "",
+          "file with the address of the API server and the gateway's identity; empty: the files of $KUBECONFIG, else "
+          "the pod's account");
 ABSL_FLAG(std::string, context, "", "context of the kubeconfig; empty: the current one");
-ABSL_FLAG(std::string, lease_name, "basalt-gateway",
-          "Lease by which gateways settle who leads; what they assign is saved in the ConfigMap of that name with "
-          "'-assignment'. A single gateway needs both, too: without them a new start would remember no epoch");
-ABSL_FLAG(std::string, lease_namespace, "", "where both are; empty: the pod's own namespace, else 'default'");
+ABSL_FLAG(
+    std::string, lease_name, "basalt-gateway",
+    "Lease by which the gateways elect their leader; the assignment of slots is saved in the ConfigMap of that name "
+    "with '-assignment'. A single gateway needs both, too: without them a restarted gateway would know no epoch");
+ABSL_FLAG(std::string, lease_namespace, "",
+          "namespace of the Lease and of the ConfigMap; empty: the pod's own namespace, else 'default'");
 ABSL_FLAG(absl::Duration, lease_duration, absl::Seconds(15),
           "a leader that is gone is followed by another after so long, and a quarter more before it writes");
 ABSL_FLAG(std::vector<std::string>, members, {},
@@ -58,11 +60,12 @@ ABSL_FLAG(bool, streaming_lists, true, "use streaming lists where the API server
 ABSL_FLAG(absl::Duration, slow_retry, absl::Seconds(30),
           "how often a kind that is not served, or forbidden, is looked for again; give or take a half");
 ABSL_FLAG(double, kube_qps, 0, "reads and writes of single objects per second, for all replicas together; 0: no limit");
-ABSL_FLAG(double, kube_burst, 0, "how many of them at once after a rest; 0: twice --kube_qps");
-ABSL_FLAG(
-    double, kube_wakeups, 25,
-    "how often a second answers and events of the API server are taken in while they keep coming, and besides with "
-    "each request that goes out: more often costs CPU, more seldom time; 0: each as it comes");
+ABSL_FLAG(double, kube_burst, 0,
+          "how many reads and writes may follow each other at once after a pause; 0: twice --kube_qps");
+ABSL_FLAG(double, kube_wakeups, 25,
+          "how many times a second the gateway handles answers and events of the API server while they keep coming; it "
+          "also handles them with each request that goes out. A higher number costs CPU, a lower one time; 0: handles "
+          "each as it comes");
 
 namespace basalt::gateway {
 namespace {

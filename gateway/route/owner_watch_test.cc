@@ -17,7 +17,7 @@ TEST(OwnerWatchTest, NamesAKindAsAnOwnerReferenceDoes) {
   EXPECT_EQ(pod->version, "v1");
 }
 
-TEST(OwnerWatchTest, WhatIsNoKindIsRefused) {
+TEST(OwnerWatchTest, ATextThatIsNoKindIsRefused) {
   for (const char* watch : {"", "objects/", "objects/v1", "objects/v1/", "objects//Pod", "objects/a//Pod",
                             "objects/a/b/c/Pod", "objects/a b/v1/Pod", "objects/../v1/Pod", "objects/a/../Pod",
                             "objects/v1/Foo_Bar", "objects/v1/..%2f", "pods"}) {

@@ -28,10 +28,10 @@ HubMetrics::HubMetrics(obs::Metrics& metrics)
     : metrics_(metrics),
       in_flight_(metrics.GetGauge("basalt_gateway_writes_in_flight", "Writes handed to Kubernetes and not answered.")),
       states_(metrics.GetCounter("basalt_gateway_states_total", "New states of cached objects.")),
-      departures_(metrics.GetCounter("basalt_gateway_departures_total", "Objects gone from a slot.")),
+      departures_(metrics.GetCounter("basalt_gateway_departures_total", "Objects that left a slot.")),
       moved_(metrics.GetCounter("basalt_gateway_slots_moved_total", "Slots that began at a new owner.")),
       moving_(metrics.GetHistogram("basalt_gateway_slot_move_seconds",
-                                   "From an assignment to the begin at the new owner.",
+                                   "Seconds from an assignment to the begin of a slot at its new owner.",
                                    {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30})),
       lost_records_(metrics.GetCounter("basalt_gateway_slots_without_records_total",
                                        "Slots whose records could not be had from their last owner.")),
@@ -58,7 +58,7 @@ void HubMetrics::CountRefusal(std::string_view call, v1::ServiceKind service, st
   obs::Counter*& counter = refusals_[fmt::format("{} {} {}", call, ServiceName(service), reason)];
   if (counter == nullptr) {
     counter = &metrics_.GetCounter(
-        "basalt_gateway_refusals_total", "Requests of which the sender may not ask.",
+        "basalt_gateway_refusals_total", "Requests that the sender is not allowed to make.",
         {{"call", std::string(call)}, {"service", std::string(ServiceName(service))}, {"reason", std::string(reason)}});
   }
   counter->Add();
@@ -69,9 +69,14 @@ void HubMetrics::ShowReplica(const v1::Member& member, const Session* session, c
   metrics_
       .GetGauge("basalt_gateway_replica_lag_seconds", "How long the oldest unacknowledged batch has waited.", labels)
       .Set(session ? absl::ToDoubleSeconds(session->Lag()) : 0);
-  metrics_.GetGauge("basalt_gateway_replica_dirty_keys", "Changes not yet sent.", labels)
+  metrics_
+      .GetGauge("basalt_gateway_replica_dirty_keys", "Keys whose newest state has not been sent to the replica yet.",
+                labels)
       .Set(session ? static_cast<double>(session->dirty_keys()) : 0);
-  metrics_.GetGauge("basalt_gateway_replica_tombstone_bytes", "Kept until acknowledged.", labels)
+  metrics_
+      .GetGauge("basalt_gateway_replica_tombstone_bytes",
+                "Bytes of the last states of deleted objects, which are kept until the replica acknowledges them.",
+                labels)
       .Set(static_cast<double>(tombstones.bytes()));
 }
 
@@ -84,7 +89,7 @@ void HubMetrics::RemoveReplica(const v1::Member& member) {
 
 void HubMetrics::ShowWatches(const std::vector<WatchInfo>& watches) {
   for (const WatchInfo& info : watches) {
-    metrics_.GetGauge("basalt_gateway_objects", "Objects cached.", {{"watch", info.id}})
+    metrics_.GetGauge("basalt_gateway_objects", "Objects of the watch in the cache.", {{"watch", info.id}})
         .Set(static_cast<double>(info.objects));
   }
 }

@@ -17,20 +17,17 @@ constexpr WatchIndex kJobs = 0, kGroups = 1, kJobPods = 2, kQueues = 3;
 constexpr v1::ServiceKind kJob = v1::SERVICE_KIND_JOB;
 const uint32_t kSlot = SlotOf("ns/j");
 
-class HubTest : public ::testing::Test {
+const std::vector<std::string> kWatches = {"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job",
+                                           "queues.scheduling.volcano.sh"};
+
+class HubTest : public HubBench<> {
  protected:
-  HubTest() {
-    for (WatchIndex i = 0; i < 4; ++i) hub.cache().Replace(i, {}, 10);
-    hub.Lead({});
-  }
-  ~HubTest() override {
-    replicas.clear();
-    time.RunDueTasks();
-  }
-  FakeReplica& Attach(const std::string& name, const std::string& incarnation = "a", v1::ServiceKind service = kJob) {
-    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(service, name, incarnation)));
-    replicas.back()->SayHello();
-    return *replicas.back();
+  HubTest() : HubBench(kWatches) { hub.Lead({}); }
+  // Attaches a replica that has its slots.
+  FakeReplica& Begin(const std::string& incarnation = "a") {
+    FakeReplica& replica = Attach("r-0", incarnation);
+    time.Advance(absl::Seconds(1));
+    return replica;
   }
   absl::StatusOr<v1::WriteResponse> Refused(v1::WriteRequest request) {
     std::optional<absl::StatusOr<v1::WriteResponse>> got;
@@ -64,21 +61,6 @@ class HubTest : public ::testing::Test {
     request.mutable_patch()->set_type(v1::Patch::TYPE_MERGE);
     return request;
   }
-
-  SimTime time;
-  SimLoop loop{time, "gateway"};
-  FakeKubeAccess kube;
-  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  MemoryAssignmentStore store{loop};
-  SeededRandom random{1};
-  Hub hub{loop,
-          random,
-          kube,
-          store,
-          *metrics,
-          {"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "queues.scheduling.volcano.sh"},
-          {.cluster = "c", .version = "1"}};
-  std::vector<std::unique_ptr<FakeReplica>> replicas;
 };
 
 TEST_F(HubTest, AHelloFromElsewhereIsRefusedNamingBothValues) {
@@ -179,8 +161,7 @@ TEST_F(HubTest, ReplicasShareSlotsAndEachHearsOnlyItsOwn) {
 }
 
 TEST_F(HubTest, ASecondProcessOfThatNameIsRefusedWhileTheFirstAcknowledges) {
-  FakeReplica& a = Attach("r-0", "one");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin("one");
   FakeReplica& b = Attach("r-0", "two");
   ASSERT_TRUE(b.closed.has_value());
   EXPECT_EQ(b.closed->code(), absl::StatusCode::kAlreadyExists);
@@ -198,8 +179,7 @@ TEST_F(HubTest, ASecondProcessOfThatNameIsRefusedWhileTheFirstAcknowledges) {
 }
 
 TEST_F(HubTest, ANewStreamOfTheSameProcessReplacesTheFirst) {
-  FakeReplica& a = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin();
   FakeReplica& again = Attach("r-0");
   EXPECT_EQ(a.closed->code(), absl::StatusCode::kAborted);
   time.Advance(absl::Seconds(1));
@@ -208,8 +188,7 @@ TEST_F(HubTest, ANewStreamOfTheSameProcessReplacesTheFirst) {
 }
 
 TEST_F(HubTest, ANameIsItsReplicasAlsoWhileItIsAway) {
-  FakeReplica& a = Attach("r-0", "one");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin("one");
   a.Close(absl::OkStatus());
   time.RunDueTasks();
   const auto thief = [&] {
@@ -251,8 +230,7 @@ TEST_F(HubTest, AProcessHasATokenThatTheGatewayHasDrawn) {
 
 // Everybody can learn names, incarnations and epochs from GetTopology.
 TEST_F(HubTest, WhoKnowsAllOfAReplicaButItsSecretsTakesNothingFromIt) {
-  FakeReplica& a = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin();
   FakeReplica thief(time, loop, hub, MemberOf(kJob, "r-0"));
   v1::Hello hello = thief.Hello();
   hello.set_name_secret("a secret that was guessed");
@@ -281,8 +259,7 @@ TEST_F(HubTest, WhoKnowsAllOfAReplicaButItsSecretsTakesNothingFromIt) {
 }
 
 TEST_F(HubTest, AReplicaThatIsAttachedReadsAndWritesWhatItsServiceNeedsOfItsSlotsAlone) {
-  FakeReplica& a = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin();
   v1::GetRequest get;
   *get.mutable_owner() = PatchBy(a).owner();
   get.mutable_resource()->set_version("v1");
@@ -328,13 +305,11 @@ TEST_F(HubTest, AReplicaThatIsAttachedReadsAndWritesWhatItsServiceNeedsOfItsSlot
 }
 
 TEST_F(HubTest, AStaleOwnersWriteIsRefusedNamingBoth) {
-  FakeReplica& a = Attach("r-0", "one");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin("one");
   const v1::WriteRequest stale = PatchBy(a);
   a.Close(absl::OkStatus());
   time.RunDueTasks();
-  FakeReplica& b = Attach("r-0", "two");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& b = Begin("two");
   const auto refused = Refused(stale);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.status().message()),
@@ -345,14 +320,12 @@ TEST_F(HubTest, AStaleOwnersWriteIsRefusedNamingBoth) {
 }
 
 TEST_F(HubTest, ASlotOpensForItsNewOwnerOnlyWhenEarlierWritesAreAnswered) {
-  FakeReplica& a = Attach("r-0", "one");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin("one");
   bool answered = false;
   hub.Write(PatchBy(a), [&](auto) { answered = true; });
   a.Close(absl::OkStatus());
   time.RunDueTasks();
-  FakeReplica& b = Attach("r-0", "two");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& b = Begin("two");
   EXPECT_EQ(kube.stale, 1) << "what was not sent is to be dropped";
   EXPECT_EQ(b.ends, static_cast<int>(kSlotCount) - 1);
   EXPECT_FALSE(b.epochs.contains(kSlot));
@@ -368,8 +341,7 @@ TEST_F(HubTest, ASlotOpensForItsNewOwnerOnlyWhenEarlierWritesAreAnswered) {
 }
 
 TEST_F(HubTest, SlotsWhoseOwnersStreamHasEndedWaitForIt) {
-  FakeReplica& a = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin();
   EXPECT_EQ(GetTopology().moves_size(), 0);
   a.Close(absl::OkStatus());
   time.RunDueTasks();
@@ -386,13 +358,11 @@ TEST_F(HubTest, SlotsWhoseOwnersStreamHasEndedWaitForIt) {
 }
 
 // A replica without a store imports no records and keeps none.
-TEST_F(HubTest, WhatCouldNotBeHadIsNotGrantedAgainFromThere) {
-  FakeReplica& a = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+TEST_F(HubTest, UnavailableRecordsAreNotGrantedFromThereAgain) {
+  FakeReplica& a = Begin();
   v1::AttachRequest leave;
   leave.mutable_leave();
-  replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-1")));
-  FakeReplica& b = *replicas.back();
+  FakeReplica& b = Connect("r-1");
   v1::Hello hello = b.Hello();
   hello.set_keeps_records(false);
   b.SayHello(hello);
@@ -419,8 +389,7 @@ TEST_F(HubTest, WhatCouldNotBeHadIsNotGrantedAgainFromThere) {
 
 // The replica stores the records that it decides by before it writes: those are the newest, acknowledged or not.
 TEST_F(HubTest, WhoHasWrittenHasRecordsOfTheSlot) {
-  replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, "r-0", "one")));
-  FakeReplica& a = *replicas.back();
+  FakeReplica& a = Connect("r-0", "one");
   a.acknowledges = false;
   a.SayHello();
   time.Advance(absl::Seconds(1));
@@ -483,8 +452,7 @@ TEST_F(HubTest, TheAnswerOfAWriteIsMergedLikeAWatchEvent) {
 }
 
 TEST_F(HubTest, AConflictNamesTheUidThatTheCacheKnows) {
-  FakeReplica& a = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin();
   hub.cache().Apply(kJobs, Job("j", 12, "known"));
   std::string uid;
   hub.Write(PatchBy(a), [&](auto answer) { uid = answer->error().existing_uid(); });
@@ -498,8 +466,7 @@ TEST_F(HubTest, AConflictNamesTheUidThatTheCacheKnows) {
 }
 
 TEST_F(HubTest, ADeletionThatLeftNothingBehindIsNoRefusal) {
-  FakeReplica& a = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& a = Begin();
   std::optional<v1::WriteResponse> got;
   hub.Write(PatchBy(a), [&](auto answer) { got = *answer; });
   v1::WriteResponse response;
@@ -537,6 +504,7 @@ TEST_F(HubTest, TheSlotsOfALostReplicaMoveAfterTheGraceWithItsTombstones) {
 // A store whose answers the test gives.
 class ScriptedStore final : public AssignmentStore {
  public:
+  explicit ScriptedStore(Loop&) {}
   void Load(std::function<void(absl::StatusOr<std::optional<storage::v1::AssignmentRecord>>)>) override {}
   void Save(storage::v1::AssignmentRecord record, std::function<void(absl::Status)> done) override {
     saved.push_back(std::move(record));
@@ -548,8 +516,7 @@ class ScriptedStore final : public AssignmentStore {
 
 // No watch shows a Secret.
 TEST_F(HubTest, AnObjectThatTheCacheDoesNotKnowIsReadAndComparedBeforeItIsWritten) {
-  FakeReplica& replica = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& replica = Begin();
   hub.cache().Apply(kJobs, Job("j", 11));
   const auto patch = [&](const std::string& uid) {
     v1::WriteRequest request = PatchBy(replica);
@@ -619,8 +586,7 @@ TEST_F(HubTest, AnObjectThatTheCacheDoesNotKnowIsReadAndComparedBeforeItIsWritte
 }
 
 TEST_F(HubTest, AWriteWhoseSlotMovesWhileItsObjectIsReadIsNotSent) {
-  FakeReplica& replica = Attach("r-0");
-  time.Advance(absl::Seconds(1));
+  FakeReplica& replica = Begin();
   hub.cache().Apply(kJobs, Job("j", 11));
   v1::WriteRequest request = PatchBy(replica);
   request.mutable_resource()->clear_group();
@@ -637,35 +603,9 @@ TEST_F(HubTest, AWriteWhoseSlotMovesWhileItsObjectIsReadIsNotSent) {
   EXPECT_EQ(answer->code(), absl::StatusCode::kUnavailable) << *answer;
 }
 
-class HubLeadingTest : public ::testing::Test {
+class HubLeadingTest : public HubBench<ScriptedStore> {
  protected:
-  HubLeadingTest() {
-    for (WatchIndex i = 0; i < 4; ++i) hub.cache().Replace(i, {}, 10);
-  }
-  ~HubLeadingTest() override {
-    replicas.clear();
-    time.RunDueTasks();
-  }
-  FakeReplica& Attach(const std::string& name, const std::string& incarnation = "a") {
-    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(kJob, name, incarnation)));
-    replicas.back()->SayHello();
-    return *replicas.back();
-  }
-
-  SimTime time;
-  SimLoop loop{time, "gateway"};
-  FakeKubeAccess kube;
-  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  ScriptedStore store;
-  SeededRandom random{1};
-  Hub hub{loop,
-          random,
-          kube,
-          store,
-          *metrics,
-          {"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "pods/job", "queues.scheduling.volcano.sh"},
-          {.cluster = "c", .replica = "gateway-1", .version = "1"}};
-  std::vector<std::unique_ptr<FakeReplica>> replicas;
+  HubLeadingTest() : HubBench(kWatches, {.cluster = "c", .replica = "gateway-1", .version = "1"}) {}
 };
 
 TEST_F(HubLeadingTest, WhoDoesNotLeadRefusesAndNamesTheLeader) {

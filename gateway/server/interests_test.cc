@@ -35,37 +35,25 @@ v1::GetResponse Found(int64_t resource_version, const std::string& name) {
   return response;
 }
 
-class InterestsTest : public ::testing::Test {
+class InterestsTest : public HubBench<> {
  protected:
-  InterestsTest() {
-    hub.cache().Replace(0, {}, 10);
+  InterestsTest()
+      : HubBench({"jobs.batch.volcano.sh"},
+                 {.cluster = "c", .version = "1", .interests = {.max_watches = 2, .period = absl::Seconds(10)}}) {
     hub.Lead({});
     time.RunDueTasks();
   }
-  ~InterestsTest() override {
-    for (auto& replica : replicas) replica->Close(absl::OkStatus());
-    time.RunDueTasks();
-    replicas.clear();
-    time.RunDueTasks();
-  }
-  FakeReplica& Attach(const std::string& name) {
-    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(v1::SERVICE_KIND_JOB, name)));
-    replicas.back()->SayHello();
-    time.Advance(absl::Seconds(1));
-    replicas.back()->items.clear();
-    return *replicas.back();
-  }
-  static v1::AttachRequest Asking(const std::string& name, bool withdraw = false) {
+  FakeReplica& Attach(const std::string& name) { return Settle(name); }
+  void Ask(FakeReplica& replica, const std::string& name = "claim", bool withdraw = false) {
     v1::AttachRequest request;
     v1::Interest& interest = *request.mutable_interest();
     interest.set_watch("persistentvolumeclaims");
     interest.set_namespace_("ns");
     interest.set_name(name);
     interest.set_withdraw(withdraw);
-    return request;
+    replica.Say(request);
   }
-  void Ask(FakeReplica& replica, const std::string& name = "claim") { replica.Say(Asking(name)); }
-  void Withdraw(FakeReplica& replica, const std::string& name = "claim") { replica.Say(Asking(name, true)); }
+  void Withdraw(FakeReplica& replica, const std::string& name = "claim") { Ask(replica, name, /*withdraw=*/true); }
   void See(const std::string& watched, absl::StatusOr<std::shared_ptr<const kube::v1::Object>> seen) {
     ASSERT_TRUE(kube.watched.contains(watched));
     kube.watched[watched](std::move(seen));
@@ -76,24 +64,9 @@ class InterestsTest : public ::testing::Test {
     std::exchange(kube.gets, {}).front().second(std::move(answer));
     time.RunDueTasks();
   }
-
-  SimTime time;
-  SimLoop loop{time, "gateway"};
-  FakeKubeAccess kube;
-  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  MemoryAssignmentStore store{loop};
-  SeededRandom random{1};
-  Hub hub{loop,
-          random,
-          kube,
-          store,
-          *metrics,
-          {"jobs.batch.volcano.sh"},
-          {.cluster = "c", .version = "1", .interests = {.max_watches = 2, .period = absl::Seconds(10)}}};
-  std::vector<std::unique_ptr<FakeReplica>> replicas;
 };
 
-TEST_F(InterestsTest, WhatItsWatchSeesIsToldUntilItIsWithdrawn) {
+TEST_F(InterestsTest, AnObjectUnderWatchIsReportedUntilItIsWithdrawn) {
   FakeReplica& a = Attach("r-0");
   Ask(a);
   EXPECT_EQ(a.TakeText(), "") << "nobody knows yet";
@@ -178,7 +151,7 @@ TEST_F(InterestsTest, HoweverManyAreReadTheServerIsAskedSoOften) {
   EXPECT_GE(asked, 4000u);
 }
 
-TEST_F(InterestsTest, WhatMustNotBeWatchedIsReadUntilItMayBe) {
+TEST_F(InterestsTest, AnObjectThatMustNotBeWatchedIsReadUntilItMayBe) {
   FakeReplica& a = Attach("r-0");
   Ask(a);
   See(kClaim, absl::PermissionDeniedError("no list for you"));
@@ -194,7 +167,7 @@ TEST_F(InterestsTest, WhatMustNotBeWatchedIsReadUntilItMayBe) {
   EXPECT_THAT(kube.gets, IsEmpty());
 }
 
-TEST_F(InterestsTest, OfAKindThatIsNotServedThereIsNoneUntilItIsFoundToBe) {
+TEST_F(InterestsTest, AKindThatIsNotServedHasNoObjectsUntilItIsFound) {
   FakeReplica& a = Attach("r-0");
   FakeReplica& b = Attach("r-1");
   for (const char* name : {"claim", "x"}) Ask(a, name);
@@ -216,17 +189,6 @@ TEST_F(InterestsTest, OfAKindThatIsNotServedThereIsNoneUntilItIsFoundToBe) {
   EXPECT_THAT(kube.gets, SizeIs(1)) << "beyond the bound, as ever";
   See(kClaim, Claim(5));
   EXPECT_EQ(a.TakeText(), "ns/claim claim@5");
-}
-
-TEST_F(InterestsTest, AKindThatTheServiceDoesNotNeedEndsTheStream) {
-  FakeReplica& a = Attach("r-0");
-  FakeReplica& b = Attach("r-1");
-  v1::AttachRequest request = Asking("claim");
-  request.mutable_interest()->set_watch("things.example.com");
-  a.Say(request);
-  ASSERT_TRUE(a.closed.has_value());
-  EXPECT_EQ(a.closed->code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_FALSE(b.closed.has_value()) << "another's stream goes on";
 }
 
 // These kinds have versions that the API server has to name. Whether a service may ask for them is the hub's matter.

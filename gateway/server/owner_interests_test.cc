@@ -29,25 +29,14 @@ kube::v1::Object Thing(int64_t version, const std::string& json = "{}", const st
   return object;
 }
 
-class OwnerInterestsTest : public ::testing::Test {
+class OwnerInterestsTest : public HubBench<> {
  protected:
   OwnerInterestsTest() {
-    hub.cache().Replace(0, {}, 10);
     hub.Lead({});
     time.RunDueTasks();
   }
-  ~OwnerInterestsTest() override {
-    for (auto& replica : replicas) replica->Close(absl::OkStatus());
-    time.RunDueTasks();
-    replicas.clear();
-    time.RunDueTasks();
-  }
   FakeReplica& Attach(const std::string& name, v1::ServiceKind service = v1::SERVICE_KIND_POD_GROUP) {
-    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(service, name)));
-    replicas.back()->SayHello();
-    time.Advance(absl::Seconds(1));
-    for (const auto& replica : replicas) replica->items.clear();  // All replicas receive the members.
-    return *replicas.back();
+    return Settle(name, service);
   }
   static void Ask(FakeReplica& replica, const std::string& name = "a", bool withdraw = false,
                   const std::string& watch = kWatch) {
@@ -64,6 +53,13 @@ class OwnerInterestsTest : public ::testing::Test {
     KindFound found = kube.searched[search];
     found({.version = "v1", .plural = "things", .is_namespaced = is_namespaced});
     time.RunDueTasks();
+  }
+  // Returns a replica that has requested an object of a kind that is served.
+  FakeReplica& Served() {
+    FakeReplica& replica = Attach("r-0");
+    Ask(replica);
+    Serve();
+    return replica;
   }
   KindListener& Kind() { return *kube.watched_kinds.at(kKind); }
   // The list is as of the newest object's version, unless another version is given.
@@ -89,21 +85,10 @@ class OwnerInterestsTest : public ::testing::Test {
     Kind().OnState(std::move(object));
     time.RunDueTasks();
   }
-
-  SimTime time;
-  SimLoop loop{time, "gateway"};
-  FakeKubeAccess kube;
-  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
-  MemoryAssignmentStore store{loop};
-  SeededRandom random{1};
-  Hub hub{loop, random, kube, store, *metrics, {"jobs.batch.volcano.sh"}, {.cluster = "c", .version = "1"}};
-  std::vector<std::unique_ptr<FakeReplica>> replicas;
 };
 
 TEST_F(OwnerInterestsTest, AnObjectIsToldOnceItsKindIsListedAndWhenItChanges) {
-  FakeReplica& a = Attach("r-0");
-  Ask(a);
-  Serve();
+  FakeReplica& a = Served();
   EXPECT_EQ(a.TakeText(), "") << "nobody knows yet";
   Replace({Thing(5), Thing(6, "{}", "other", "u2")});
   EXPECT_EQ(a.TakeText(), "ns/a a@5") << "the other one is asked for by nobody";
@@ -133,9 +118,7 @@ TEST_F(OwnerInterestsTest, ObjectsOfOneKindShareOneWatch) {
 }
 
 TEST_F(OwnerInterestsTest, ObjectsThatNobodyAsksForAreNotKept) {
-  FakeReplica& a = Attach("r-0");
-  Ask(a);
-  Serve();
+  FakeReplica& a = Served();
   EXPECT_TRUE(Kind().Wants("ns", "a"));
   EXPECT_FALSE(Kind().Wants("ns", "foreign"));
   EXPECT_FALSE(Kind().Wants("other", "a"));
@@ -150,9 +133,7 @@ TEST_F(OwnerInterestsTest, ObjectsThatNobodyAsksForAreNotKept) {
 }
 
 TEST_F(OwnerInterestsTest, AnObjectThatIsAskedForAfterTheListIsRead) {
-  FakeReplica& a = Attach("r-0");
-  Ask(a);
-  Serve();
+  FakeReplica& a = Served();
   Replace({Thing(5)}, 9);
   a.TakeText();
   Ask(a, "later");
@@ -166,9 +147,7 @@ TEST_F(OwnerInterestsTest, AnObjectThatIsAskedForAfterTheListIsRead) {
 
 // The watch may be behind a read or ahead of it: the newer state holds.
 TEST_F(OwnerInterestsTest, AReadAndTheWatchAreNeverTakenForNewerThanTheyAre) {
-  FakeReplica& a = Attach("r-0");
-  Ask(a);
-  Serve();
+  FakeReplica& a = Served();
   Replace({Thing(5)}, 9);
   a.TakeText();
   Ask(a, "b");
@@ -195,9 +174,7 @@ TEST_F(OwnerInterestsTest, AReadAndTheWatchAreNeverTakenForNewerThanTheyAre) {
 
 // A list that comes in pages lacks an object that is requested after its page came by.
 TEST_F(OwnerInterestsTest, AnObjectThatTheListDoesNotHaveIsReadBeforeItCountsAsAbsent) {
-  FakeReplica& a = Attach("r-0");
-  Ask(a);
-  Serve();
+  FakeReplica& a = Served();
   Replace({}, 9);
   EXPECT_EQ(a.TakeText(), "");
   AnswerRead("ns/a", There(Thing(5), 12));
@@ -209,9 +186,7 @@ TEST_F(OwnerInterestsTest, AnObjectThatTheListDoesNotHaveIsReadBeforeItCountsAsA
 }
 
 TEST_F(OwnerInterestsTest, FewReadsAreUnderWayAtATimeAndAFailedOneIsRepeated) {
-  FakeReplica& a = Attach("r-0");
-  Ask(a);
-  Serve();
+  FakeReplica& a = Served();
   Replace({Thing(5)});
   a.TakeText();
   const size_t asked = OwnerInterests::kMostReads + 4;
@@ -246,7 +221,7 @@ TEST_F(OwnerInterestsTest, AListAnewTellsWhatHasChanged) {
   EXPECT_EQ(a.TakeText(), "ns/a a@8") << "another object of that name";
 }
 
-TEST_F(OwnerInterestsTest, OfAKindThatIsNotServedThereIsNoObjectUntilItIs) {
+TEST_F(OwnerInterestsTest, AKindThatIsNotServedHasNoObjectsUntilItIs) {
   FakeReplica& a = Attach("r-0");
   Ask(a);
   KindFound found = kube.searched[kSearch];
@@ -266,9 +241,7 @@ TEST_F(OwnerInterestsTest, OfAKindThatIsNotServedThereIsNoObjectUntilItIs) {
 }
 
 TEST_F(OwnerInterestsTest, ThatAKindMustNotBeReadIsToldInThePlaceOfItsObjects) {
-  FakeReplica& a = Attach("r-0");
-  Ask(a);
-  Serve();
+  FakeReplica& a = Served();
   Kind().OnForbidden("things.example.com is forbidden");
   time.RunDueTasks();
   EXPECT_EQ(a.TakeText(), "ns/a a@0");
@@ -290,9 +263,7 @@ TEST_F(OwnerInterestsTest, AnObjectOfTheWholeClusterIsFoundFromANamespace) {
 }
 
 TEST_F(OwnerInterestsTest, AKindThatNobodyAsksForStaysUnderWatchForAWhile) {
-  FakeReplica& a = Attach("r-0");
-  Ask(a);
-  Serve();
+  FakeReplica& a = Served();
   Replace({Thing(5)});
   a.TakeText();
   Ask(a, "a", /*withdraw=*/true);
@@ -354,7 +325,7 @@ TEST_F(OwnerInterestsTest, NothingIsToldBetweenThatAKindIsFoundAgainAndThatItIsL
 }
 
 // Every user who may create a pod chooses the owner that the pod names.
-TEST_F(OwnerInterestsTest, WhatCannotBeToldIsUnreadableAndEndsNoStream) {
+TEST_F(OwnerInterestsTest, AForbiddenKindIsUnreadableAndEndsNoStream) {
   FakeReplica& a = Attach("r-0");
   for (const char* watch : {"objects/v1/Secret", "objects/v1/Foo_Bar", "objects/../../x"}) {
     Ask(a, "token", false, watch);

@@ -40,50 +40,64 @@ class OwnershipTest : public ::testing::Test {
     std::vector<Ownership::Change> slots;
   };
   // Does what the hub does, with a store that saves at once.
-  Reconciled Reconcile(Ownership& ownership, absl::Time at) {
+  Reconciled Reconcile(Ownership& of, absl::Time at) {
     Reconciled reconciled;
-    reconciled.slots = ownership.TransferReadySlots(at);
-    const auto record = ownership.Propose(at);
+    reconciled.slots = of.TransferReadySlots(at);
+    const auto record = of.Propose(at);
     if (!record.has_value()) return reconciled;
     reconciled.assignment = true;
     saved = *record;
-    ownership.Adopt(*record, at);
-    for (auto& change : ownership.TransferReadySlots(at)) reconciled.slots.push_back(change);
+    of.Adopt(*record, at);
+    for (auto& change : of.TransferReadySlots(at)) reconciled.slots.push_back(change);
     return reconciled;
   }
-  void Attach(Ownership& ownership, const v1::Member& member, int64_t last_epoch, absl::Time at) {
-    ownership.Attach(Hello(member, last_epoch), "digest", at);
+  void Attach(Ownership& of, const v1::Member& member, int64_t last_epoch, absl::Time at) {
+    of.Attach(Hello(member, last_epoch), "digest", at);
   }
-  std::map<std::string, int> Share(const Ownership& ownership) {
+  // These replicas attach, and have their slots.
+  void Begin(const std::vector<std::string>& replicas) {
+    for (const std::string& replica : replicas) Attach(ownership, Replica(replica), 0, now);
+    Reconcile(ownership, now);
+  }
+  // r-0 releases the first `count` slots by the second assignment.
+  void Release(uint32_t count) {
+    v1::Released released;
+    released.set_epoch(2);
+    for (uint32_t slot = 0; slot < count; ++slot) released.add_slots(slot);
+    ownership.Release(Replica("r-0"), released);
+  }
+  std::map<std::string, int> Share(const Ownership& of) {
     std::map<std::string, int> share;
-    for (uint32_t slot = 0; slot < kSlotCount; ++slot) ++share[ownership.Get(kJob, slot).owner.replica];
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) ++share[of.Get(kJob, slot).owner.replica];
     return share;
   }
   absl::Time now = absl::FromUnixSeconds(1'000'000);
   storage::v1::AssignmentRecord saved;
+  Ownership ownership{{.formation = absl::ZeroDuration()}};
+  Ownership after{{.formation = absl::ZeroDuration()}};  // The next leader's.
 };
 
 TEST_F(OwnershipTest, ReplicasThatStartTogetherShareTheSlots) {
-  Ownership ownership;
-  Attach(ownership, Replica("r-0"), 0, now);
-  EXPECT_FALSE(Reconcile(ownership, now).assignment);
-  Attach(ownership, Replica("r-1"), 0, now + absl::Milliseconds(300));
-  EXPECT_EQ(ownership.NextDeadline(), now + absl::Milliseconds(500));
-  const auto changes = Reconcile(ownership, now + absl::Milliseconds(500));
+  Ownership forming;
+  Attach(forming, Replica("r-0"), 0, now);
+  EXPECT_FALSE(Reconcile(forming, now).assignment);
+  Attach(forming, Replica("r-1"), 0, now + absl::Milliseconds(300));
+  EXPECT_EQ(forming.NextDeadline(), now + absl::Milliseconds(500));
+  const auto changes = Reconcile(forming, now + absl::Milliseconds(500));
   EXPECT_TRUE(changes.assignment);
   EXPECT_EQ(changes.slots.size(), kSlotCount);
-  EXPECT_GT(Share(ownership)["r-0"], 400);
-  EXPECT_GT(Share(ownership)["r-1"], 400);
-  EXPECT_EQ(ownership.assignment().epoch(), 1);
+  EXPECT_GT(Share(forming)["r-0"], 400);
+  EXPECT_GT(Share(forming)["r-1"], 400);
+  EXPECT_EQ(forming.assignment().epoch(), 1);
 }
 
 TEST_F(OwnershipTest, FormationIsOverOnceTheExpectedOnesAreThere) {
-  Ownership ownership({.expected = {{kJob, 2}}});
-  Attach(ownership, Replica("r-0"), 0, now);
-  EXPECT_FALSE(Reconcile(ownership, now + absl::Seconds(4)).assignment) << "it waits longer than for just anybody";
-  EXPECT_EQ(ownership.Attached(kJob), std::pair(1, 2));
-  Attach(ownership, Replica("r-1"), 0, now + absl::Seconds(4));
-  EXPECT_TRUE(Reconcile(ownership, now + absl::Seconds(4)).assignment);
+  Ownership forming({.expected = {{kJob, 2}}});
+  Attach(forming, Replica("r-0"), 0, now);
+  EXPECT_FALSE(Reconcile(forming, now + absl::Seconds(4)).assignment) << "it waits longer than for just anybody";
+  EXPECT_EQ(forming.Attached(kJob), std::pair(1, 2));
+  Attach(forming, Replica("r-1"), 0, now + absl::Seconds(4));
+  EXPECT_TRUE(Reconcile(forming, now + absl::Seconds(4)).assignment);
   Ownership alone({.expected = {{kJob, 2}}});
   Attach(alone, Replica("r-0"), 0, now);
   EXPECT_EQ(alone.NextDeadline(), now + absl::Seconds(5));
@@ -91,9 +105,7 @@ TEST_F(OwnershipTest, FormationIsOverOnceTheExpectedOnesAreThere) {
 }
 
 TEST_F(OwnershipTest, AReplicaThatIsBackWithinTheGraceKeepsSlotsAndEpoch) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
   ownership.Detach(Replica("r-0"), now);
   Attach(ownership, Replica("r-0"), 1, now + absl::Seconds(4));
   const auto changes = Reconcile(ownership, now + absl::Seconds(9));
@@ -102,7 +114,6 @@ TEST_F(OwnershipTest, AReplicaThatIsBackWithinTheGraceKeepsSlotsAndEpoch) {
 }
 
 TEST_F(OwnershipTest, AnotherIncarnationIsAnotherOwner) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0", "a"), 0, now);
   Reconcile(ownership, now);
   v1::Owner owner;
@@ -120,7 +131,6 @@ TEST_F(OwnershipTest, AnotherIncarnationIsAnotherOwner) {
 }
 
 TEST_F(OwnershipTest, OnlyTheSlotsOfTheLostReplicaMove) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
   for (const char* name : {"r-0", "r-1", "r-2"}) Attach(ownership, Replica(name), 0, now);
   Reconcile(ownership, now);
   const int lost = Share(ownership)["r-1"];
@@ -137,7 +147,6 @@ TEST_F(OwnershipTest, OnlyTheSlotsOfTheLostReplicaMove) {
 }
 
 TEST_F(OwnershipTest, TheEpochIsAboveEveryOneReported) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
   Attach(ownership, Replica("r-0"), 41, now);
   Reconcile(ownership, now);
   EXPECT_EQ(ownership.assignment().epoch(), 42);
@@ -148,20 +157,16 @@ TEST_F(OwnershipTest, TheEpochIsAboveEveryOneReported) {
 }
 
 TEST_F(OwnershipTest, ASlotMovesOnlyWhenItsLivingOwnerReleasesIt) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
   Attach(ownership, Replica("r-1"), 0, now);
   auto changes = Reconcile(ownership, now);
   EXPECT_TRUE(changes.assignment);
   EXPECT_TRUE(changes.slots.empty());
-  v1::Released released;
-  released.set_epoch(2);
-  for (uint32_t slot = 0; slot < 100; ++slot) released.add_slots(slot);
-  ownership.Release(Replica("r-0"), released);
+  Release(100);
   changes = Reconcile(ownership, now);
   EXPECT_GT(changes.slots.size(), 20u);
   for (const auto& change : changes.slots) EXPECT_LT(change.slot, 100u);
+  v1::Released released;
   released.set_epoch(1);
   released.add_slots(500);
   ownership.Release(Replica("r-0"), released);
@@ -169,11 +174,8 @@ TEST_F(OwnershipTest, ASlotMovesOnlyWhenItsLivingOwnerReleasesIt) {
 }
 
 TEST_F(OwnershipTest, ANewStreamHoldsNothingThatIsToMove) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
-  Attach(ownership, Replica("r-1"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
+  Begin({"r-1"});
   EXPECT_EQ(Share(ownership)["r-1"], 0);
   ownership.Detach(Replica("r-0"), now);
   EXPECT_TRUE(Reconcile(ownership, now).slots.empty());
@@ -184,11 +186,8 @@ TEST_F(OwnershipTest, ANewStreamHoldsNothingThatIsToMove) {
 }
 
 TEST_F(OwnershipTest, AnOwnerThatDoesNotReleaseLosesTheSlotInTheEnd) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
-  Attach(ownership, Replica("r-1"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
+  Begin({"r-1"});
   EXPECT_EQ(ownership.NextDeadline(), now + absl::Seconds(30));
   EXPECT_TRUE(Reconcile(ownership, now + absl::Seconds(29)).slots.empty());
   EXPECT_GT(Reconcile(ownership, now + absl::Seconds(30)).slots.size(), 400u);
@@ -196,9 +195,7 @@ TEST_F(OwnershipTest, AnOwnerThatDoesNotReleaseLosesTheSlotInTheEnd) {
 }
 
 TEST_F(OwnershipTest, ASlotThatReturnsBeforeItWasReleasedBeginsAnewAtItsOwner) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
   Attach(ownership, Replica("r-1"), 0, now);
   EXPECT_TRUE(Reconcile(ownership, now).slots.empty());
   ownership.Detach(Replica("r-1"), now);
@@ -210,26 +207,17 @@ TEST_F(OwnershipTest, ASlotThatReturnsBeforeItWasReleasedBeginsAnewAtItsOwner) {
 }
 
 TEST_F(OwnershipTest, AReleaseCountsAlsoAfterAChangeElsewhere) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
-  Attach(ownership, Replica("r-1"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
+  Begin({"r-1"});
   Attach(ownership, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 0, now);
   Reconcile(ownership, now);
   ASSERT_EQ(ownership.assignment().epoch(), 3);
-  v1::Released released;
-  released.set_epoch(2);
-  for (uint32_t slot = 0; slot < kSlotCount; ++slot) released.add_slots(slot);
-  ownership.Release(Replica("r-0"), released);
+  Release(kSlotCount);
   EXPECT_GT(Reconcile(ownership, now).slots.size(), 400u);
 }
 
 TEST_F(OwnershipTest, WhoLeavesGivesItsSlotsToThoseWhoStay) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Attach(ownership, Replica("r-1"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0", "r-1"});
   ownership.Leave(Replica("r-1"));
   EXPECT_TRUE(Reconcile(ownership, now).assignment);
   EXPECT_EQ(ownership.assignment().members_size(), 1);
@@ -241,7 +229,6 @@ TEST_F(OwnershipTest, WhoLeavesGivesItsSlotsToThoseWhoStay) {
 }
 
 TEST_F(OwnershipTest, ASlotPassesFromOwnerToOwnerThroughItsStates) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
   const auto slot = [&]() -> const Ownership::Slot& { return ownership.Get(kJob, 7); };
   EXPECT_TRUE(slot().state == SlotState::kUnowned);
   Attach(ownership, Replica("r-0"), 0, now);
@@ -260,8 +247,7 @@ TEST_F(OwnershipTest, ASlotPassesFromOwnerToOwnerThroughItsStates) {
   EXPECT_FALSE(ownership.NoteOpened(kJob, 7)) << "it has not moved";
 
   ownership.Leave(Replica("r-0"));
-  Attach(ownership, Replica("r-1"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-1"});
   EXPECT_TRUE(slot().state == SlotState::kReleasing);
   v1::Released released;
   released.set_epoch(2);
@@ -294,9 +280,7 @@ TEST_F(OwnershipTest, ASlotPassesFromOwnerToOwnerThroughItsStates) {
 
 // The owner may still report that it has the records that it was to fetch.
 TEST_F(OwnershipTest, ASlotThatIsTakenAwayWhileItsRecordsTravelKeepsTheirSource) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
   ownership.NoteDrained(kJob, 7);
   ownership.NoteGranted(kJob, 7, {.replica = "r-9"});
   Attach(ownership, Replica("r-1"), 0, now);
@@ -310,8 +294,7 @@ TEST_F(OwnershipTest, ASlotThatIsTakenAwayWhileItsRecordsTravelKeepsTheirSource)
   EXPECT_EQ(ownership.Get(kJob, 7).records_epoch, 1);
 }
 
-TEST_F(OwnershipTest, WhatTheLastMemberLeavesIsNobodys) {
-  Ownership ownership({.grace = absl::Seconds(5), .formation = absl::ZeroDuration()});
+TEST_F(OwnershipTest, SlotsThatTheLastMemberLeavesAreUnowned) {
   Attach(ownership, Replica("r-0"), 0, now);
   Reconcile(ownership, now);
   ownership.NoteDrained(kJob, 7);
@@ -319,16 +302,12 @@ TEST_F(OwnershipTest, WhatTheLastMemberLeavesIsNobodys) {
   Reconcile(ownership, now + absl::Seconds(10));
   EXPECT_TRUE(ownership.Get(kJob, 7).state == SlotState::kUnowned);
   EXPECT_EQ(ownership.Get(kJob, 7).owner.replica, "");
-  Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
   EXPECT_TRUE(after.Get(kJob, 7).state == SlotState::kUnowned);
 }
 
 TEST_F(OwnershipTest, ANewLeaderDoesNotKnowWhatWritesAreUnderWay) {
-  Ownership before({.formation = absl::ZeroDuration()});
-  Attach(before, Replica("r-0"), 0, now);
-  Reconcile(before, now);
-  Ownership after({.formation = absl::ZeroDuration()});
+  Begin({"r-0"});
   after.Restore(saved, now);
   EXPECT_TRUE(after.Get(kJob, 7).state == SlotState::kDraining);
   after.NoteDrained(kJob, 7);
@@ -337,19 +316,13 @@ TEST_F(OwnershipTest, ANewLeaderDoesNotKnowWhatWritesAreUnderWay) {
 }
 
 TEST_F(OwnershipTest, TheNewestRecordsAreThoseOfTheLastOwnerThatStoredAny) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
   EXPECT_EQ(ownership.FindSource(kJob, 7).replica, "") << "there are none";
   EXPECT_FALSE(ownership.FindSource(kJob, 7).wait);
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
   ownership.Leave(Replica("r-0"));
-  Attach(ownership, Replica("r-1"), 0, now);
-  Reconcile(ownership, now);
-  v1::Released released;
-  released.set_epoch(2);
-  for (uint32_t slot = 0; slot < kSlotCount; ++slot) released.add_slots(slot);
-  ownership.Release(Replica("r-0"), released);
+  Begin({"r-1"});
+  Release(kSlotCount);
   Reconcile(ownership, now);
   ASSERT_EQ(ownership.Get(kJob, 7).owner.replica, "r-1");
   const auto source = ownership.FindSource(kJob, 7);
@@ -361,9 +334,7 @@ TEST_F(OwnershipTest, TheNewestRecordsAreThoseOfTheLastOwnerThatStoredAny) {
 }
 
 TEST_F(OwnershipTest, ADiskFromBeforeTheLastMoveHasNoRecords) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
   for (uint32_t slot = 0; slot < kSlotCount; ++slot) ownership.NoteRecords(kJob, slot);
   ownership.Detach(Replica("r-0"), now);
   Attach(ownership, Replica("r-1"), 0, now);
@@ -379,9 +350,7 @@ TEST_F(OwnershipTest, ADiskFromBeforeTheLastMoveHasNoRecords) {
 }
 
 TEST_F(OwnershipTest, AnotherIncarnationOnTheSameDiskHasItsRecords) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
-  Attach(ownership, Replica("r-0"), 0, now);
-  Reconcile(ownership, now);
+  Begin({"r-0"});
   // The owner's first batches were never acknowledged: the inventory of its disk decides.
   ownership.Detach(Replica("r-0"), now);
   ownership.Attach(Hello(Replica("r-0", "b"), 1, 1), "digest", now);
@@ -392,15 +361,11 @@ TEST_F(OwnershipTest, AnotherIncarnationOnTheSameDiskHasItsRecords) {
 }
 
 TEST_F(OwnershipTest, ANewLeaderGoesOnWhereTheLastOneStopped) {
-  Ownership before({.formation = absl::ZeroDuration()});
-  Attach(before, Replica("r-0"), 0, now);
-  Attach(before, Replica("r-1"), 0, now);
-  Reconcile(before, now);
-  Attach(before, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 0, now);
-  Reconcile(before, now);
-  const auto share = Share(before);
+  Begin({"r-0", "r-1"});
+  Attach(ownership, Replica("q-0", "a", v1::SERVICE_KIND_QUEUE), 0, now);
+  Reconcile(ownership, now);
+  const auto share = Share(ownership);
 
-  Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
   EXPECT_EQ(after.assignment().epoch(), 2);
   EXPECT_EQ(Share(after), share);
@@ -418,16 +383,13 @@ TEST_F(OwnershipTest, ANewLeaderGoesOnWhereTheLastOneStopped) {
 
 // A newer release, or a person who edits the object, may save such members.
 TEST_F(OwnershipTest, MembersOfServicesThatThereAreNotAreNotRestored) {
-  Ownership before({.formation = absl::ZeroDuration()});
-  Attach(before, Replica("r-0"), 0, now);
-  Reconcile(before, now);
+  Begin({"r-0"});
   for (const int service : {0, -1, 4}) {
     auto& member = *saved.add_members();
     member.set_service(service);
     member.set_replica("x-0");
     saved.add_slots()->set_service(service);
   }
-  Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
   ASSERT_EQ(after.assignment().members_size(), 1);
   EXPECT_EQ(after.assignment().members(0).replica(), "r-0");
@@ -436,11 +398,7 @@ TEST_F(OwnershipTest, MembersOfServicesThatThereAreNotAreNotRestored) {
 }
 
 TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
-  Ownership before({.formation = absl::ZeroDuration()});
-  Attach(before, Replica("r-0"), 0, now);
-  Attach(before, Replica("r-1"), 0, now);
-  Reconcile(before, now);
-  Ownership after({.formation = absl::ZeroDuration()});
+  Begin({"r-0", "r-1"});
   after.Restore(saved, now);
   uint32_t mine = 0;
   while (after.Get(kJob, mine).owner.replica != "r-0") ++mine;
@@ -452,14 +410,11 @@ TEST_F(OwnershipTest, ANewLeaderWaitsForWhoeverMayHaveTheRecords) {
 }
 
 // All members had left when the last leader saved: a new replica has none of the earlier records.
-TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
-  Ownership before({.grace = absl::Seconds(5), .formation = absl::ZeroDuration()});
-  Attach(before, Replica("r-0"), 0, now);
-  Reconcile(before, now);
-  before.Detach(Replica("r-0"), now);
-  Reconcile(before, now + absl::Seconds(10));
+TEST_F(OwnershipTest, AnUnownedSlotHadRecordsBefore) {
+  Begin({"r-0"});
+  ownership.Detach(Replica("r-0"), now);
+  Reconcile(ownership, now + absl::Seconds(10));
   ASSERT_EQ(saved.members_size(), 0);
-  Ownership after({.formation = absl::ZeroDuration()});
   after.Restore(saved, now);
   v1::Hello hello = Hello(Replica("r-1"));
   hello.set_keeps_records(true);
@@ -469,8 +424,7 @@ TEST_F(OwnershipTest, WhatIsNobodysWasSomebodysBefore) {
   EXPECT_TRUE(after.HadRecords(kJob, 7));
 }
 
-TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
-  Ownership ownership({.formation = absl::ZeroDuration()});
+TEST_F(OwnershipTest, RecordsOfOthersAreLeftoversOnceTheOwnerHasBegun) {
   ownership.Attach(Hello(Replica("r-0"), 5), "digest", now);  // Nobody knows which replica owned which slot until then.
   Reconcile(ownership, now);
   v1::Hello old = Hello(Replica("r-1"), 5, 3);
@@ -511,22 +465,11 @@ TEST_F(OwnershipTest, WhatOthersStillHaveOfASlotIsTheOwnersOnceItHasBegun) {
 }
 
 TEST_F(OwnershipTest, RecordsAreBelievedOfWhoeverHadTheSlotInThatEpoch) {
-  Ownership before({.formation = absl::ZeroDuration()});
-  Attach(before, Replica("r-0"), 0, now);
-  Attach(before, Replica("r-1"), 0, now);
-  Reconcile(before, now);
-  before.Leave(Replica("r-1"));
-  Reconcile(before, now);
+  Begin({"r-0", "r-1"});
+  const auto share = Share(ownership);
+  ownership.Leave(Replica("r-1"));
+  Reconcile(ownership, now);
   const int64_t shared = 1, alone = 2;
-  const auto share = [&] {
-    Ownership first({.formation = absl::ZeroDuration()});
-    Attach(first, Replica("r-0"), 0, now);
-    Attach(first, Replica("r-1"), 0, now);
-    const storage::v1::AssignmentRecord kept = saved;
-    Reconcile(first, now);
-    saved = kept;
-    return Share(first);
-  }();
   const struct {
     const char* replica;
     int64_t epoch;
@@ -541,21 +484,18 @@ TEST_F(OwnershipTest, RecordsAreBelievedOfWhoeverHadTheSlotInThatEpoch) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(row.replica) + " in epoch " + std::to_string(row.epoch));
-    Ownership after({.formation = absl::ZeroDuration()});
-    after.Restore(saved, now);
-    EXPECT_EQ(after.Attach(Hello(Replica(row.replica), 2, row.epoch), "digest", now), row.refused);
+    Ownership next({.formation = absl::ZeroDuration()});
+    next.Restore(saved, now);
+    EXPECT_EQ(next.Attach(Hello(Replica(row.replica), 2, row.epoch), "digest", now), row.refused);
     size_t held = 0;
-    for (uint32_t slot = 0; slot < kSlotCount; ++slot) held += after.Holds(Replica(row.replica), slot) ? 1 : 0;
+    for (uint32_t slot = 0; slot < kSlotCount; ++slot) held += next.Holds(Replica(row.replica), slot) ? 1 : 0;
     EXPECT_EQ(held, kSlotCount - row.refused);
   }
 }
 
 TEST_F(OwnershipTest, AnEpochThatWasNeverSavedIsBelievedOfMembersAlone) {
-  Ownership before({.formation = absl::ZeroDuration()});
-  EXPECT_TRUE(before.CheckEpochs(Hello(Replica("r-1"), 41)).ok()) << "nothing is saved";
-  Attach(before, Replica("r-0"), 0, now);
-  Reconcile(before, now);
-  Ownership after({.formation = absl::ZeroDuration()});
+  EXPECT_TRUE(ownership.CheckEpochs(Hello(Replica("r-1"), 41)).ok()) << "nothing is saved";
+  Begin({"r-0"});
   after.Restore(saved, now);
   EXPECT_TRUE(after.CheckEpochs(Hello(Replica("r-0"), 41)).ok()) << "what was saved last may be lost";
   EXPECT_TRUE(after.CheckEpochs(Hello(Replica("r-1"), 1)).ok());
@@ -564,10 +504,7 @@ TEST_F(OwnershipTest, AnEpochThatWasNeverSavedIsBelievedOfMembersAlone) {
 }
 
 TEST_F(OwnershipTest, ANameIsItsSecretsAlsoForTheNextLeader) {
-  Ownership before({.formation = absl::ZeroDuration()});
-  Attach(before, Replica("r-0"), 0, now);
-  Reconcile(before, now);
-  Ownership after({.formation = absl::ZeroDuration()});
+  Begin({"r-0"});
   after.Restore(saved, now);
   EXPECT_TRUE(after.HasOtherSecret(Replica("r-0"), "another"));
   EXPECT_FALSE(after.HasOtherSecret(Replica("r-0"), "digest"));
@@ -577,7 +514,6 @@ TEST_F(OwnershipTest, ANameIsItsSecretsAlsoForTheNextLeader) {
 }
 
 TEST_F(OwnershipTest, AnOwnerThatCanBeNobodyIsInvalid) {
-  Ownership ownership;
   v1::Owner owner;
   EXPECT_EQ(ownership.Check(owner).code(), absl::StatusCode::kInvalidArgument);
   owner.mutable_member()->set_service(kJob);

@@ -214,4 +214,49 @@ inline v1::Member MemberOf(v1::ServiceKind service, const std::string& replica, 
   return member;
 }
 
+// A hub whose watches are listed, and the replicas that attach to it.
+template <class Store = MemoryAssignmentStore>
+class HubBench : public ::testing::Test {
+ protected:
+  explicit HubBench(std::vector<std::string> watches = {"jobs.batch.volcano.sh"},
+                    HubOptions options = {.cluster = "c", .version = "1"})
+      : hub(loop, random, kube, store, *metrics, watches, std::move(options)) {
+    for (WatchIndex i = 0; i < watches.size(); ++i) hub.cache().Replace(i, {}, 10);
+  }
+  ~HubBench() override {
+    for (const auto& replica : replicas) replica->Close(absl::OkStatus());
+    time.RunDueTasks();
+    replicas.clear();
+    time.RunDueTasks();
+  }
+  // The replica has said nothing yet.
+  FakeReplica& Connect(const std::string& name, const std::string& incarnation = "a",
+                       v1::ServiceKind service = v1::SERVICE_KIND_JOB) {
+    replicas.push_back(std::make_unique<FakeReplica>(time, loop, hub, MemberOf(service, name, incarnation)));
+    return *replicas.back();
+  }
+  FakeReplica& Attach(const std::string& name, const std::string& incarnation = "a",
+                      v1::ServiceKind service = v1::SERVICE_KIND_JOB) {
+    FakeReplica& replica = Connect(name, incarnation, service);
+    replica.SayHello();
+    return replica;
+  }
+  // Attaches a replica that has its slots. All replicas have taken what they were sent.
+  FakeReplica& Settle(const std::string& name, v1::ServiceKind service = v1::SERVICE_KIND_JOB) {
+    FakeReplica& replica = Attach(name, "a", service);
+    time.Advance(absl::Seconds(1));
+    for (const auto& each : replicas) each->items.clear();
+    return replica;
+  }
+
+  SimTime time;
+  SimLoop loop{time, "gateway"};
+  FakeKubeAccess kube;
+  std::unique_ptr<obs::Metrics> metrics = obs::MakeMetrics();
+  Store store{loop};
+  SeededRandom random{1};
+  Hub hub;
+  std::vector<std::unique_ptr<FakeReplica>> replicas;
+};
+
 }  // namespace basalt::gateway::testing

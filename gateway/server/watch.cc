@@ -108,7 +108,8 @@ Watch::Watch(const Shared& shared, WatchIndex index, ReflectorOptions options)
       workload_kind_(WorkloadKindOf(id_)),
       schedulers_(options.schedulers),
       events_(shared.metrics.GetCounter("basalt_gateway_watch_events_total", "Events of watches.", {{"watch", id_}})),
-      lists_(shared.metrics.GetCounter("basalt_gateway_lists_total", "Whole lists, the first included.",
+      lists_(shared.metrics.GetCounter("basalt_gateway_lists_total",
+                                       "Lists of all objects of the watch, the first list included.",
                                        {{"watch", id_}})),
       reflector_(shared.loop, shared.client, shared.random, std::move(options), *this, &shared.clock) {
   shared_.readiness.Set(target_, {.ready = false, .state = "starting", .why = "not listed yet", .cure = ""});

@@ -54,7 +54,7 @@ class WatchTest : public ::testing::Test, public CacheListener {
   int states = 0, departures = 0;
 };
 
-TEST_F(WatchTest, WhatTheReflectorShowsIsInTheCacheAndReadinessNamesTheWatch) {
+TEST_F(WatchTest, ReflectedObjectsAreInTheCacheAndReadinessNamesTheWatch) {
   EXPECT_EQ(Target().name, "watch queues.scheduling.volcano.sh");
   EXPECT_FALSE(Target().ready);
   watch.Start();
@@ -179,7 +179,7 @@ TEST_F(WatchTest, ARevokedTokenIsToldAtOnce) {
   EXPECT_TRUE(health.IsReady());
 }
 
-TEST_F(WatchTest, WhatKeepsFailingAfterItWasListedIsToldWhenItLasts) {
+TEST_F(WatchTest, AWatchThatKeepsFailingIsReportedWhenItLasts) {
   StartWith(200, kEmptyList);
   const absl::Time start = time.Now();
   while (time.Now() < start + absl::Minutes(1)) {

@@ -17,7 +17,7 @@ v1::ObjectState State(uint32_t slot, std::string_view key, size_t name_size) {
   return state;
 }
 
-TEST(BatchEncoderTest, WhatIsReadIsTheBatchThatWasMeant) {
+TEST(BatchEncoderTest, ABatchIsReadAsItWasBuilt) {
   v1::AttachBatch meant;
   meant.set_sequence(7);
   meant.set_api_time_ms(1'767'366'245'000);

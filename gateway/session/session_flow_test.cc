@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,7 @@ const uint32_t kSlot = SlotOf("ns/j");
 
 TEST(SessionTest, AMarkIsNotSentBeforeTheStatesItCovers) {
   Bench bench(v1::SERVICE_KIND_JOB, {.max_items = 4});
-  bench.ListAll(10);
-  bench.Attach();
-  bench.session->OpenSlot(kSlot, 1);
-  bench.Drain();
+  bench.Begin(kSlot);
   bench.time.Advance(absl::Seconds(5));
   for (int i = 0; i < 8; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 20 + i));
   bench.time.RunDueTasks();
@@ -45,10 +43,7 @@ TEST(SessionTest, AFewChangesWaitForMoreWhileTheReplicaHasEnoughInHand) {
     bench.cache.Apply(Bench::kJobPods, JobPod("j", fmt::format("p{}", i), 20 + i));
   };
   const auto begin = [&](Bench& bench) {
-    bench.ListAll(10);
-    bench.Attach();
-    bench.session->OpenSlot(kSlot, 1);
-    bench.Drain();
+    bench.Begin(kSlot);
     for (int i = 0; i < 2; ++i) {
       change(bench, i);
       EXPECT_EQ(bench.Text(/*acknowledge=*/false), fmt::format("ns/j p{}@{}", i, 20 + i)) << "at once";
@@ -59,31 +54,29 @@ TEST(SessionTest, AFewChangesWaitForMoreWhileTheReplicaHasEnoughInHand) {
     }
   };
   const SessionOptions options{.max_items = 4, .progress_interval = absl::Hours(1)};
-  {
+  struct {
+    const char* what;
+    std::function<void(Bench&)> act;
+    const char* expected;
+  } rows[] = {
+      {"the replica has less in hand",
+       [](Bench& bench) { ASSERT_TRUE(bench.session->OnAck(bench.session->acknowledged_sequence() + 1).ok()); },
+       "ns/j p2@22 | ns/j p3@23"},
+      {"they have waited long enough", [&](Bench& bench) { bench.time.Advance(options.gather); },
+       "ns/j p2@22 | ns/j p3@23"},
+      {"the batch is full",
+       [&](Bench& bench) {
+         for (int i = 4; i < 6; ++i) change(bench, i);
+       },
+       "ns/j p2@22 | ns/j p3@23 | ns/j p4@24 | ns/j p5@25"},
+      {"it takes along what waits", [](Bench& bench) { bench.Assign(7); }, "assignment 7 | ns/j p2@22 | ns/j p3@23"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
     Bench bench(v1::SERVICE_KIND_JOB, options);
     begin(bench);
-    ASSERT_TRUE(bench.session->OnAck(bench.session->acknowledged_sequence() + 1).ok());
-    EXPECT_EQ(bench.Text(false), "ns/j p2@22 | ns/j p3@23") << "the replica has less in hand";
-  }
-  {
-    Bench bench(v1::SERVICE_KIND_JOB, options);
-    begin(bench);
-    bench.time.Advance(options.gather);
-    EXPECT_EQ(bench.Text(false), "ns/j p2@22 | ns/j p3@23") << "they have waited long enough";
-  }
-  {
-    Bench bench(v1::SERVICE_KIND_JOB, options);
-    begin(bench);
-    for (int i = 4; i < 6; ++i) change(bench, i);
-    EXPECT_EQ(bench.Text(false), "ns/j p2@22 | ns/j p3@23 | ns/j p4@24 | ns/j p5@25") << "the batch is full";
-  }
-  {
-    Bench bench(v1::SERVICE_KIND_JOB, options);
-    begin(bench);
-    v1::Assignment assignment;
-    assignment.set_epoch(7);
-    bench.session->SetAssignment(assignment);
-    EXPECT_EQ(bench.Text(false), "assignment 7 | ns/j p2@22 | ns/j p3@23") << "it takes along what waits";
+    row.act(bench);
+    EXPECT_EQ(bench.Text(false), row.expected);
   }
 }
 
@@ -103,11 +96,7 @@ TEST(SessionTest, ASnapshotAndLiveChangesShareTheBatches) {
   bench.session->OpenSlot(kSlot, 1);
   for (int i = 0; i < 100; ++i) bench.cache.Apply(Bench::kJobPods, JobPod("live", fmt::format("l{}", i), 300 + i));
   int states = 0, first_live = -1, last_snapshot = -1, end = -1, batches = 0, index = 0;
-  for (;;) {
-    bench.time.RunDueTasks();
-    if (bench.sink->batches.empty()) break;
-    const v1::AttachBatch batch = bench.sink->batches.front();
-    bench.sink->batches.pop_front();
+  bench.ForEachBatch([&](const v1::AttachBatch& batch) {
     EXPECT_LE(batch.items_size(), 16);
     for (const v1::Item& item : batch.items()) {
       ++index;
@@ -117,10 +106,7 @@ TEST(SessionTest, ASnapshotAndLiveChangesShareTheBatches) {
       if (item.has_end() && item.end().slot() == kSlot) end = index;
     }
     ++batches;
-    bench.sink->taken = true;
-    bench.session->OnSent();
-    ASSERT_TRUE(bench.session->OnAck(batch.sequence()).ok());
-  }
+  });
   EXPECT_EQ(states, 300);
   EXPECT_GT(batches, 15);
   EXPECT_LT(first_live, last_snapshot) << "live changes do not wait for the snapshot";
@@ -141,22 +127,15 @@ TEST(SessionTest, ASnapshotIsCutByBytesToo) {
   bench.Attach();
   bench.session->OpenSlot(kSlot, 1);
   size_t states = 0;
-  for (;;) {
-    bench.time.RunDueTasks();
-    if (bench.sink->batches.empty()) break;
-    const v1::AttachBatch batch = bench.sink->batches.front();
-    bench.sink->batches.pop_front();
+  bench.ForEachBatch([&](const v1::AttachBatch& batch) {
     for (const v1::Item& item : batch.items()) states += item.has_state() ? 1 : 0;
     const bool alone = batch.items_size() == 1;
     EXPECT_TRUE(alone || batch.ByteSizeLong() <= 11'000) << batch.ByteSizeLong();
-    bench.sink->taken = true;
-    bench.session->OnSent();
-    ASSERT_TRUE(bench.session->OnAck(batch.sequence()).ok());
-  }
+  });
   EXPECT_EQ(states, 11u);
 }
 
-TEST(SessionTest, WhatLeavesAndComesBackCostsABacklogNothing) {
+TEST(SessionTest, AnObjectThatComesBackCostsABacklogNothing) {
   Backlog backlog;
   backlog.Add(7);
   for (ObjectId round = 0; round < 10000; ++round) {
@@ -174,18 +153,14 @@ TEST(SessionTest, WhatLeavesAndComesBackCostsABacklogNothing) {
 
 TEST(SessionTest, ASlowReplicaHoldsOneBitForEachObjectAndGetsTheNewestState) {
   Bench bench(v1::SERVICE_KIND_JOB, {.window = 2});
-  bench.ListAll(10);
-  bench.Attach();
-  bench.session->OpenSlot(kSlot, 1);
-  bench.Drain();
+  bench.Begin(kSlot);
   int64_t rv = 20;
   for (int round = 0; round < 50; ++round) {
     bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", ++rv));
     bench.cache.Apply(Bench::kJobPods, JobPod("j", "q", ++rv));
     bench.time.RunDueTasks();
     if (!bench.sink->taken) {
-      bench.sink->taken = true;
-      bench.session->OnSent();
+      bench.Sent();
     }
   }
   EXPECT_EQ(bench.sink->batches.size(), 2u) << "the window";

@@ -127,8 +127,7 @@ class Model {
     bench_.sink->batches.pop_front();
     EXPECT_EQ(batch.sequence(), ++received_);
     for (const v1::Item& item : batch.items()) Receive(item);
-    bench_.sink->taken = true;
-    bench_.session->OnSent();
+    bench_.Sent();
     if (!random_.OneIn(3)) {
       EXPECT_TRUE(bench_.session->OnAck(batch.sequence()).ok());
     }

@@ -19,9 +19,7 @@ const uint32_t kSlot = SlotOf("ns/j");
 TEST(SessionTest, NothingOfASlotComesBeforeEveryWatchIsResolved) {
   Bench bench;
   bench.Attach();
-  v1::Assignment assignment;
-  assignment.set_epoch(4);
-  bench.session->SetAssignment(assignment);
+  bench.Assign(4);
   bench.session->OpenSlot(kSlot, 4);
   bench.cache.Replace(Bench::kJobs, {Job("j", 5)}, 10);
   bench.cache.Replace(Bench::kGroups, {}, 11);
@@ -38,19 +36,14 @@ TEST(SessionTest, TheTokenOfTheSessionIsTheFirstItem) {
   Bench bench;
   bench.ListAll(10);
   bench.Attach();
-  v1::Assignment assignment;
-  assignment.set_epoch(4);
-  bench.session->SetAssignment(assignment);
+  bench.Assign(4);
   bench.session->SetToken("drawn");
   EXPECT_THAT(bench.Text(), ::testing::StartsWith("session drawn | assignment 4"));
 }
 
 TEST(SessionTest, ALiveChangeIsSentOnceWithItsNewestState) {
   Bench bench;
-  bench.ListAll(10);
-  bench.Attach();
-  bench.session->OpenSlot(kSlot, 1);
-  bench.Drain();
+  bench.Begin(kSlot);
   bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11));
   bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 12));
   bench.cache.Apply(Bench::kJobPods, JobPod("other", "x", 13));
@@ -62,10 +55,7 @@ TEST(SessionTest, ALiveChangeIsSentOnceWithItsNewestState) {
 
 TEST(SessionTest, ABookmarkMovesTheMarkWithoutAnyState) {
   Bench bench;
-  bench.ListAll(10);
-  bench.Attach();
-  bench.session->OpenSlot(kSlot, 1);
-  bench.Drain();
+  bench.Begin(kSlot);
   bench.time.Advance(absl::Seconds(5));
   bench.cache.Bookmark(Bench::kJobs, 50);
   EXPECT_EQ(bench.Text(), "progress jobs=50");
@@ -73,10 +63,7 @@ TEST(SessionTest, ABookmarkMovesTheMarkWithoutAnyState) {
 
 TEST(SessionTest, ATombstoneIsSentAgainUntilAcknowledged) {
   Bench bench;
-  bench.ListAll(10);
-  bench.Attach();
-  bench.session->OpenSlot(kSlot, 1);
-  bench.Drain();
+  bench.Begin(kSlot);
   kube::v1::Object failed = JobPod("j", "p", 12);
   failed.mutable_pod()->set_exit_code(3);
   bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11));
@@ -94,7 +81,7 @@ TEST(SessionTest, ATombstoneIsSentAgainUntilAcknowledged) {
   EXPECT_THAT(bench.Text(), HasSubstr(fmt::format("begin {0} epoch 1 | end {0}", kSlot)));
 }
 
-TEST(SessionTest, WhatIsDeletedWhileTheReplicaIsAwayIsToldWhenItIsBack) {
+TEST(SessionTest, DeletionsReachAReplicaThatWasAway) {
   Bench bench;
   bench.ListAll(10);
   bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11, "old"));
@@ -105,7 +92,7 @@ TEST(SessionTest, WhatIsDeletedWhileTheReplicaIsAwayIsToldWhenItIsBack) {
   EXPECT_THAT(bench.Text(), HasSubstr("| deleted ns/j p@12 | ns/j p@13 | end"));
 }
 
-TEST(SessionTest, WhatIsHeldBackIsNotSentBeforeTheEndOfTheOlderOneOfItsName) {
+TEST(SessionTest, AHeldBackObjectWaitsForTheEndOfTheOlderOne) {
   Bench bench;
   bench.ListAll(10);
   bench.Attach();
@@ -200,7 +187,7 @@ TEST(SessionTest, ABeginCountsOnceItIsAcknowledgedAndTheSlotIsStillThere) {
   EXPECT_TRUE(bench.session->TakeBegun().empty());
 }
 
-TEST(SessionTest, WhatASlotThatHadNotEndedWasToldIsNotTakenForRecorded) {
+TEST(SessionTest, ATombstoneBeforeTheSlotsEndIsNotTakenForRecorded) {
   for (const bool ended : {false, true}) {
     SessionOptions options;
     options.max_items = 4;
@@ -216,8 +203,7 @@ TEST(SessionTest, WhatASlotThatHadNotEndedWasToldIsNotTakenForRecorded) {
       bench.Drain(false);
     } else {
       for (int i = 0; i < 2; ++i) {
-        bench.sink->taken = true;
-        bench.session->OnSent();
+        bench.Sent();
         bench.time.RunDueTasks();
       }
     }
@@ -230,10 +216,7 @@ TEST(SessionTest, WhatASlotThatHadNotEndedWasToldIsNotTakenForRecorded) {
 
 TEST(SessionTest, NothingOfAClosedSlotIsSent) {
   Bench bench;
-  bench.ListAll(10);
-  bench.Attach();
-  bench.session->OpenSlot(kSlot, 1);
-  bench.Drain();
+  bench.Begin(kSlot);
   bench.cache.Apply(Bench::kJobPods, JobPod("j", "p", 11));
   bench.cache.Remove(Bench::kJobPods, JobPod("j", "q", 12));
   bench.session->CloseSlot(kSlot);

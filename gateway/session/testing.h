@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,22 +86,47 @@ class Bench : public CacheListener {
         loop, cache, self, tombstones, *sink, [] { return int64_t{5000}; }, options_);
   }
   void Detach() { session.reset(); }
+  // Attaches to listed watches, and takes the snapshot of one slot.
+  void Begin(uint32_t slot) {
+    ListAll(10);
+    Attach();
+    session->OpenSlot(slot, 1);
+    Drain();
+  }
+  void Assign(int64_t epoch) {
+    v1::Assignment assignment;
+    assignment.set_epoch(epoch);
+    session->SetAssignment(assignment);
+  }
 
-  // Takes and acknowledges batches until no more come. Returns the items' texts, in order.
-  std::vector<std::string> Drain(bool acknowledge = true) {
-    std::vector<std::string> items;
+  // Takes and acknowledges batches until no more come.
+  void ForEachBatch(const std::function<void(const v1::AttachBatch&)>& visit, bool acknowledge = true) {
     for (;;) {
       time.RunDueTasks();
-      if (sink->batches.empty()) return items;
+      if (sink->batches.empty()) return;
       const v1::AttachBatch batch = std::move(sink->batches.front());
       sink->batches.pop_front();
-      for (const v1::Item& item : batch.items()) items.push_back(TextOf(item));
-      sink->taken = true;
-      session->OnSent();
+      visit(batch);
+      Sent();
       if (acknowledge) {
         EXPECT_TRUE(session->OnAck(batch.sequence()).ok());
       }
     }
+  }
+  // The transport has taken the batch.
+  void Sent() {
+    sink->taken = true;
+    session->OnSent();
+  }
+  // Returns the items' texts, in order.
+  std::vector<std::string> Drain(bool acknowledge = true) {
+    std::vector<std::string> items;
+    ForEachBatch(
+        [&items](const v1::AttachBatch& batch) {
+          for (const v1::Item& item : batch.items()) items.push_back(TextOf(item));
+        },
+        acknowledge);
+    return items;
   }
   std::string Text(bool acknowledge = true) {
     std::string text;

@@ -21,7 +21,7 @@ Departure Gone(const std::string& name, int64_t rv, v1::Tombstone::Reason reason
           std::make_shared<kube::v1::Object>(JobPod("j", name, rv))};
 }
 
-TEST(TombstonesTest, WhatIsNewerThanTheAcknowledgedBatchStays) {
+TEST(TombstonesTest, ATombstoneNewerThanTheAcknowledgedBatchStays) {
   Tombstones tombstones(1 << 20);
   const TombstoneKey key = tombstones.Add(Gone("p", 5, v1::Tombstone::REASON_LEFT));
   tombstones.SetSent(key, 1);
@@ -58,7 +58,7 @@ TEST(TombstonesTest, OverTheBoundOnlyTheFactRemains) {
             "pod { namespace: \"ns\" name: \"b\" uid: \"uid-b\" resource_version: 6 }");
 }
 
-TEST(TombstonesTest, OfWhatNobodyMayEverAskForNothingRemainsOverTheBound) {
+TEST(TombstonesTest, TombstonesForNobodyAreForgottenOverTheBound) {
   const size_t one = JobPod("j", "a", 5).ByteSizeLong();
   Tombstones tombstones(one, Tombstones::OverBound::kForget);
   const TombstoneKey kept = tombstones.Add(Gone("a", 5, v1::Tombstone::REASON_DELETED));
@@ -70,7 +70,7 @@ TEST(TombstonesTest, OfWhatNobodyMayEverAskForNothingRemainsOverTheBound) {
   EXPECT_EQ(tombstones.bytes(), 0u);
 }
 
-TEST(TombstonesTest, OfOneNameTheOlderObjectIsToldFirst) {
+TEST(TombstonesTest, TheOlderObjectOfANameIsReportedFirst) {
   Tombstones tombstones(1 << 20);
   Departure newer = Gone("a", 30, v1::Tombstone::REASON_DELETED);
   newer.seen_version = 16;

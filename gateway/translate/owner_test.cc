@@ -39,7 +39,7 @@ TEST(OwnerTest, MetadataAndSpecAreKept) {
           .value());
 }
 
-TEST(OwnerTest, WhatNoRuleReadsIsLeftOut) {
+TEST(OwnerTest, FieldsThatNoRuleReadsAreLeftOut) {
   const std::string script(2000, 'x');
   const auto owner = Read(R"({"metadata":{"name":"j","namespace":"default","uid":"u1"},
     "spec":{"script":")" + script +
@@ -57,7 +57,7 @@ TEST(OwnerTest, WhatNoRuleReadsIsLeftOut) {
                          .value());
 }
 
-TEST(OwnerTest, OfWhatRulesTheClusterTheWholeSpecIsKept) {
+TEST(OwnerTest, KindsThatRuleTheClusterKeepTheirWholeSpec) {
   Decoder decoder(ObjectKind::kClusterRule);
   const std::string path(2000, 'x');
   const auto decoded = decoder.DecodeObject(R"({"metadata":{"name":"k","uid":"u1"},"spec":{"path":")" + path +

@@ -128,7 +128,7 @@ TEST_F(CredentialsTest, AFailureIsToldAndNotTriedAgainAtOnce) {
   EXPECT_THAT(Heard(), ElementsAre("a"));
 }
 
-TEST_F(CredentialsTest, WhatHasNotExpiredOutlivesAFailureOfItsSource) {
+TEST_F(CredentialsTest, AValidTokenOutlivesAFailureOfItsSource) {
   Ask();
   Give("a", absl::Minutes(1));
   time_.Advance(absl::Seconds(52));

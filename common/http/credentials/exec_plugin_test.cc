@@ -40,7 +40,7 @@ TEST(ParseExecCredentialTest, TakesATokenOrACertificateOrBoth) {
   EXPECT_EQ(pair->expires, absl::InfiniteFuture());
 }
 
-TEST(ParseExecCredentialTest, WhatCannotBeUsedIsNamedWithoutTheSecret) {
+TEST(ParseExecCredentialTest, AnUnusableCredentialIsNamedWithoutTheSecret) {
   const struct {
     const char* body;
     const char* message;

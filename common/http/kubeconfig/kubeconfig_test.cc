@@ -110,7 +110,7 @@ TEST(KubeconfigTest, ActingForAnotherIsHeaders) {
   EXPECT_EQ(options->headers, wanted);
 }
 
-TEST(KubeconfigTest, WhatContradictsItselfIsRefused) {
+TEST(KubeconfigTest, AContradictionIsRefused) {
   constexpr std::string_view kServer = "{server: 'https://h'}";
   const struct {
     std::string_view cluster, user;
@@ -146,7 +146,7 @@ TEST(KubeconfigTest, WhatContradictsItselfIsRefused) {
   }
 }
 
-TEST(KubeconfigTest, OfSeveralFilesTheFirstCounts) {
+TEST(KubeconfigTest, TheFirstOfSeveralFilesCounts) {
   const basalt::testing::TempDir dir;
   std::filesystem::create_directory(dir / "a");
   std::filesystem::create_directory(dir / "b");
@@ -179,7 +179,7 @@ TEST(KubeconfigTest, NoErrorHasThePasswordOfAServer) {
   EXPECT_EQ(ParseKubeconfig(text, ".").status().message(), "kubeconfig: server 'ftp://host:1' is no http or https URL");
 }
 
-TEST(KubeconfigTest, WhatCannotBeUsedIsNamed) {
+TEST(KubeconfigTest, AnUnusableEntryIsNamed) {
   const struct {
     std::string text;
     const char* context;

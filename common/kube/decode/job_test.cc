@@ -209,7 +209,7 @@ struct ErrorCase {
   std::string_view error;
 };
 
-TEST(JobTest, WhatCannotBeReadIsNamedAndNeverLosesTheJob) {
+TEST(JobTest, AnUnreadableFieldIsNamedAndNeverLosesTheJob) {
   const std::vector<ErrorCase> cases = {
       {"5", "spec: expected an object, found a number"},
       {R"({"minAvailable":"3"})", "spec.minAvailable: expected a number, found a string"},
@@ -234,7 +234,7 @@ TEST(JobTest, WhatCannotBeReadIsNamedAndNeverLosesTheJob) {
   }
 }
 
-TEST(JobTest, WhatFollowsAnErrorIsStillRead) {
+TEST(JobTest, FieldsAfterAnErrorAreStillRead) {
   const kube::v1::Job job = WithSpec(
       R"({"minAvailable":{"deep":[1,{"x":2}]},"tasks":[{"replicas":"x","name":"t"}],"queue":"q","maxRetry":2.0})");
   EXPECT_EQ(job.spec().queue(), "q");
@@ -311,7 +311,7 @@ TEST(WrittenJobTest, ManyErrorsAreToldUpToABound) {
   EXPECT_EQ(decoded->errors.size(), 20u);
 }
 
-TEST(WrittenJobTest, WhatIsNoObjectIsRefused) {
+TEST(WrittenJobTest, ATextThatIsNoObjectIsRefused) {
   for (const char* text : {"", "5", "[]", "{", "null", R"("text")", "{\"spec\":\"\xff\"}"}) {
     EXPECT_EQ(DecodeWrittenJob(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }

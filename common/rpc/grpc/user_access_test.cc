@@ -74,7 +74,7 @@ TEST_F(UserAccessTest, NobodyIsLetInBecauseNobodyAnswers) {
   EXPECT_THAT(Check(User("ann"), kGet, {.ns = "team-a", .name = ""}), StatusIs(absl::StatusCode::kUnauthenticated));
 }
 
-TEST_F(UserAccessTest, WhatEveryUserMaySeeIsNotReviewed) {
+TEST_F(UserAccessTest, ACallForEveryUserIsNotReviewed) {
   EXPECT_THAT(Check(User("ann"), kListRules, {}), IsOk());
   EXPECT_EQ(reviews, 0);
 }

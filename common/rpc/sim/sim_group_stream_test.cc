@@ -91,7 +91,7 @@ class SimGroupStreamTest : public ::testing::Test {
   std::vector<std::string> answers_;
 };
 
-TEST_F(SimGroupStreamTest, WhatIsAskedForTogetherArrivesTogetherAndIsAnsweredTogether) {
+TEST_F(SimGroupStreamTest, CallsMadeTogetherArriveAndAreAnsweredTogether) {
   AskMany(100);
   Ask("busy");
   EXPECT_TRUE(answers_.empty());

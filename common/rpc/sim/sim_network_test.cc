@@ -93,7 +93,7 @@ TEST_F(SimNetworkTest, ACallIsAnsweredLaterNeverWithinIt) {
   EXPECT_EQ(answers_, Codes{absl::StatusCode::kOk});
 }
 
-TEST_F(SimNetworkTest, WhatCannotReachAProcessIsSurelyNotHandled) {
+TEST_F(SimNetworkTest, ACallWithoutAProcessIsSurelyNotHandled) {
   network_.RemoveHost("b");
   Write("x");
   time_.Advance(absl::Seconds(1));
@@ -338,7 +338,7 @@ TEST_F(SimNetworkTest, APausedClientHearsLateWhatReachedIt) {
   EXPECT_TRUE(observer_.closed.has_value());
 }
 
-TEST_F(SimNetworkTest, WhatWaitsAtAPausedServerIsUnknownOnceItIsKilled) {
+TEST_F(SimNetworkTest, ACallAtAPausedServerIsUnknownOnceItIsKilled) {
   loop_b_.Pause();
   Write("x");
   time_.Advance(absl::Seconds(1));

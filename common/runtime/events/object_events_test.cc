@@ -83,7 +83,7 @@ ObjectEvents After(Stage stage) {
 
 int CountIn(const ObjectEvents& events) { return events.series().empty() ? 0 : events.series().front().count; }
 
-TEST(ObjectEventsTest, WhatIsRecordedIsCreatedOnceAndThenCountedAtMostOnceInAnInterval) {
+TEST(ObjectEventsTest, AnEventIsCreatedOnceAndThenCountedOnceAnInterval) {
   const struct {
     Stage before;
     absl::Duration later;  // Time since the series began.
@@ -152,7 +152,7 @@ TEST(ObjectEventsTest, TheOutcomeOfAWriteDecidesWhatComesNext) {
   }
 }
 
-TEST(ObjectEventsTest, WhatIsReadDecidesHowTheSeriesGoesOn) {
+TEST(ObjectEventsTest, AReadDecidesHowTheSeriesGoesOn) {
   const struct {
     Stage before;
     absl::StatusOr<gateway::v1::GetResponse> answer;
@@ -186,7 +186,7 @@ TEST(ObjectEventsTest, WhatIsReadDecidesHowTheSeriesGoesOn) {
   }
 }
 
-TEST(ObjectEventsTest, WhatIsRecordedWhileAnEventIsReadIsCountedToo) {
+TEST(ObjectEventsTest, RecordsDuringAReadAreCountedToo) {
   ObjectEvents events = After(Stage::kGetExisting);
   for (int i = 0; i < 3; ++i) events.Record(Failure(), kStart, kInterval);
   EXPECT_EQ(TextOf(events.OnRead(Failure(), Found(R"({"count":10})"), kStart)), "patch 14");

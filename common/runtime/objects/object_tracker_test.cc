@@ -77,6 +77,11 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
     tracker_.Open(kSlot, objects);
     tracker_.Begin(kSlot);
   }
+  // The slot has nothing, as of version 40.
+  void OpenListed() {
+    Open();
+    End(40);
+  }
   bool Own(const std::string& uid, int64_t rv, const std::string& name = "") {
     return tracker_.OwnState(kSlot, "ns/job", Pod(uid, rv, name.empty() ? uid : name));
   }
@@ -88,7 +93,7 @@ class ObjectTrackerTest : public ::testing::Test, public ObjectTracker::Sink {
 
 // ---- absence ----
 
-TEST_F(ObjectTrackerTest, WhatTheSnapshotDoesNotMentionIsGoneOnlyIfTheMarkHasPassedIt) {
+TEST_F(ObjectTrackerTest, AnObjectTheSnapshotLacksIsGoneIfTheMarkHasPassedIt) {
   struct Case {
     const char* name;
     int64_t known;
@@ -116,8 +121,7 @@ TEST_F(ObjectTrackerTest, WhatTheSnapshotDoesNotMentionIsGoneOnlyIfTheMarkHasPas
 }
 
 TEST_F(ObjectTrackerTest, MarksOfANewStreamSayNothingOfASlotBeforeItsSnapshot) {
-  Open();
-  End(40);
+  OpenListed();
   tracker_.StartStream();
   Progress(100);  // The old stream is lost, and with it its messages up to here.
   EXPECT_TRUE(Own("a", 90));
@@ -152,7 +156,7 @@ TEST_F(ObjectTrackerTest, AnUncertainObjectIsSettledByAState) {
 }
 
 // A read finds the object while the watches lag.
-TEST_F(ObjectTrackerTest, WhatTheStoreRemembersIsToldByAnAnswerOfTheSameVersion) {
+TEST_F(ObjectTrackerTest, AStoredObjectIsReportedByAnAnswerOfItsVersion) {
   Open({{"a", 50}});
   End(40);
   EXPECT_TRUE(Own("a", 50));
@@ -174,7 +178,7 @@ TEST_F(ObjectTrackerTest, AnOwnWriteNewerThanTheMarkKeepsTheObjectAlive) {
   EXPECT_EQ(Take(), Trace{"-a@70 absent ns/job"});
 }
 
-TEST_F(ObjectTrackerTest, WhatWeMadeStaysUncertainUntilTheWatchShowsItOrPassesIt) {
+TEST_F(ObjectTrackerTest, AnObjectOfOursIsUncertainUntilTheWatchShowsIt) {
   Open();
   End(60);
   EXPECT_TRUE(Own("shown", 70));
@@ -212,8 +216,7 @@ TEST_F(ObjectTrackerTest, AForbiddenKindHoldsItsSlotBackUntilItIsServed) {
 }
 
 TEST_F(ObjectTrackerTest, AGatewayBehindTheLastOneDoesNotBringBackWhatHasGone) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   Tomb("a", 60);
   Progress(70);
@@ -236,7 +239,7 @@ TEST_F(ObjectTrackerTest, OlderStatesAreIgnoredAndTheSameOneComesOnce) {
   EXPECT_EQ(Take(), (Trace{"+a@50 ns/job", "+a@51 ns/job"}));
 }
 
-TEST_F(ObjectTrackerTest, WhatTheStoreKnowsIsShownOnceAfterTheOpen) {
+TEST_F(ObjectTrackerTest, AStoredObjectIsReportedOnceAfterTheOpen) {
   Open({{"a", 50}, {"b", 50}});
   State("a", 50);
   State("a", 50);
@@ -257,8 +260,7 @@ TEST_F(ObjectTrackerTest, AResnapshotOfWhatIsKnownSaysNothing) {
 }
 
 TEST_F(ObjectTrackerTest, OwnWritesAndTheWatchAreOneOrder) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   EXPECT_TRUE(Own("a", 60));
   State("a", 55);
@@ -269,8 +271,7 @@ TEST_F(ObjectTrackerTest, OwnWritesAndTheWatchAreOneOrder) {
 }
 
 TEST_F(ObjectTrackerTest, AnotherUidUnderTheSameNameEndsTheOldOneFirst) {
-  Open();
-  End(40);
+  OpenListed();
   State("old", 50, "name");
   State("new", 60, "name");
   State("old", 55, "name");
@@ -292,8 +293,7 @@ TEST_F(ObjectTrackerTest, AChangeOfRouteWithinASlotLeavesTheOldKeyFirst) {
 // ---- tombstones ----
 
 TEST_F(ObjectTrackerTest, ATombstoneOfSomethingNeverSeenCarriesItsLastState) {
-  Open();
-  End(40);
+  OpenListed();
   Tomb("a", 60);
   Tomb("a", 60);
   State("a", 55);
@@ -302,8 +302,7 @@ TEST_F(ObjectTrackerTest, ATombstoneOfSomethingNeverSeenCarriesItsLastState) {
 
 // A gateway that was cut off lists again: the version of its list is above that of everything in the list.
 TEST_F(ObjectTrackerTest, AListThatLacksAnOlderObjectDoesNotEndTheOneThatHasItsNameNow) {
-  Open();
-  End(40);
+  OpenListed();
   State("new", 60, "name");
   Take();
   tracker_.StartStream();
@@ -317,17 +316,15 @@ TEST_F(ObjectTrackerTest, AListThatLacksAnOlderObjectDoesNotEndTheOneThatHasItsN
 }
 
 TEST_F(ObjectTrackerTest, AListThatLacksANewerObjectEndsTheOlderOneOfItsNameFirst) {
-  Open();
-  End(40);
+  OpenListed();
   State("old", 50, "name");
   Take();
   Tomb("new", 100, false, "name", 60);
   EXPECT_EQ(Take(), (Trace{"-old@50 absent ns/job", "-new@100 deleted ns/job last"}));
 }
 
-TEST_F(ObjectTrackerTest, WhatLeftComesBackOnlyWithALaterState) {
-  Open();
-  End(40);
+TEST_F(ObjectTrackerTest, AnObjectThatLeftComesBackOnlyWithALaterState) {
+  OpenListed();
   State("a", 50);
   Tomb("a", 60, true);
   State("a", 60);
@@ -336,9 +333,8 @@ TEST_F(ObjectTrackerTest, WhatLeftComesBackOnlyWithALaterState) {
   EXPECT_EQ(tracker_.objects(), 1U);
 }
 
-TEST_F(ObjectTrackerTest, WhatLeftAndIsThenDeletedEndsTwiceAndNeverComesBack) {
-  Open();
-  End(40);
+TEST_F(ObjectTrackerTest, AnObjectThatLeftAndIsDeletedEndsTwice) {
+  OpenListed();
   State("a", 50);
   Tomb("a", 60, true);
   Tomb("a", 70);
@@ -347,8 +343,7 @@ TEST_F(ObjectTrackerTest, WhatLeftAndIsThenDeletedEndsTwiceAndNeverComesBack) {
 }
 
 TEST_F(ObjectTrackerTest, OurOwnDeletionEndsItAtOnceAndItsTombstoneSaysNothingNew) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   tracker_.OwnDeletion(kSlot, "ns/job", Pod("a", 50, "a"));
   Progress(55);  // The mark lies between the last state and the deletion.
@@ -360,8 +355,7 @@ TEST_F(ObjectTrackerTest, OurOwnDeletionEndsItAtOnceAndItsTombstoneSaysNothingNe
 }
 
 TEST_F(ObjectTrackerTest, AnAnswerAboutAnEndedObjectDoesNotBringItBack) {
-  Open();
-  End(40);
+  OpenListed();
   State("a", 50);
   Tomb("a", 60);
   EXPECT_FALSE(Own("a", 55));

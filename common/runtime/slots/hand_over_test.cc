@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,7 +38,16 @@ gateway::v1::Member Self() {
   return self;
 }
 
-class HandoverTest : public ::testing::Test {
+class SlotPassageTest : public ::testing::Test {
+ protected:
+  SimTime time_;
+  SimLoop loop_{time_, "replica"};
+  SeededRandom random_{1};
+  std::unique_ptr<kv::KvStore> store_ = kv::OpenMemKv(kv::MakeMemDisk());
+  HandOverOptions options_{.cluster = "blue", .self = Self()};
+};
+
+class HandoverTest : public SlotPassageTest {
  protected:
   static ExportRecordsRequest Ask() {
     ExportRecordsRequest request;
@@ -47,12 +57,7 @@ class HandoverTest : public ::testing::Test {
     return request;
   }
 
-  SimTime time_;
-  SimLoop loop_{time_, "replica"};
-  SeededRandom random_{1};
-  std::unique_ptr<kv::KvStore> store_ = kv::OpenMemKv(kv::MakeMemDisk());
   NoPeers peers_;
-  HandOverOptions options_{.cluster = "blue", .self = Self()};
   Takeover takeover_{options_, loop_, random_, *store_, peers_, {}};
   Handover handover_{options_, *store_, takeover_};
 };
@@ -60,22 +65,25 @@ class HandoverTest : public ::testing::Test {
 TEST_F(HandoverTest, AnswersWhoMeansThisProcess) { EXPECT_THAT(handover_.Serve(Ask()), testing::IsOk()); }
 
 TEST_F(HandoverTest, NamesBothProcessesAndClustersToWhoMeansAnother) {
-  ExportRecordsRequest cluster = Ask(), service = Ask(), replica = Ask(), incarnation = Ask();
-  cluster.set_cluster("green");
-  service.mutable_source()->set_service(gateway::v1::SERVICE_KIND_QUEUE);
-  replica.mutable_source()->set_replica("jobsvc-1");
-  incarnation.mutable_source()->set_incarnation("before");
-  EXPECT_THAT(handover_.Serve(cluster), testing::StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                          AllOf(HasSubstr("cluster 'green'"), HasSubstr("'blue'"))));
-  EXPECT_THAT(handover_.Serve(service),
-              testing::StatusIs(absl::StatusCode::kFailedPrecondition,
-                                AllOf(HasSubstr("SERVICE_KIND_QUEUE"), HasSubstr("SERVICE_KIND_JOB"))));
-  EXPECT_THAT(handover_.Serve(replica),
-              testing::StatusIs(absl::StatusCode::kFailedPrecondition,
-                                AllOf(HasSubstr("'jobsvc-1' (now)"), HasSubstr("'jobsvc-0' (now)"))));
-  EXPECT_THAT(handover_.Serve(incarnation),
-              testing::StatusIs(absl::StatusCode::kFailedPrecondition,
-                                AllOf(HasSubstr("'jobsvc-0' (before)"), HasSubstr("'jobsvc-0' (now)"))));
+  const struct {
+    std::function<void(ExportRecordsRequest&)> change;
+    const char* theirs;
+    const char* ours;
+  } rows[] = {
+      {[](auto& request) { request.set_cluster("green"); }, "cluster 'green'", "'blue'"},
+      {[](auto& request) { request.mutable_source()->set_service(gateway::v1::SERVICE_KIND_QUEUE); },
+       "SERVICE_KIND_QUEUE", "SERVICE_KIND_JOB"},
+      {[](auto& request) { request.mutable_source()->set_replica("jobsvc-1"); }, "'jobsvc-1' (now)",
+       "'jobsvc-0' (now)"},
+      {[](auto& request) { request.mutable_source()->set_incarnation("before"); }, "'jobsvc-0' (before)",
+       "'jobsvc-0' (now)"},
+  };
+  for (const auto& row : rows) {
+    ExportRecordsRequest request = Ask();
+    row.change(request);
+    EXPECT_THAT(handover_.Serve(request), testing::StatusIs(absl::StatusCode::kFailedPrecondition,
+                                                            AllOf(HasSubstr(row.theirs), HasSubstr(row.ours))));
+  }
 }
 
 TEST_F(HandoverTest, RefusesWhatDoesNotSayWhichPart) {
@@ -178,7 +186,7 @@ struct OneSource final : rpc::PeerDirectory {
   std::shared_ptr<ScriptedSource> source = std::make_shared<ScriptedSource>();
 };
 
-class ImportTest : public ::testing::Test {
+class ImportTest : public SlotPassageTest {
  protected:
   static constexpr uint32_t kSlots[] = {3, 9};
 
@@ -206,18 +214,13 @@ class ImportTest : public ::testing::Test {
     return slots;
   }
 
-  SimTime time_;
-  SimLoop loop_{time_, "replica"};
-  SeededRandom random_{1};
-  std::unique_ptr<kv::KvStore> store_ = kv::OpenMemKv(kv::MakeMemDisk());
   OneSource peers_;
-  HandOverOptions options_{.cluster = "blue", .self = Self()};
   Takeover takeover_{options_, loop_,  random_,
                      *store_,  peers_, {.cleared = [](const gateway::v1::OrphanedRecords&) {}}};
   gateway::v1::OrphanedRecords leftovers_;
 };
 
-TEST_F(ImportTest, WhatIsUnderWayIsNotAskedForTwice) {
+TEST_F(ImportTest, RecordsUnderWayAreNotRequestedTwice) {
   peers_.source->answers.push_back(FirstPage());
   Import();
   const size_t asked = peers_.source->requests.size();

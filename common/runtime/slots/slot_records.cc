@@ -133,6 +133,21 @@ void DropControlRecords(uint32_t slot, kv::WriteBatch& batch) {
   for (const kv::Family family : kControl) DropFamily(family, slot, batch);
 }
 
+absl::Status PrepareRecords(kv::KvStore& store, const gateway::v1::SlotBegin& begin) {
+  BASALT_ASSIGN_OR_RETURN(const storage::v1::SlotMeta meta, ReadSlotMeta(store, begin.slot()));
+  const int64_t stored = meta.epoch();
+  if (stored == begin.epoch()) return absl::OkStatus();
+  kv::WriteBatch batch;
+  bool is_stale = stored != begin.records_epoch();
+  if (stored == 0) {
+    // Epoch 0 marks an interrupted hand-over: some pages were stored, and we cannot know whether all were.
+    BASALT_ASSIGN_OR_RETURN(is_stale, HasControlRecords(store, begin.slot()));
+  }
+  if (is_stale) DropControlRecords(begin.slot(), batch);
+  PutSlotEpoch(begin.slot(), begin.epoch(), batch);
+  return store.Write(batch);
+}
+
 bool DropSlotRecords(uint32_t slot, const storage::v1::SlotMeta& meta, int64_t epoch, kv::WriteBatch& batch) {
   if (!HoldsHistory(meta, epoch)) return false;
   // Otherwise the control records are newer ones that are being imported.

@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/replica/v1/replica.pb.h"
 #include "basalt/storage/v1/storage.pb.h"
 #include "common/kv/damage.h"
@@ -38,6 +39,10 @@ void DropControlRecords(uint32_t slot, kv::WriteBatch& batch);
 // Drops the records of that epoch, because another replica has them now. Returns false if the store has none of that
 // epoch.
 bool DropSlotRecords(uint32_t slot, const storage::v1::SlotMeta& meta, int64_t epoch, kv::WriteBatch& batch);
+
+// Prepares the store for an ownership that begins. The store's records of the slot count only if no replica has newer
+// ones.
+absl::Status PrepareRecords(kv::KvStore& store, const gateway::v1::SlotBegin& begin);
 
 inline constexpr size_t kPageBytes = 1 << 20;
 

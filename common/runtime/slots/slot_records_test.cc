@@ -161,7 +161,7 @@ TEST_F(SlotRecordsTest, ARecordGoesOnlyWhereItWasAskedFor) {
   EXPECT_EQ(batch.size(), 1u);
 }
 
-TEST_F(SlotRecordsTest, WhatIsDroppedLeavesTheOtherSlotsAlone) {
+TEST_F(SlotRecordsTest, DroppingASlotLeavesTheOthersAlone) {
   kv::WriteBatch batch;
   DropControlRecords(3, batch);
   EXPECT_TRUE(DropSlotRecords(4, *ReadSlotMeta(*store_, 4), 7, batch));

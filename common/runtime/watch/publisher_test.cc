@@ -106,7 +106,7 @@ TEST_F(PublisherTest, TellsOnceMoreWhatItOwes) {
   EXPECT_FALSE(shown_.is_owed);
 }
 
-TEST_F(PublisherTest, WhatBeginsAnewKnowsNothingOfBefore) {
+TEST_F(PublisherTest, ASlotThatBeginsAnewKnowsNothingOfBefore) {
   Pass(1);
   const watch::WatchPosition before = publisher_->LogOf(kSlot)->position();
   publisher_->BeginAnew(kSlot, batch_);

@@ -65,7 +65,7 @@ TEST_F(WatchRecordsTest, TheFormatOfWhatIsStoredStaysAsItIs) {
   EXPECT_EQ(Stored(slot + "watch" + '\0'), "\x09" + incarnation + "\x10" + second);
 }
 
-TEST_F(WatchRecordsTest, WhatIsRecordedIsLoaded) {
+TEST_F(WatchRecordsTest, RecordsAreLoadedAsTheyWereWritten) {
   Publish("n/a", 7);
   Publish("n/b", 8);
   RecordDeleted(kSlot, "n/b", "uid-b", log_, random_, batch_);
@@ -82,7 +82,7 @@ TEST_F(WatchRecordsTest, WhatIsRecordedIsLoaded) {
   EXPECT_EQ(loaded.log.deletions()[1].uid, "uid-c");
 }
 
-TEST_F(WatchRecordsTest, WhatCannotBeReadIsLeftOutAndNamed) {
+TEST_F(WatchRecordsTest, AnUnreadableRecordIsLeftOutAndNamed) {
   Publish("n/a", 7);
   Publish("n/b", 8);
   batch_.Put(kv::Family::kAux, ShownKey(kSlot, "n/a"), "\xff");

@@ -149,7 +149,7 @@ class ControllerRigTest : public ::testing::Test {
   Rig one_;
 };
 
-TEST_F(ControllerRigTest, WhatIsThereAndWhatChangesIsHeardAndWhatIsWrittenIsStored) {
+TEST_F(ControllerRigTest, ObjectsAndChangesArriveAndWritesAreStored) {
   StartWithJob();
   EXPECT_THAT(one_.Take(), ElementsAre("state default/j", "made"));
   EXPECT_TRUE(one_.IsMade());
@@ -180,7 +180,7 @@ TEST_F(ControllerRigTest, WhereverTheProcessIsKilledTheNextOneGoesOn) {
   }
 }
 
-TEST_F(ControllerRigTest, WhatWentWhileNobodyRanIsAbsentToWhoeverRemembersIt) {
+TEST_F(ControllerRigTest, AnObjectThatWentWhileNobodyRanIsAbsent) {
   StartWithJob();
   one_.Take();
   rig().Kill();
@@ -251,7 +251,7 @@ TEST_F(ControllerRigTest, WhileItsSlotIsClosedNothingIsHeard) {
   EXPECT_THAT(one_.Take(absl::Seconds(5)), ElementsAre("state default/j", "made"));
 }
 
-TEST_F(ControllerRigTest, WhatHasNoKeyIsHeardByAllOrByWhoAsksForIt) {
+TEST_F(ControllerRigTest, AnObjectWithoutAKeyReachesAllOrWhoAsksForIt) {
   rig().Start();
   rig().server().Create(kube::kQueues, json::object{{"metadata", json::object{{"name", "q"}}}});
   EXPECT_THAT(one_.Take(), ElementsAre("queues.scheduling.volcano.sh q"));

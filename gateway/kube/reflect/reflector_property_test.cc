@@ -193,7 +193,7 @@ class Server {
   bool streaming_ = false;
 };
 
-TEST(ReflectorPropertyTest, WhatIsToldIsWhatTheServerHeldAtThatVersion) {
+TEST(ReflectorPropertyTest, EachReportIsTheServersStateAtThatVersion) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     SeededRandom random(seed);

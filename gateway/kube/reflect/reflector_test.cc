@@ -45,6 +45,19 @@ class LoggingSink : public ReflectorSink {
   std::vector<absl::Status> errors;
 };
 
+// A reflector of its own that has started, for rows of a table.
+struct Following {
+  Following(Random& random, const ReflectorOptions& options) : reflector(loop, client, random, options, sink) {
+    reflector.Start();
+  }
+
+  SimTime time;
+  SimLoop loop{time, "g"};
+  ScriptedClient client;
+  LoggingSink sink;
+  Reflector reflector;
+};
+
 class ReflectorTest : public ::testing::Test {
  protected:
   explicit ReflectorTest(ReflectorOptions::StreamingList streaming = ReflectorOptions::StreamingList::kOff) {
@@ -112,17 +125,12 @@ TEST_F(ReflectorTest, EventsAndBookmarksMoveTheVersionForward) {
 TEST_F(ReflectorTest, ChunksMayBeCutAnywhere) {
   const std::string text = Line("ADDED", "b", 6) + Bookmark(9) + Line("DELETED", "b", 10);
   for (size_t cut = 0; cut <= text.size(); ++cut) {
-    SimTime time;
-    SimLoop loop(time, "g");
-    ScriptedClient client;
-    LoggingSink sink;
-    Reflector reflector(loop, client, random_, options_, sink);
-    reflector.Start();
-    client.last().Answer(200, Page(5, {}));
-    client.last().Head(200);
-    client.last().Chunk(text.substr(0, cut));
-    client.last().Chunk(text.substr(cut));
-    ASSERT_EQ(sink.Take(), (Log{"replace@5", "added b@6", "bookmark@9", "deleted b@10"})) << cut;
+    Following it(random_, options_);
+    it.client.last().Answer(200, Page(5, {}));
+    it.client.last().Head(200);
+    it.client.last().Chunk(text.substr(0, cut));
+    it.client.last().Chunk(text.substr(cut));
+    ASSERT_EQ(it.sink.Take(), (Log{"replace@5", "added b@6", "bookmark@9", "deleted b@10"})) << cut;
   }
 }
 
@@ -141,50 +149,41 @@ TEST_F(ReflectorTest, ADisconnectedWatchGoesOnFromTheLastVersion) {
   };
   for (const EndCase& c : cases) {
     for (const std::string_view half_line : {"", "{\"type\":\"MODI"}) {
-      SimTime time;
-      SimLoop loop(time, "g");
-      ScriptedClient client;
-      LoggingSink sink;
-      Reflector reflector(loop, client, random_, options_, sink);
-      reflector.Start();
-      client.last().Answer(200, Page(5, {}));
-      client.last().Head(200);
-      client.last().Chunk(Line("ADDED", "b", 6) + Bookmark(17));
-      client.last().Chunk(half_line);
-      sink.Take();
-      client.last().End(c.status);
-      EXPECT_EQ(client.started(), c.at_once ? 3U : 2U) << c.what;
-      time.Advance(absl::Milliseconds(100));
-      ASSERT_EQ(client.started(), 3U) << c.what;
-      EXPECT_EQ(client.last().Query("resourceVersion"), "17") << c.what;
-      client.last().Head(200);
-      client.last().Chunk(Line("ADDED", "c", 18));
-      EXPECT_EQ(sink.log.back(), "added c@18") << c.what;
+      Following it(random_, options_);
+      it.client.last().Answer(200, Page(5, {}));
+      it.client.last().Head(200);
+      it.client.last().Chunk(Line("ADDED", "b", 6) + Bookmark(17));
+      it.client.last().Chunk(half_line);
+      it.sink.Take();
+      it.client.last().End(c.status);
+      EXPECT_EQ(it.client.started(), c.at_once ? 3U : 2U) << c.what;
+      it.time.Advance(absl::Milliseconds(100));
+      ASSERT_EQ(it.client.started(), 3U) << c.what;
+      EXPECT_EQ(it.client.last().Query("resourceVersion"), "17") << c.what;
+      it.client.last().Head(200);
+      it.client.last().Chunk(Line("ADDED", "c", 18));
+      EXPECT_EQ(it.sink.log.back(), "added c@18") << c.what;
     }
   }
 }
 
 TEST_F(ReflectorTest, AnExpiredVersionIsListedAnewAtOnceAndReplacesTheContent) {
   for (const bool as_status : {false, true}) {
-    SimTime time;
-    SimLoop loop(time, "g");
-    ScriptedClient client;
-    LoggingSink sink;
-    Reflector reflector(loop, client, random_, options_, sink);
-    reflector.Start();
-    client.last().Answer(200, Page(5, {Item("a", 3)}));
+    Following it(random_, options_);
+    it.client.last().Answer(200, Page(5, {Item("a", 3)}));
     if (as_status) {
-      client.last().Answer(410, Refusal(410, "Expired"));
+      it.client.last().Answer(410, Refusal(410, "Expired"));
     } else {
-      client.last().Head(200);
-      client.last().Chunk("{\"type\":\"ERROR\",\"object\":" + Refusal(410, "Expired") + "}\n" + Line("ADDED", "x", 99));
+      it.client.last().Head(200);
+      it.client.last().Chunk("{\"type\":\"ERROR\",\"object\":" + Refusal(410, "Expired") + "}\n" +
+                             Line("ADDED", "x", 99));
     }
-    EXPECT_EQ(client.started(), 3U);
-    EXPECT_EQ(client.last().Query("limit"), "500");
-    EXPECT_EQ(client.open(), 1U);
-    client.last().Answer(200, Page(50, {Item("b", 40)}));
-    EXPECT_EQ(sink.Take(), (Log{"replace@5 a", "replace@50 b"}));
-    EXPECT_EQ(client.last().Query("resourceVersion"), "50");
+    EXPECT_EQ(it.client.started(), 3U);
+    EXPECT_EQ(it.client.last().Query("limit"), "500");
+    EXPECT_EQ(it.client.open(), 1U);
+    it.client.last().Answer(200, Page(50, {Item("b", 40)}));
+    EXPECT_EQ(it.sink.Take(), (Log{"replace@5 a", "replace@50 b"}));
+    EXPECT_EQ(it.client.last().Query("resourceVersion"), "50");
   }
 }
 
@@ -242,7 +241,7 @@ TEST_F(ReflectorTest, AListThatBreaksOffIsForgotten) {
   EXPECT_EQ(sink_.Take(), (Log{"error", "replace@8 b"}));
 }
 
-TEST_F(ReflectorTest, WhatTheServerDoesNotServeIsAbsentUntilItIsServed) {
+TEST_F(ReflectorTest, AKindIsAbsentUntilItIsServed) {
   Start();
   client_.last().Answer(404, "404 page not found");
   EXPECT_EQ(sink_.Take(), Log{"absent"});
@@ -302,36 +301,26 @@ TEST_F(ReflectorTest, NoAnswerHoldsUpAWatchForLongerThanHalfAMinute) {
   const std::string_view page = "<html>503</html>";
   for (const auto& [code, body] : {std::pair(429, tomorrow), std::pair(503, page)}) {
     for (const bool while_watching : {false, true}) {
-      SimTime time;
-      SimLoop loop(time, "g");
-      ScriptedClient client;
-      LoggingSink sink;
-      Reflector reflector(loop, client, random_, options_, sink);
-      reflector.Start();
-      if (while_watching) client.last().Answer(200, Page(5, {}));
-      const size_t before = client.started();
-      client.last().Answer(code, body, {{"Retry-After", "86400"}});
-      time.Advance(absl::Seconds(10));
-      EXPECT_EQ(client.started(), before) << code;
-      time.Advance(absl::Seconds(20));
-      EXPECT_EQ(client.started(), before + 1) << code;
+      Following it(random_, options_);
+      if (while_watching) it.client.last().Answer(200, Page(5, {}));
+      const size_t before = it.client.started();
+      it.client.last().Answer(code, body, {{"Retry-After", "86400"}});
+      it.time.Advance(absl::Seconds(10));
+      EXPECT_EQ(it.client.started(), before) << code;
+      it.time.Advance(absl::Seconds(20));
+      EXPECT_EQ(it.client.started(), before + 1) << code;
     }
   }
 }
 
 TEST_F(ReflectorTest, AServerThatIsBusyOrStartingCostsNoList) {
   for (const int code : {429, 503, 401}) {
-    SimTime time;
-    SimLoop loop(time, "g");
-    ScriptedClient client;
-    LoggingSink sink;
-    Reflector reflector(loop, client, random_, options_, sink);
-    reflector.Start();
-    client.last().Answer(200, Page(5, {}));
+    Following it(random_, options_);
+    it.client.last().Answer(200, Page(5, {}));
     for (int i = 0; i < 20; ++i) {
-      client.last().Answer(code, Refusal(code, "Busy"), {{"Retry-After", "1"}});
-      time.AdvanceUntil([&] { return client.last().open(); }, absl::Seconds(60));
-      ASSERT_EQ(client.last().Query("resourceVersion"), "5") << code;
+      it.client.last().Answer(code, Refusal(code, "Busy"), {{"Retry-After", "1"}});
+      it.time.AdvanceUntil([&] { return it.client.last().open(); }, absl::Seconds(60));
+      ASSERT_EQ(it.client.last().Query("resourceVersion"), "5") << code;
     }
   }
 }
@@ -433,17 +422,12 @@ TEST_F(StreamingReflectorTest, ABrokenStreamTellsNothingOfItsPart) {
 
 TEST_F(StreamingReflectorTest, AServerWithoutStreamingListsIsListedInPages) {
   for (const int code : {400, 422}) {
-    SimTime time;
-    SimLoop loop(time, "g");
-    ScriptedClient client;
-    LoggingSink sink;
-    Reflector reflector(loop, client, random_, options_, sink);
-    reflector.Start();
-    client.last().Answer(code, Refusal(code, "Invalid"));
-    EXPECT_EQ(client.last().Query("limit"), "500");
-    EXPECT_FALSE(reflector.streams_lists());
-    client.last().Answer(200, Page(5, {}));
-    EXPECT_EQ(sink.Take(), Log{"replace@5"});
+    Following it(random_, options_);
+    it.client.last().Answer(code, Refusal(code, "Invalid"));
+    EXPECT_EQ(it.client.last().Query("limit"), "500");
+    EXPECT_FALSE(it.reflector.streams_lists());
+    it.client.last().Answer(200, Page(5, {}));
+    EXPECT_EQ(it.sink.Take(), Log{"replace@5"});
   }
 }
 

@@ -19,6 +19,7 @@
 namespace basalt::gateway {
 namespace {
 
+// This annotation names the user of the suite who requested the object, if the gateway may not impersonate the user.
 constexpr char kRequestedBy[] = "basalt.dev/requested-by";
 
 std::string ObjectKey(const v1::Resource& resource, std::string_view ns, std::string_view name) {

@@ -121,7 +121,7 @@ TEST(PrepareWriteTest, NamesItsOwner) {
   }
 }
 
-TEST(PrepareWriteTest, WhatBreaksARuleIsRefusedByItsField) {
+TEST(PrepareWriteTest, AMistakeIsRefusedByItsField) {
   const std::vector<std::pair<std::string, std::string_view>> cases = {
       {kPod, "operation is not set"},
       {R"(name: "p" delete { uid: "u" })", "resource:"},

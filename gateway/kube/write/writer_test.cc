@@ -260,7 +260,7 @@ TEST_F(WriterTest, AWebhookThatSaysComeAgainTomorrowHoldsUpWhatItRefusedAndNothi
   }
 }
 
-TEST_F(WriterTest, WhatIsToComeAgainSoonIsSentAgainAndItsObjectWaitsWhileOthersGoOn) {
+TEST_F(WriterTest, AnObjectWaitsForItsRepeatedWriteWhileOthersGoOn) {
   Patch("a1", "a");
   Patch("a2", "a");
   Patch("b1", "b");
@@ -385,7 +385,7 @@ TEST_F(WriterTest, ParallelismGrowsWhileItIsUsedAndStaysWithinItsBounds) {
   EXPECT_EQ(writer().parallel(), 4) << "never below the least";
 }
 
-TEST_F(WriterTest, WhatWaitsTooLongWasSurelyNotSent) {
+TEST_F(WriterTest, AWriteThatWaitsTooLongWasSurelyNotSent) {
   options_.first_parallel = options_.min_parallel = 1;
   Patch("first", "a");
   Patch("behind", "a", "r", 1000);
@@ -400,7 +400,7 @@ TEST_F(WriterTest, WhatWaitsTooLongWasSurelyNotSent) {
   EXPECT_EQ(Result("next"), "ok");
 }
 
-TEST_F(WriterTest, WhatASlowServerWouldGiveUpInItsMidstIsNotSent) {
+TEST_F(WriterTest, AWriteThatASlowServerWouldGiveUpIsNotSent) {
   options_.first_parallel = options_.min_parallel = options_.max_parallel = 1;
   for (int i = 0; i < 40; ++i) {
     const std::string tag = fmt::format("slow {}", i);
@@ -433,7 +433,7 @@ TEST_F(WriterTest, TheQueueIsBounded) {
   EXPECT_EQ(Result("c"), "none");
 }
 
-TEST_F(WriterTest, WhatIsNotUnderWayIsDroppedWithItsSlot) {
+TEST_F(WriterTest, AWaitingWriteIsDroppedWithItsSlot) {
   Patch("a1", "a", "old");
   Patch("a2", "a", "old");
   Patch("a3", "a", "new");

@@ -17,7 +17,8 @@ class WriterWindowTest : public ::testing::Test {
  protected:
   WriterWindowTest() { options_.max_attempt = absl::Seconds(4); }
 
-  void Patch(const std::string& name, int64_t timeout_ms = 0) {
+  // Returns a request about pods of the namespace.
+  static v1::WriteRequest AboutPods() {
     v1::WriteRequest request;
     request.mutable_owner()->mutable_member()->set_replica("jobsvc-0");
     request.mutable_owner()->mutable_member()->set_incarnation("x");
@@ -26,25 +27,27 @@ class WriterWindowTest : public ::testing::Test {
     request.mutable_resource()->set_version("v1");
     request.mutable_resource()->set_plural("pods");
     request.set_namespace_("n");
+    return request;
+  }
+  // The result goes into results_[tag].
+  void Write(v1::WriteRequest request, const std::string& tag) {
+    writer().Write(std::move(request), [this, tag](absl::StatusOr<v1::WriteResponse> result) {
+      EXPECT_TRUE(results_.emplace(tag, std::move(result)).second) << tag << " ended twice";
+    });
+    time_.RunDueTasks();
+  }
+  void Patch(const std::string& name, int64_t timeout_ms = 0) {
+    v1::WriteRequest request = AboutPods();
     request.set_name(name);
     request.mutable_patch()->set_type(v1::Patch::TYPE_MERGE);
     request.mutable_patch()->set_body("{}");
     request.set_timeout_ms(timeout_ms);
-    writer().Write(std::move(request), [this, name](absl::StatusOr<v1::WriteResponse> result) {
-      EXPECT_TRUE(results_.emplace(name, std::move(result)).second) << name << " ended twice";
-    });
-    time_.RunDueTasks();
+    Write(std::move(request), name);
   }
   void DeleteCollection(const std::string& name) {
-    v1::WriteRequest request;
-    request.mutable_owner()->mutable_member()->set_replica("jobsvc-0");
-    request.mutable_resource()->set_version("v1");
-    request.mutable_resource()->set_plural("pods");
-    request.set_namespace_("n");
+    v1::WriteRequest request = AboutPods();
     request.mutable_delete_collection()->set_label_selector("of=" + name);
-    writer().Write(std::move(request),
-                   [this, name](absl::StatusOr<v1::WriteResponse> result) { results_.emplace(name, result); });
-    time_.RunDueTasks();
+    Write(std::move(request), name);
   }
   void Get() {
     v1::GetRequest request;
@@ -124,17 +127,10 @@ TEST_F(WriterWindowTest, FromTheEndOnNothingBeginsAndWhatWaitsEnds) {
 TEST_F(WriterWindowTest, AFollowerOfAWriteThatEndsLateIsNotSent) {
   Allow(absl::ZeroDuration(), absl::Seconds(2));
   Patch("a");
-  const auto second = [&] {
-    v1::WriteRequest request;
-    request.mutable_owner()->mutable_member()->set_replica("jobsvc-0");
-    request.mutable_resource()->set_version("v1");
-    request.mutable_resource()->set_plural("pods");
-    request.set_namespace_("n");
-    request.set_name("a");
-    request.mutable_delete_()->set_uid("u");
-    return request;
-  };
-  writer().Write(second(), [this](absl::StatusOr<v1::WriteResponse> result) { results_.emplace("second", result); });
+  v1::WriteRequest second = AboutPods();
+  second.set_name("a");
+  second.mutable_delete_()->set_uid("u");
+  Write(std::move(second), "second");
   time_.Advance(absl::Seconds(2));
   Answer();
   EXPECT_EQ(Result("a"), "ok");
@@ -142,7 +138,7 @@ TEST_F(WriterWindowTest, AFollowerOfAWriteThatEndsLateIsNotSent) {
   EXPECT_EQ(client_.started(), 1U);
 }
 
-TEST_F(WriterWindowTest, WhatWouldBeSentAgainIsNotWhereTheLeadHasEnded) {
+TEST_F(WriterWindowTest, AWriteIsNotSentAgainAfterTheLead) {
   Allow(absl::ZeroDuration(), absl::Seconds(2));
   Patch("a");
   time_.Advance(absl::Seconds(2));
@@ -242,7 +238,7 @@ TEST_F(WriterWindowTest, NothingOfAWriteGoesOutOnceTheLeadHasEnded) {
   EXPECT_EQ(client_.started(), 3U);
 }
 
-TEST_F(WriterWindowTest, WhatWasLateInTheClientIsSentAgainAtOnceByAWriterThatGoesSlower) {
+TEST_F(WriterWindowTest, AWriteThatWasLateIsSentAgainAtOnceAndTheWriterSlows) {
   Allow(absl::ZeroDuration(), absl::Seconds(10));
   Patch("a");
   const int before = writer().parallel();
@@ -305,7 +301,7 @@ TEST_F(WriterWindowTest, ADeletionOfManyOfUnknownOutcomeMayTakeItsWholeTimeAtThe
   EXPECT_TRUE(quiet);
 }
 
-TEST_F(WriterWindowTest, WhatAProxyGaveUpTheServerMayBeAt) {
+TEST_F(WriterWindowTest, AWriteThatAProxyGaveUpMayBeUnderWay) {
   for (const int code : {500, 502, 504}) {
     bool quiet = false;
     Allow(absl::ZeroDuration(), absl::Seconds(15));
@@ -321,7 +317,7 @@ TEST_F(WriterWindowTest, WhatAProxyGaveUpTheServerMayBeAt) {
   }
 }
 
-TEST_F(WriterWindowTest, WhatSurelyWasNotCarriedOutIsNotWaitedFor) {
+TEST_F(WriterWindowTest, AWriteThatWasSurelyNotCarriedOutIsNotWaitedFor) {
   int quiet = 0;
   Patch("a");
   client_.at(0).Answer(409, R"({"kind":"Status","code":409,"reason":"Conflict"})");

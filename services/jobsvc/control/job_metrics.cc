@@ -28,7 +28,7 @@ JobMetrics::JobMetrics(obs::Metrics& metrics, bool series_per_job)
       stale_records_(
           metrics.GetCounter("basalt_job_stale_records_total", "Records older than what Kubernetes remembers.")),
       pod_creation_(metrics.GetHistogram("volcano_controller_job_to_pod_creation_latency_milliseconds",
-                                         "From the creation of a job to that of each of its pods.",
+                                         "Milliseconds from the creation of a job to that of each of its pods.",
                                          PodCreationBounds())) {}
 
 obs::Labels JobMetrics::LabelsOf(std::string_view job, std::string_view queue) const {

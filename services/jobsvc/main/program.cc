@@ -14,12 +14,14 @@
 #include "common/shell/service_process.h"
 #include "services/jobsvc/main/parts.h"
 
-ABSL_FLAG(bool, per_job_metrics, false, "counters of ends have a series for each job, and not for each queue alone");
+ABSL_FLAG(bool, per_job_metrics, false,
+          "the counters of completed and failed jobs have a series for each job, and not only for each queue");
 ABSL_FLAG(absl::Duration, event_interval, absl::Minutes(5), "the least time between two writes of one Event");
 ABSL_FLAG(absl::Duration, history_age, absl::Hours(24 * 7), "how long the history of a job that is gone is kept");
-ABSL_FLAG(uint32_t, history_entries, 512, "how many decisions of one job history keeps");
+ABSL_FLAG(uint32_t, history_entries, 512, "how many decisions the history of one job keeps");
 ABSL_FLAG(uint32_t, history_mib, 1024,
-          "how many MiB of history of jobs that are gone a replica keeps; those go first that ended first");
+          "how many MiB of history of jobs that are gone a replica keeps; the history of the job that ended first is "
+          "dropped first");
 ABSL_FLAG(
     bool, upstream_evictions, false,
     "a pod that fails while Kubernetes evicts it (condition DisruptionTarget, reason Evicted) raises PodFailed, as "

@@ -31,22 +31,25 @@ class PodGroupWatchTest : public ::testing::Test {
     for (testing::Worker& worker : workers_.workers)
       runtime::PublishChanges<WatchedPodGroups>(*worker.controller, *hub_);
   }
-  // The controller observes the group as Kubernetes has it, without a pass.
-  void Observe(const std::string& name, int64_t version) {
+  // The controller observes the group as Kubernetes has it, without a pass. Groups by the rules of all kinds are of
+  // their namespace's key, others of their own.
+  void Observe(const std::string& name, int64_t version, const std::string& key, bool is_kai = false) {
     kube::v1::Object object;
-    kube::v1::ObjectMeta& meta = *object.mutable_pod_group()->mutable_meta();
+    kube::v1::ObjectMeta& meta =
+        is_kai ? *object.mutable_kai_pod_group()->mutable_meta() : *object.mutable_pod_group()->mutable_meta();
     meta.set_namespace_("ns");
     meta.set_name(name);
     meta.set_uid(name + "-uid");
     meta.set_resource_version(version);
-    const std::string key = "ns/" + name;
     workers_.WorkerOf(key).controller->OnState(key, std::string(kube::kWatchPodGroups), std::move(object));
   }
-  void Pass(const std::string& name) {
-    testing::Worker& worker = workers_.WorkerOf("ns/" + name);
-    worker.context.Wake("ns/" + name);
+  void Observe(const std::string& name, int64_t version) { Observe(name, version, "ns/" + name); }
+  void PassOver(const std::string& key) {
+    testing::Worker& worker = workers_.WorkerOf(key);
+    worker.context.Wake(key);
     worker.context.RunPasses(*worker.controller);
   }
+  void Pass(const std::string& name) { PassOver("ns/" + name); }
   // Returns another name in the slot of that one.
   static std::string NeighbourOf(const std::string& name) {
     for (int i = 0;; ++i) {
@@ -58,45 +61,24 @@ class PodGroupWatchTest : public ::testing::Test {
     Observe(name, version);
     Pass(name);
   }
-  // Puts a group by the rules of all kinds.
   void PutIn(kube::GroupProfile profile, const std::string& name, int64_t version) {
-    kube::v1::Object object;
-    kube::v1::ObjectMeta& meta = profile == kube::GroupProfile::kKai ? *object.mutable_kai_pod_group()->mutable_meta()
-                                                                     : *object.mutable_pod_group()->mutable_meta();
-    meta.set_namespace_("ns");
-    meta.set_name(name);
-    meta.set_uid(name + "-uid");
-    meta.set_resource_version(version);
     const std::string key = kube::NamespaceKey("ns", profile);
-    testing::Worker& worker = workers_.WorkerOf(key);
-    worker.controller->OnState(key, "", std::move(object));
-    worker.context.Wake(key);
-    worker.context.RunPasses(*worker.controller);
+    Observe(name, version, key, profile == kube::GroupProfile::kKai);
+    PassOver(key);
   }
-  void DeleteIn(kube::GroupProfile profile, const std::string& name) {
-    const std::string key = kube::NamespaceKey("ns", profile);
-    testing::Worker& worker = workers_.WorkerOf(key);
-    worker.controller->OnGone(
-        key, {.reason = runtime::Gone::Reason::kDeleted, .watch = "", .uid = name + "-uid", .name = name});
-    worker.context.Wake(key);
-    worker.context.RunPasses(*worker.controller);
+  void DeleteIn(const std::string& key, const std::string& name) {
+    workers_.WorkerOf(key).controller->OnGone(key, {.reason = runtime::Gone::Reason::kDeleted,
+                                                    .watch = std::string(kube::kWatchPodGroups),
+                                                    .uid = name + "-uid",
+                                                    .name = name});
+    PassOver(key);
   }
-  void ObserveGone(const std::string& name) {
-    const std::string key = "ns/" + name;
-    workers_.WorkerOf(key).controller->OnGone(
-        key,
-        {.reason = runtime::Gone::Reason::kDeleted, .watch = std::string(kube::kWatchPodGroups), .uid = name + "-uid"});
-  }
-  void Delete(const std::string& name) {
-    ObserveGone(name);
-    Pass(name);
-  }
-  // The processes end and come back on their disks, or on empty ones, and have observed nothing yet.
-  void Restart(bool loses_disk = false) {
+  void Delete(const std::string& name) { DeleteIn("ns/" + name, name); }
+  // The processes end and come back on their disks, and have observed nothing yet.
+  void Restart() {
     for (testing::Worker& worker : workers_.workers) {
       for (uint32_t slot = 0; slot < kSlotCount; ++slot) worker.controller->CloseSlot(slot);
       worker.controller.reset();
-      if (loses_disk) worker.context.LoseDisk();
       worker.controller = std::make_unique<PodGroupController>(worker.context, GroupingOptions());
       runtime::PublishChanges<WatchedPodGroups>(*worker.controller, *hub_);
       worker.Open();
@@ -131,7 +113,7 @@ TEST_F(PodGroupWatchTest, GroupsOfEachProfileAreFollowedByTheirName) {
     EXPECT_EQ(Drain(*watch), "STATE g");
     PutIn(profile, "other", 3);
     EXPECT_EQ(Drain(*watch), "");
-    DeleteIn(profile, "g");
+    DeleteIn(kube::NamespaceKey("ns", profile), "g");
     EXPECT_EQ(Drain(*watch), "DELETED g");
   }
 }
@@ -150,15 +132,6 @@ TEST_F(PodGroupWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   Delete("a");
   EXPECT_EQ(Drain(*watch), "DELETED a");
   EXPECT_EQ(reader_.last.object().meta().uid(), "a-uid");
-}
-
-TEST_F(PodGroupWatchTest, OfOneGroupTellsNothingOfOthers) {
-  Put("a", 1);
-  Put("b", 2);
-  const auto watch = Open("a");
-  EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
-  Put("b", 3);
-  EXPECT_EQ(Drain(*watch), "");
 }
 
 TEST_F(PodGroupWatchTest, SyncedWaitsForTheFirstPassOverWhatIsThere) {
@@ -246,16 +219,6 @@ TEST_F(PodGroupWatchTest, WhoBeginsWhileAGroupIsNotSeenYetIsSyncedOnceItIsGone) 
   EXPECT_EQ(Drain(*watch), "");
   Delete("a");
   EXPECT_EQ(Drain(*watch), "SYNCED");
-}
-
-// The client must drop what it has: no process knows any more that "b" existed.
-TEST_F(PodGroupWatchTest, BeginsAnewOverALostDisk) {
-  for (const char* name : {"a", "b"}) Put(name, 1);
-  Drain(*Open());
-  Restart(/*loses_disk=*/true);
-  Put("a", 1);
-  EXPECT_EQ(Drain(*Open("", reader_.token)), "RESET, STATE a, SYNCED");
-  EXPECT_EQ(Drain(*Open("", reader_.token)), "SYNCED") << "by the token of the new disk";
 }
 
 TEST_F(PodGroupWatchTest, AGroupThatWentWhileNobodyWasThereIsToldAsDeletedOnceThatIsKnown) {

@@ -32,7 +32,7 @@ EnsurePodGroupRequest Request(int min_member = 1) {
   return request;
 }
 
-TEST(GroupDecisionTest, WhatCannotBeDoneIsToldOnceForEachCause) {
+TEST(GroupDecisionTest, ABlockedGroupIsReportedOnceForEachCause) {
   const GroupDecision created{.kind = Kind::kCreated, .asked_by = "job train"};
   const GroupDecision refused = RefusalOf(created, "no quota");
   const struct {
@@ -75,7 +75,7 @@ TEST(GroupDecisionTest, AForeignGroupIsToldWithItsOwner) {
   EXPECT_EQ(ForeignFor(Request(), Group("pg-1", "")).message, "it has no owner");
 }
 
-TEST(GroupDecisionTest, WhatBecameOfAWriteIsReadOffTheGroup) {
+TEST(GroupDecisionTest, TheOutcomeOfAWriteIsReadFromTheGroup) {
   const EnsurePodGroupRequest request = Request(2);
   const kube::v1::PodGroup ours = Group("pg-1", "job-1", 2);
   const kube::v1::PodGroup other_fields = Group("pg-1", "job-1", 9);

@@ -110,7 +110,7 @@ TEST(GroupUpdateTest, QuantitiesAreComparedByValue) {
 }
 
 // Weakness W5.
-TEST(GroupUpdateTest, WhatOthersHavePutIntoTheGroupStays) {
+TEST(GroupUpdateTest, FieldsOfOthersStayInTheGroup) {
   const WantedGroup wanted = Wanted(OwnedPod(), {{"volcano.sh/a", "1"}});
   kube::v1::PodGroup group = Made(wanted);
   group.mutable_spec()->set_queue("chosen-by-admission");

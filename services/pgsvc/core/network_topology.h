@@ -9,7 +9,9 @@
 
 namespace basalt::pgsvc {
 
+// This annotation of a pod has the mode of its group's networkTopology, hard or soft.
 inline constexpr std::string_view kTopologyModeKey = "volcano.sh/network-topology-mode";
+// This annotation of a pod has the highestTierAllowed of its group's networkTopology.
 inline constexpr std::string_view kTopologyTierKey = "volcano.sh/network-topology-highest-tier";
 
 // Returns spec.networkTopology from the values of the two annotations; nullopt if the pod has neither. INVALID_ARGUMENT

@@ -20,6 +20,8 @@ namespace basalt::pgsvc {
 namespace {
 
 constexpr std::string_view kGroupPrefix = "podgroup-";
+// This annotation of the owner of plain pods has the minMember of their group where
+// scheduling.volcano.sh/group-min-member is absent.
 constexpr std::string_view kSeedMinMemberKey = "volcano.sh/group-min-member";
 constexpr std::string_view kInheritedPrefix = "volcano.sh/";
 

@@ -65,7 +65,8 @@ struct GroupingOptions {
   bool alternative_queue_keys = true;  // Accepts the seed's keys beside upstream's (podgroup spec 11, rows 2 and 3).
 };
 
-// Our annotation on a group, which lists the labels that the group has from its pods.
+// This annotation of a pod group lists the keys of the labels that the group inherited from its pods, separated by
+// commas.
 inline constexpr std::string_view kInheritedLabelsKey = "basalt.dev/inherited-labels";
 
 // The content of a group that follows from a pod and its owner. Values that these do not give are absent here, and stay

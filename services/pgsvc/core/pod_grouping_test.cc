@@ -71,7 +71,7 @@ TEST(PodGroupingTest, TheSeedsKeyOfTheMinimumCountsBehindUpstreams) {
 }
 
 // podgroup spec 13, cases 3, 5 and 6.
-TEST(PodGroupingTest, WhatTheOwnerSaysIsInheritedAndCountsForSoManyPods) {
+TEST(PodGroupingTest, SettingsOfTheOwnerAreInheritedByItsPods) {
   const Annotations owner{{"scheduling.volcano.sh/group-min-member", "3"},
                           {"volcano.sh/custom-key", "x"},
                           {"volcano.sh/jdb-max-unavailable", "20%"}};
@@ -234,7 +234,7 @@ TEST(PodGroupingTest, TopologyTableOfTheSpec) {
   }
 }
 
-TEST(PodGroupingTest, WhatTheServerWouldRefuseForEverIsRefusedHereWithItsName) {
+TEST(PodGroupingTest, AGroupThatTheServerWouldRefuseIsRefusedHere) {
   kube::v1::Pod negative = BarePod();
   Annotate(negative, "volcano.sh/network-topology-highest-tier", "-1");
   EXPECT_NE(GroupBody(negative, {}, {}).status().ToString().find("network-topology-highest-tier"), std::string::npos);

@@ -172,7 +172,7 @@ TEST_F(QueueApiTest, ACommandIsAnsweredOnceItIsThere) {
   EXPECT_THAT(answer_->status(), StatusIs(absl::StatusCode::kPermissionDenied));
 }
 
-TEST_F(QueueApiTest, WhatCannotBeAskedIsRefusedAndNothingIsWritten) {
+TEST_F(QueueApiTest, AMistakeIsRefusedAndNothingIsWritten) {
   EXPECT_THAT(RefusalOf("research", "SyncQueue"), StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(std::string(RefusalOf("research", "").message()), HasSubstr("action: '' is none"));
   EXPECT_THAT(RefusalOf("missing", "OpenQueue"), StatusIs(absl::StatusCode::kNotFound));

@@ -63,7 +63,7 @@ TEST_F(QueueHistoryTest, TheNewestOfTheNameIsMeantUnlessAUidIsGiven) {
   EXPECT_EQ(Ask("old")->uid(), "old");
 }
 
-TEST_F(QueueHistoryTest, WhatIsDecidedAndNotSeenYetStandsInItsPlaceAndIsNotCommitted) {
+TEST_F(QueueHistoryTest, ADecisionNotSeenYetStandsInItsPlaceUncommitted) {
   Begin("u", 1);
   Put("u", Entry(10));
   Put("u", Entry(30));
@@ -83,7 +83,7 @@ TEST_F(QueueHistoryTest, WhatIsDecidedAndNotSeenYetStandsInItsPlaceAndIsNotCommi
 }
 
 // The index travels behind the record when the slot moves.
-TEST_F(QueueHistoryTest, WhatIsThereIsToldBeforeItsIndexIs) {
+TEST_F(QueueHistoryTest, APresentQueueIsShownBeforeItsIndexIs) {
   Begin("old", 1);
   present_.set_uid("u");
   Put("u", Entry(10));

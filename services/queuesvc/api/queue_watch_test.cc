@@ -115,7 +115,7 @@ TEST_F(QueueWatchTest, BeginsWithWhatThereIsAndGoesOnWithWhatChanges) {
   EXPECT_EQ(reader_.last.object().meta().uid(), "b-uid");
 }
 
-TEST_F(QueueWatchTest, OfOneQueueIsAboutItsSlotAlone) {
+TEST_F(QueueWatchTest, AWatchOfOneQueueIsAboutItsSlotAlone) {
   Put("a", 1);
   Put("b", 2);
   const auto watch = Open("a");
@@ -186,18 +186,6 @@ TEST_F(QueueWatchTest, AQueueIsGoneWhateverTheVersionThatItHadLast) {
   EXPECT_EQ(Drain(*watch), "STATE a, SYNCED");
   Put("a", 4, /*gone=*/true);
   EXPECT_EQ(Drain(*watch), "DELETED a");
-}
-
-// The client must drop what it has: no process knows any more that "b" existed.
-TEST_F(QueueWatchTest, BeginsAnewOverALostDisk) {
-  for (const char* name : {"a", "b"}) Put(name, 1);
-  Drain(*Open());
-  Stop();
-  context_.LoseDisk();
-  Start();
-  Put("a", 1);
-  EXPECT_EQ(Drain(*Open("", reader_.token)), "RESET, STATE a, SYNCED");
-  EXPECT_EQ(Drain(*Open("", reader_.token)), "SYNCED") << "by the token of the new disk";
 }
 
 }  // namespace

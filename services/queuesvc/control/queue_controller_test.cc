@@ -24,27 +24,37 @@ class QueueControllerTest : public ::testing::Test {
  protected:
   void Open(QueueController& controller) { EXPECT_TRUE(controller.OpenSlot(SlotOf(kQueue)).ok()); }
 
-  void ObserveQueue(QueueController& controller, bool gone = false, int64_t resource_version = 1, int32_t running = 0) {
+  static kube::v1::Object QueueObject(int64_t resource_version = 1, const std::string& state = "Open") {
     kube::v1::Object object;
     kube::v1::Queue& queue = *object.mutable_queue();
     queue.mutable_meta()->set_name(kQueue);
     queue.mutable_meta()->set_uid("queue-uid");
     queue.mutable_meta()->set_resource_version(resource_version);
     queue.set_parent("root");
-    queue.set_state("Open");
-    queue.set_running(running);
+    queue.set_state(state);
+    return object;
+  }
+  static kube::v1::Object GroupObject(const std::string& uid) {
+    kube::v1::Object object;
+    object.mutable_pod_group()->mutable_meta()->set_uid(uid);
+    object.mutable_pod_group()->set_phase("Running");
+    return object;
+  }
+  void Show(QueueController& controller, const kube::v1::Object& object, bool gone = false) {
     controller.OnShared(std::string(kube::kWatchQueues), object, gone);
     context_.RunPasses(controller);
+  }
+  void ObserveQueue(QueueController& controller, bool gone = false, int64_t resource_version = 1, int32_t running = 0) {
+    kube::v1::Object object = QueueObject(resource_version);
+    object.mutable_queue()->set_running(running);
+    Show(controller, object, gone);
   }
 
   void ObserveGroup(QueueController& controller, const std::string& uid, bool gone = false) {
     if (gone) {
       controller.OnGone(kQueue, {.uid = uid});
     } else {
-      kube::v1::Object object;
-      object.mutable_pod_group()->mutable_meta()->set_uid(uid);
-      object.mutable_pod_group()->set_phase("Running");
-      controller.OnState(kQueue, std::string(kube::kWatchPodGroups), std::move(object));
+      controller.OnState(kQueue, std::string(kube::kWatchPodGroups), GroupObject(uid));
     }
     context_.Wake(kQueue);
     context_.RunPasses(controller);
@@ -101,10 +111,7 @@ TEST_F(QueueControllerTest, AWaitThatIsOverBeforeThePassHasEndedIsNotForgotten) 
   ObserveQueue(controller, /*gone=*/false, /*resource_version=*/2, /*running=*/1);
   context_.Answer(Done(), controller);
   ASSERT_TRUE(context_.writes.empty()) << "the status says it all";
-  kube::v1::Object group;
-  group.mutable_pod_group()->mutable_meta()->set_uid("group-1");
-  group.mutable_pod_group()->set_phase("Running");
-  controller.OnState(kQueue, std::string(kube::kWatchPodGroups), std::move(group));
+  controller.OnState(kQueue, std::string(kube::kWatchPodGroups), GroupObject("group-1"));
   kv::WriteBatch batch;
   controller.Decide(kQueue, batch);
   context_.Advance(absl::Seconds(2));
@@ -129,8 +136,7 @@ TEST_F(QueueControllerTest, AQueueWhoseWritesAreRefusedHoldsUpNoOther) {
   kube::v1::Object object;
   object.mutable_queue()->mutable_meta()->set_name(kOther);
   object.mutable_queue()->set_parent("root");
-  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
-  context_.RunPasses(controller);
+  Show(controller, object);
   ASSERT_EQ(context_.writes.size(), 2U);
   EXPECT_EQ(context_.writes.back().request.name(), kOther);
 }
@@ -147,19 +153,14 @@ TEST_F(QueueControllerTest, AParentThatIsNotTakenIsTriedLaterAndHoldsUpNothing) 
     runtime::testing::ScriptedContext context;
     QueueController controller(context, nullptr, {.publish_interval = absl::ZeroDuration()});
     Open(controller);
-    kube::v1::Object object;
-    object.mutable_queue()->mutable_meta()->set_name(kQueue);
-    object.mutable_queue()->mutable_meta()->set_uid("queue-uid");
-    object.mutable_queue()->set_state("Open");
+    kube::v1::Object object = QueueObject(/*resource_version=*/0);
+    object.mutable_queue()->clear_parent();
     controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
     context.RunPasses(controller);
     int tries = 0;
     int counts = 0;
     for (int second = 0; second < 60; ++second) {
-      kube::v1::Object group;
-      group.mutable_pod_group()->mutable_meta()->set_uid(std::to_string(second));
-      group.mutable_pod_group()->set_phase("Running");
-      controller.OnState(kQueue, std::string(kube::kWatchPodGroups), std::move(group));
+      controller.OnState(kQueue, std::string(kube::kWatchPodGroups), GroupObject(std::to_string(second)));
       context.Wake(kQueue);
       context.RunPasses(controller);
       for (context.DropEvents(); !context.writes.empty(); context.DropEvents()) {
@@ -228,16 +229,8 @@ TEST_F(QueueControllerTest, AWriteThatFailsIsMadeAgainLaterAndLater) {
 TEST_F(QueueControllerTest, ACommandDoesNotWaitForWhatTheOneBeforeHasFailedAt) {
   QueueController controller(context_, nullptr, {});
   Open(controller);
-  kube::v1::Object object;
-  kube::v1::Queue& queue = *object.mutable_queue();
-  queue.mutable_meta()->set_name(kQueue);
-  queue.mutable_meta()->set_uid("queue-uid");
-  queue.mutable_meta()->set_resource_version(1);
-  queue.set_parent("root");
-  queue.set_state("Open");
-  const auto see = [&] {
-    controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
-    context_.RunPasses(controller);
+  const auto see = [&](const kube::v1::Object& object) {
+    Show(controller, object);
     context_.DropEvents();
   };
   const auto ask = [&](const std::string& name, const std::string& action) {
@@ -250,7 +243,7 @@ TEST_F(QueueControllerTest, ACommandDoesNotWaitForWhatTheOneBeforeHasFailedAt) {
     context_.Wake(kQueue);
     context_.RunPasses(controller);
   };
-  see();
+  see(QueueObject());
   ask("close", "CloseQueue");
   for (int i = 0; i < 6; ++i) {
     ASSERT_EQ(context_.writes.size(), 1U);
@@ -258,9 +251,7 @@ TEST_F(QueueControllerTest, ACommandDoesNotWaitForWhatTheOneBeforeHasFailedAt) {
     context_.DropEvents();
     if (i < 5) context_.Advance(absl::Seconds(30), controller);
   }
-  queue.mutable_meta()->set_resource_version(2);
-  queue.set_state("Closed");
-  see();
+  see(QueueObject(2, "Closed"));
   ASSERT_EQ(context_.writes.size(), 1U) << "the Command is deleted";
   ask("open", "OpenQueue");
   context_.Answer(Done(), controller);
@@ -272,13 +263,8 @@ TEST_F(QueueControllerTest, ACommandDoesNotWaitForWhatTheOneBeforeHasFailedAt) {
 TEST_F(QueueControllerTest, AQueueThatIsMadeAnewDoesNotWaitForWhatTheOneBeforeHasFailedAt) {
   QueueController controller(context_, nullptr, {});
   Open(controller);
-  kube::v1::Object object;
-  kube::v1::Queue& queue = *object.mutable_queue();
-  queue.mutable_meta()->set_name(kQueue);
-  queue.mutable_meta()->set_uid("queue-uid");
-  queue.set_parent("root");
-  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
-  context_.RunPasses(controller);
+  kube::v1::Object object = QueueObject(/*resource_version=*/0, /*state=*/"");
+  Show(controller, object);
   for (int i = 0; i < 6; ++i) {
     ASSERT_EQ(context_.writes.size(), 1U);
     context_.Answer(Refused(404, "NotFound", "it is gone"), controller);
@@ -286,9 +272,8 @@ TEST_F(QueueControllerTest, AQueueThatIsMadeAnewDoesNotWaitForWhatTheOneBeforeHa
     if (i < 5) context_.Advance(absl::Seconds(30), controller);
   }
   controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/true);
-  queue.mutable_meta()->set_uid("another");
-  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
-  context_.RunPasses(controller);
+  object.mutable_queue()->mutable_meta()->set_uid("another");
+  Show(controller, object);
   EXPECT_EQ(context_.writes.size(), 1U);
 }
 
@@ -297,13 +282,8 @@ TEST_F(QueueControllerTest, AConflictThatNoOtherVersionExplainsIsARefusal) {
   QueueController controller(context_, nullptr, {});
   Open(controller);
   gateway::v1::GetResponse read;
-  kube::v1::Queue& queue = *read.mutable_object()->mutable_queue();
-  queue.mutable_meta()->set_name(kQueue);
-  queue.mutable_meta()->set_uid("queue-uid");
-  queue.mutable_meta()->set_resource_version(7);
-  queue.set_parent("root");
-  controller.OnShared(std::string(kube::kWatchQueues), read.object(), /*gone=*/false);
-  context_.RunPasses(controller);
+  *read.mutable_object() = QueueObject(7, /*state=*/"");
+  Show(controller, read.object());
   int tries = 0;
   for (int second = 0; second < 60; ++second) {
     while (!context_.writes.empty()) {
@@ -321,18 +301,10 @@ TEST_F(QueueControllerTest, AConflictThatNoOtherVersionExplainsIsARefusal) {
 TEST_F(QueueControllerTest, AConflictWhoseReadFailsIsOverOnceTheWatchShowsTheNewerVersion) {
   QueueController controller(context_, nullptr, {});
   Open(controller);
-  kube::v1::Object object;
-  object.mutable_queue()->mutable_meta()->set_name(kQueue);
-  object.mutable_queue()->mutable_meta()->set_uid("queue-uid");
-  object.mutable_queue()->mutable_meta()->set_resource_version(7);
-  object.mutable_queue()->set_parent("root");
-  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
-  context_.RunPasses(controller);
+  Show(controller, QueueObject(7, /*state=*/""));
   context_.Answer(Refused(409, "Conflict"), controller);
   EXPECT_TRUE(context_.writes.empty()) << "the read is under way";
-  object.mutable_queue()->mutable_meta()->set_resource_version(8);
-  controller.OnShared(std::string(kube::kWatchQueues), object, /*gone=*/false);
-  context_.RunPasses(controller);
+  Show(controller, QueueObject(8, /*state=*/""));
   ASSERT_EQ(context_.writes.size(), 1U);
   EXPECT_EQ(context_.writes.front().request.patch().resource_version(), 8);
   context_.Answer(Refused(409, "Conflict"), controller);

@@ -1,7 +1,5 @@
 #include "services/queuesvc/control/queue_metrics.h"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -13,15 +11,16 @@ namespace basalt::queuesvc {
 namespace {
 
 struct Phase {
-  std::string_view name;
+  std::string_view metric;
   int32_t (queue::v1::PodGroupCounts::*count)() const;
 };
 
-constexpr std::array<Phase, 5> kPhases = {{{"inqueue", &queue::v1::PodGroupCounts::inqueue},
-                                           {"pending", &queue::v1::PodGroupCounts::pending},
-                                           {"running", &queue::v1::PodGroupCounts::running},
-                                           {"unknown", &queue::v1::PodGroupCounts::unknown},
-                                           {"completed", &queue::v1::PodGroupCounts::completed}}};
+constexpr std::array<Phase, 5> kPhases = {
+    {{"volcano_queue_pod_group_inqueue_count", &queue::v1::PodGroupCounts::inqueue},
+     {"volcano_queue_pod_group_pending_count", &queue::v1::PodGroupCounts::pending},
+     {"volcano_queue_pod_group_running_count", &queue::v1::PodGroupCounts::running},
+     {"volcano_queue_pod_group_unknown_count", &queue::v1::PodGroupCounts::unknown},
+     {"volcano_queue_pod_group_completed_count", &queue::v1::PodGroupCounts::completed}}};
 constexpr std::array<std::string_view, 4> kStates = {"Open", "Closing", "Closed", "Unknown"};
 constexpr char kState[] = "basalt_queue_state";
 constexpr char kInUse[] = "basalt_queue_capability_in_use_ratio";
@@ -34,8 +33,6 @@ double ToDouble(const kube::Quantity& amount) {
   return static_cast<double>(amount.MilliValue()) / 1000;
 }
 
-std::string NameOf(const Phase& phase) { return fmt::format("volcano_queue_pod_group_{}_count", phase.name); }
-
 obs::Labels LabelsOf(const std::string& queue) { return {{"queue_name", queue}}; }
 
 obs::Labels LabelsOf(const std::string& queue, std::string_view label, std::string_view value) {
@@ -46,7 +43,9 @@ obs::Labels LabelsOf(const std::string& queue, std::string_view label, std::stri
 
 QueueSeries::QueueSeries(obs::Metrics& metrics, std::string queue) : metrics_(metrics), queue_(std::move(queue)) {
   for (size_t i = 0; i < kPhases.size(); ++i) {
-    phases_[i] = &metrics_.GetGauge(NameOf(kPhases[i]), "Pod groups of the queue in that phase.", LabelsOf(queue_));
+    phases_[i] = &metrics_.GetGauge(kPhases[i].metric,
+                                    "Pod groups of the queue in the phase that the name of the metric states.",
+                                    LabelsOf(queue_));
   }
   for (size_t i = 0; i < kStates.size(); ++i) {
     states_[i] = &metrics_.GetGauge(kState, "1 for the state in which the queue is, 0 for each other.",
@@ -55,7 +54,7 @@ QueueSeries::QueueSeries(obs::Metrics& metrics, std::string queue) : metrics_(me
 }
 
 QueueSeries::~QueueSeries() {
-  for (const Phase& phase : kPhases) metrics_.Remove(NameOf(phase), LabelsOf(queue_));
+  for (const Phase& phase : kPhases) metrics_.Remove(phase.metric, LabelsOf(queue_));
   for (const std::string_view state : kStates) metrics_.Remove(kState, LabelsOf(queue_, "state", state));
   for (const auto& [resource, gauge] : in_use_) metrics_.Remove(kInUse, LabelsOf(queue_, "resource", resource));
 }
@@ -75,9 +74,10 @@ void QueueSeries::ShowUse(const kube::v1::Queue& queue) {
     if (most <= kube::Quantity()) continue;
     obs::Gauge*& gauge = shown[pair.key()];
     const auto known = in_use_.find(pair.key());
-    gauge = known != in_use_.end() ? known->second
-                                   : &metrics_.GetGauge(kInUse, "Allocated by the capability of the queue.",
-                                                        LabelsOf(queue_, "resource", pair.key()));
+    gauge = known != in_use_.end()
+                ? known->second
+                : &metrics_.GetGauge(kInUse, "Share of the capability of the queue that is allocated.",
+                                     LabelsOf(queue_, "resource", pair.key()));
     const kube::Quantity allocated = AmountOf(queue.allocated(), pair.key());
     gauge->Set(ToDouble(allocated) / ToDouble(most));
   }

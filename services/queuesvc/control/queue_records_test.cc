@@ -189,7 +189,7 @@ TEST_F(QueueRecordsTest, NothingIsWrittenWhereNothingWasDecided) {
   EXPECT_FALSE(RecordsInAPass()) << "the same counts again";
 }
 
-TEST_F(QueueRecordsTest, WhatBecameOfAQueueThatIsClosed) {
+TEST_F(QueueRecordsTest, AQueueThatIsClosedHasItsStatesInHistory) {
   OpenQueue();
   ObserveGroup("g");
   Answer(Done());
@@ -431,7 +431,7 @@ TEST_F(QueueRecordsTest, AQueueWhoseIndexWasLostIsFoundAgainOnceThereIsSomething
   EXPECT_THAT(Uids(), ElementsAre("u"));
 }
 
-TEST_F(QueueRecordsTest, OfTooManyEntriesTheOldestGo) {
+TEST_F(QueueRecordsTest, TooManyEntriesCostTheOldest) {
   options_.history_limits.entries = 3;
   Start();
   OpenQueue();

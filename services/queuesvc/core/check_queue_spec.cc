@@ -18,6 +18,7 @@ namespace {
 
 using Amounts = google::protobuf::RepeatedPtrField<kube::v1::KeyValue>;
 
+// This annotation of a queue has the weight of each part of volcano.sh/hierarchy, separated by slashes.
 constexpr std::string_view kHierarchyWeights = "volcano.sh/hierarchy-weights";
 
 // Whether Kubernetes' quotas accept only whole numbers of the resource.

@@ -12,8 +12,8 @@ using Map = std::map<std::string, std::string>;
 
 struct Row {
   std::string what;
-  Map capability, deserved, guarantee, annotations;
-  std::string expected;
+  Map capability = {}, deserved = {}, guarantee = {}, annotations = {};
+  std::string expected = "";
 };
 
 void Put(const Map& map, google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& pairs) {
@@ -24,80 +24,58 @@ void Put(const Map& map, google::protobuf::RepeatedPtrField<kube::v1::KeyValue>&
   }
 }
 
-TEST(CheckQueueSpecTest, WhatAQueueSaysOfItself) {
+TEST(CheckQueueSpecTest, ASpecIsHeldAgainstEachRule) {
   const std::string path = "volcano.sh/hierarchy";
   const std::string weights = "volcano.sh/hierarchy-weights";
   const Row rows[] = {
-      {"nothing", {}, {}, {}, {}, ""},
-      {"what fits", {{"cpu", "8"}}, {{"cpu", "4"}, {"memory", "1Gi"}}, {{"cpu", "4000m"}}, {}, ""},
-      {"a negative capability", {{"cpu", "-1"}}, {}, {}, {}, "spec.capability: cpu: -1 is negative; use 0 or more"},
-      {"of each field",
-       {},
-       {{"memory", "-1Gi"}},
-       {{"memory", "-2Gi"}},
-       {},
-       "spec.deserved: memory: -1Gi is negative; use 0 or more; "
-       "spec.guarantee.resource: memory: -2Gi is negative; use 0 or more"},
-      {"half a pod",
-       {{"pods", "1500m"}},
-       {},
-       {},
-       {},
-       "spec.capability: pods: 1500m has a part of something that is counted; use a whole number"},
-      {"half a device",
-       {{"nvidia.com/gpu", "500m"}},
-       {},
-       {},
-       {},
-       "spec.capability: nvidia.com/gpu: 500m has a part of something that is counted; use a whole number"},
-      {"whole ones in another form", {{"pods", "2000m"}, {"nvidia.com/gpu", "1k"}}, {}, {}, {}, ""},
-      {"half of what has halves", {{"cpu", "500m"}, {"example.kubernetes.io/x", "500m"}}, {}, {}, {}, ""},
-      {"more reserved than deserved",
-       {},
-       {{"cpu", "1"}},
-       {{"cpu", "2"}},
-       {},
-       "spec.guarantee.resource: cpu: 2 is more than is deserved, 1; lower it, or raise deserved"},
-      {"reserved, and not deserved",
-       {},
-       {},
-       {{"cpu", "0"}},
-       {},
-       "spec.guarantee.resource: cpu: spec.deserved does not name it; add it there"},
-      {"more deserved than it may take",
-       {{"cpu", "1"}},
-       {{"cpu", "1001m"}},
-       {},
-       {},
-       "spec.deserved: cpu: 1001m is more than the capability, 1; lower it, or raise capability"},
-      {"deserved, and not limited", {{"memory", "1Gi"}}, {{"cpu", "1"}}, {}, {}, ""},
-      {"a hierarchy", {}, {}, {}, {{path, "root/a"}, {weights, "1/2.5"}}, ""},
-      {"with fewer weights",
-       {},
-       {},
-       {},
-       {{path, "root/a"}, {weights, "1"}},
-       "metadata.annotations: volcano.sh/hierarchy \"root/a\" and volcano.sh/hierarchy-weights \"1\" must have as many "
-       "parts"},
-      {"with one that is nothing",
-       {},
-       {},
-       {},
-       {{path, "root/a"}, {weights, "1/0"}},
-       "metadata.annotations: volcano.sh/hierarchy-weights \"1/0\": each part must be a number above 0"},
-      {"with one that is no number",
-       {},
-       {},
-       {},
-       {{path, "root/a"}, {weights, "1/2x"}},
-       "metadata.annotations: volcano.sh/hierarchy-weights \"1/2x\": each part must be a number above 0"},
-      {"weights alone",
-       {},
-       {},
-       {},
-       {{weights, "1/"}},
-       "metadata.annotations: volcano.sh/hierarchy \"\" and volcano.sh/hierarchy-weights \"1/\" must have as many "
-       "parts"},
+      {.what = "nothing"},
+      {.what = "what fits",
+       .capability = {{"cpu", "8"}},
+       .deserved = {{"cpu", "4"}, {"memory", "1Gi"}},
+       .guarantee = {{"cpu", "4000m"}}},
+      {.what = "a negative capability",
+       .capability = {{"cpu", "-1"}},
+       .expected = "spec.capability: cpu: -1 is negative; use 0 or more"},
+      {.what = "of each field",
+       .deserved = {{"memory", "-1Gi"}},
+       .guarantee = {{"memory", "-2Gi"}},
+       .expected = "spec.deserved: memory: -1Gi is negative; use 0 or more; "
+                   "spec.guarantee.resource: memory: -2Gi is negative; use 0 or more"},
+      {.what = "half a pod",
+       .capability = {{"pods", "1500m"}},
+       .expected = "spec.capability: pods: 1500m has a part of something that is counted; use a whole number"},
+      {.what = "half a device",
+       .capability = {{"nvidia.com/gpu", "500m"}},
+       .expected = "spec.capability: nvidia.com/gpu: 500m has a part of something that is counted; use a whole number"},
+      {.what = "whole ones in another form", .capability = {{"pods", "2000m"}, {"nvidia.com/gpu", "1k"}}},
+      {.what = "half of what has halves", .capability = {{"cpu", "500m"}, {"example.kubernetes.io/x", "500m"}}},
+      {.what = "more reserved than deserved",
+       .deserved = {{"cpu", "1"}},
+       .guarantee = {{"cpu", "2"}},
+       .expected = "spec.guarantee.resource: cpu: 2 is more than is deserved, 1; lower it, or raise deserved"},
+      {.what = "reserved, and not deserved",
+       .guarantee = {{"cpu", "0"}},
+       .expected = "spec.guarantee.resource: cpu: spec.deserved does not name it; add it there"},
+      {.what = "more deserved than it may take",
+       .capability = {{"cpu", "1"}},
+       .deserved = {{"cpu", "1001m"}},
+       .expected = "spec.deserved: cpu: 1001m is more than the capability, 1; lower it, or raise capability"},
+      {.what = "deserved, and not limited", .capability = {{"memory", "1Gi"}}, .deserved = {{"cpu", "1"}}},
+      {.what = "a hierarchy", .annotations = {{path, "root/a"}, {weights, "1/2.5"}}},
+      {.what = "with fewer weights",
+       .annotations = {{path, "root/a"}, {weights, "1"}},
+       .expected = "metadata.annotations: volcano.sh/hierarchy \"root/a\" and volcano.sh/hierarchy-weights \"1\" must "
+                   "have as many parts"},
+      {.what = "with one that is nothing",
+       .annotations = {{path, "root/a"}, {weights, "1/0"}},
+       .expected = "metadata.annotations: volcano.sh/hierarchy-weights \"1/0\": each part must be a number above 0"},
+      {.what = "with one that is no number",
+       .annotations = {{path, "root/a"}, {weights, "1/2x"}},
+       .expected = "metadata.annotations: volcano.sh/hierarchy-weights \"1/2x\": each part must be a number above 0"},
+      {.what = "weights alone",
+       .annotations = {{weights, "1/"}},
+       .expected = "metadata.annotations: volcano.sh/hierarchy \"\" and volcano.sh/hierarchy-weights \"1/\" must have "
+                   "as many parts"},
   };
   for (const Row& row : rows) {
     kube::v1::Queue queue;

@@ -136,7 +136,7 @@ TEST_F(ExplainQueueTest, ARuleThatTheSpecBreaksIsSaidWithItsField) {
   EXPECT_THAT(Causes(), ElementsAre("SPEC spec.capability: cpu: -1 is negative; use 0 or more"));
 }
 
-TEST_F(ExplainQueueTest, WhatIsRefusedAndADeletionAreSaid) {
+TEST_F(ExplainQueueTest, ARefusalAndADeletionAreReported) {
   queue_.set_state("Open");
   queue_.mutable_meta()->set_deletion_ms(5000);
   storage::v1::QueueHistoryRecord::Refusal& refusal = *record_.mutable_refused()->mutable_refusal();

@@ -84,7 +84,7 @@ void SetMark(const std::string& mark, kube::v1::Queue& queue) {
   annotation.set_value(mark);
 }
 
-TEST(NextStepTest, WhatFollowsFromTheParent) {
+TEST(NextStepTest, AQueueFollowsItsParent) {
   struct {
     std::string parent, state, mark;
     int64_t pod_groups;
@@ -126,7 +126,7 @@ TEST(NextStepTest, WhatFollowsFromTheParent) {
   }
 }
 
-TEST(NextStepTest, WhatACommandAsksFor) {
+TEST(NextStepTest, ACommandIsCarriedOutByStateAndParent) {
   struct {
     std::string action, state, mark, parent;
     int64_t pod_groups;
@@ -218,43 +218,44 @@ TEST(NextStepTest, ACommandForAQueueThatNothingIsDoneWithIsRefused) {
   }
 }
 
-TEST(NextStepTest, ACommandWaitsForTheParentAWhileUnlessThereIsANewerOne) {
-  kube::v1::Queue parent;
-  parent.mutable_meta()->set_name("p");
-  parent.set_state("Closed");
-  kube::v1::Queue queue;
-  queue.set_parent("p");
-  queue.set_state("Closed");
-  kube::v1::Command command;
-  command.set_action("OpenQueue");
-  QueueFacts facts{.name = "q", .queue = &queue, .parent = &parent, .command = &command, .is_superseded = true};
-  EXPECT_EQ(TextOf(NextStep(facts)), "refused: command /: parent p is Closed, and has to be opened first");
-  facts.is_superseded = false;
-  facts.now_ms = 29'999;
-  EXPECT_EQ(TextOf(NextStep(facts)), "waits: command /: parent p is Closed, and has to be opened first");
-  facts.now_ms = 30'000;
-  EXPECT_EQ(TextOf(NextStep(facts)), "refused: command /: parent p is Closed, and has to be opened first")
+// A Command to open a queue whose parent is closed.
+class OpenBelowClosedTest : public ::testing::Test {
+ protected:
+  OpenBelowClosedTest() {
+    parent_.mutable_meta()->set_name("p");
+    parent_.set_state("Closed");
+    queue_.set_parent("p");
+    queue_.set_state("Closed");
+    command_.set_action("OpenQueue");
+  }
+
+  kube::v1::Queue parent_;
+  kube::v1::Queue queue_;
+  kube::v1::Command command_;
+  QueueFacts facts_{.name = "q", .queue = &queue_, .parent = &parent_, .command = &command_};
+};
+
+TEST_F(OpenBelowClosedTest, ACommandWaitsForTheParentAWhileUnlessThereIsANewerOne) {
+  facts_.is_superseded = true;
+  EXPECT_EQ(TextOf(NextStep(facts_)), "refused: command /: parent p is Closed, and has to be opened first");
+  facts_.is_superseded = false;
+  facts_.now_ms = 29'999;
+  EXPECT_EQ(TextOf(NextStep(facts_)), "waits: command /: parent p is Closed, and has to be opened first");
+  facts_.now_ms = 30'000;
+  EXPECT_EQ(TextOf(NextStep(facts_)), "refused: command /: parent p is Closed, and has to be opened first")
       << "nothing is tried for ever";
-  parent.set_state("Open");
-  EXPECT_EQ(TextOf(NextStep(facts)), "apply Open") << "commands that can be carried out are, in their order";
+  parent_.set_state("Open");
+  EXPECT_EQ(TextOf(NextStep(facts_)), "apply Open") << "commands that can be carried out are, in their order";
 }
 
 // After an outage, the parent may be about to open by a Command that no pass could consider either.
-TEST(NextStepTest, ACommandWaitsFromWhenSomebodyCouldLookAtIt) {
-  kube::v1::Queue parent;
-  parent.mutable_meta()->set_name("p");
-  parent.set_state("Closed");
-  kube::v1::Queue queue;
-  queue.set_parent("p");
-  queue.set_state("Closed");
-  kube::v1::Command command;
-  command.mutable_meta()->set_creation_ms(1'000);
-  command.set_action("OpenQueue");
-  QueueFacts facts{.name = "q", .queue = &queue, .parent = &parent, .command = &command, .command_tried_ms = 90'000};
-  facts.now_ms = 94'999;
-  EXPECT_THAT(TextOf(NextStep(facts)), ::testing::StartsWith("waits: "));
-  facts.now_ms = 95'000;
-  EXPECT_THAT(TextOf(NextStep(facts)), ::testing::StartsWith("refused: "));
+TEST_F(OpenBelowClosedTest, ACommandWaitsFromWhenSomebodyCouldLookAtIt) {
+  command_.mutable_meta()->set_creation_ms(1'000);
+  facts_.command_tried_ms = 90'000;
+  facts_.now_ms = 94'999;
+  EXPECT_THAT(TextOf(NextStep(facts_)), ::testing::StartsWith("waits: "));
+  facts_.now_ms = 95'000;
+  EXPECT_THAT(TextOf(NextStep(facts_)), ::testing::StartsWith("refused: "));
 }
 
 // A definition refuses the parent if the queue already breaks one of its rules.
@@ -283,7 +284,7 @@ TEST(NextStepTest, AParentThatIsRefusedHoldsUpNothing) {
   EXPECT_EQ(TextOf(NextStep(facts)), "set parent") << "once it is due";
 }
 
-TEST(NextStepTest, WhatADefinitionOrAPolicyDropsIsNotKept) {
+TEST(NextStepTest, AFieldThatADefinitionDropsIsNotKept) {
   const queue::v1::PodGroupCounts none;
   kube::v1::Queue answer;
   const QueueStep parent{.kind = Kind::kSetParent};

@@ -138,7 +138,7 @@ TEST_F(QueueAccountTest, AParentThatIsDecidedStaysSoWhileCountsAreWrittenBesideI
   EXPECT_EQ(record_.pending().sequence(), decided);
 }
 
-TEST_F(QueueAccountTest, OfCountsTheLastThatWereWrittenAreKeptAndNoEntryIsMade) {
+TEST_F(QueueAccountTest, TheLastWrittenCountsAreKeptWithoutAnEntry) {
   record_.set_state("Open");
   for (int running = 1; running <= 3; ++running) {
     counts_.set_running(running);
@@ -185,7 +185,7 @@ TEST_F(QueueAccountTest, ARefusalEndsWhereNothingIsToBeWrittenAnyMore) {
   EXPECT_FALSE(record_.has_refused());
 }
 
-TEST_F(QueueAccountTest, WhatBecameOfACommandIsToldOnceAndRememberedForAsLongAsTheCommandIsThere) {
+TEST_F(QueueAccountTest, TheEndOfACommandIsRecordedOnceAndKeptWhileItExists) {
   kube::v1::Command command;
   command.mutable_meta()->set_uid("c");
   const auto look = [&](bool is_refused) {
@@ -224,7 +224,7 @@ TEST_F(QueueAccountTest, NumbersGrowAlsoWithinAMillisecondAndAfterTheRecordWasLo
   EXPECT_EQ(later.entries()[0].sequence(), 6000);
 }
 
-TEST_F(QueueAccountTest, WhatASpecBreaksIsToldOnceUntilItChanges) {
+TEST_F(QueueAccountTest, AWarningIsRecordedOnceUntilItChanges) {
   const auto note = [this](std::string_view warning) {
     QueueAccount account(record_, counts_, ++now_ms_);
     account.NoteSpec(warning);

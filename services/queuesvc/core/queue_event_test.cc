@@ -37,36 +37,39 @@ std::string TextOf(const Entry& entry) {
 }
 
 TEST(QueueEventTest, EachChangeOfOursIsToldByTheActionThatLeadsToIt) {
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "Open", "Closed", "command default/c")),
-            "Normal CloseQueue: state Open -> Closed: command default/c");
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "Open", "Closing", "its parent p is Closed")),
-            "Normal CloseQueue: state Open -> Closing: its parent p is Closed; it is Closed once its pod groups are "
-            "deleted: 4 Completed, 3 others");
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "Closing", "Closed", "its last pod group is gone")),
-            "Normal CloseQueue: state Closing -> Closed: its last pod group is gone");
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "Closed", "Open", "its parent p is open again")),
-            "Normal OpenQueue: state Closed -> Open: its parent p is open again");
+  const struct {
+    Entry::Kind kind;
+    const char* from;
+    const char* to;
+    const char* cause;
+    const char* expected;  // Empty if there is no Event.
+  } rows[] = {
+      {Entry::KIND_STATE_CHANGED, "Open", "Closed", "command default/c",
+       "Normal CloseQueue: state Open -> Closed: command default/c"},
+      {Entry::KIND_STATE_CHANGED, "Open", "Closing", "its parent p is Closed",
+       "Normal CloseQueue: state Open -> Closing: its parent p is Closed; it is Closed once its pod groups are "
+       "deleted: 4 Completed, 3 others"},
+      {Entry::KIND_STATE_CHANGED, "Closing", "Closed", "its last pod group is gone",
+       "Normal CloseQueue: state Closing -> Closed: its last pod group is gone"},
+      {Entry::KIND_STATE_CHANGED, "Closed", "Open", "its parent p is open again",
+       "Normal OpenQueue: state Closed -> Open: its parent p is open again"},
+      {Entry::KIND_STATE_CHANGED, "", "Closed", "its parent p is Closed",
+       "Normal CloseQueue: state - -> Closed: its parent p is Closed"},
+      {Entry::KIND_STATE_OBSERVED, "Open", "Ajar", "somebody else wrote it",
+       "Warning SyncQueue: 'Ajar' in status.state is no state of a queue: nothing is done until it is mended"},
+      // A new queue that is opened, and changes of others, have no Event.
+      {Entry::KIND_STATE_CHANGED, "", "Open", "a new queue is opened", ""},
+      {Entry::KIND_STATE_OBSERVED, "Open", "Closed", "somebody else wrote it", ""},
+      {Entry::KIND_CREATED, "", "", "", ""},
+      {Entry::KIND_PARENT_SET, "", "", "", ""},
+      {Entry::KIND_COMMAND_DONE, "Open", "Open", "", ""},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(TextOf(EntryOf(row.kind, row.from, row.to, row.cause)), row.expected) << row.from << " " << row.to;
+  }
 }
 
-TEST(QueueEventTest, ANewQueueThatIsClosedWithItsParentIsTold) {
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "", "Closed", "its parent p is Closed")),
-            "Normal CloseQueue: state - -> Closed: its parent p is Closed");
-}
-
-TEST(QueueEventTest, AStateThatThereIsNotIsAWarning) {
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_OBSERVED, "Open", "Ajar", "somebody else wrote it")),
-            "Warning SyncQueue: 'Ajar' in status.state is no state of a queue: nothing is done until it is mended");
-}
-
-TEST(QueueEventTest, ANewQueueThatIsOpenedAndWhatOthersDoAreNotTold) {
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_CHANGED, "", "Open", "a new queue is opened")), "");
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_STATE_OBSERVED, "Open", "Closed", "somebody else wrote it")), "");
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_CREATED, "", "", "")), "");
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_PARENT_SET, "", "", "")), "");
-  EXPECT_EQ(TextOf(EntryOf(Entry::KIND_COMMAND_DONE, "Open", "Open", "")), "");
-}
-
-TEST(QueueEventTest, WhatIsRefusedIsAWarning) {
+TEST(QueueEventTest, ARefusalIsAWarning) {
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_COMMAND_REFUSED, "Open", "Open", "command default/c: root cannot be closed")),
             "Warning CommandRefused: command default/c: root cannot be closed");
   EXPECT_EQ(TextOf(EntryOf(Entry::KIND_SPEC_WARNING, "Open", "Open", "spec.parent: is the queue itself")),

@@ -7,6 +7,14 @@
 namespace basalt::queuesvc {
 namespace {
 
+kube::v1::ObjectMeta MetaOf(const std::string& name) {
+  kube::v1::ObjectMeta meta;
+  meta.set_name(name);
+  meta.set_uid("u");
+  meta.set_resource_version(7);
+  return meta;
+}
+
 TEST(QueueRequestsTest, RootIsNotReclaimableAndTheDefaultQueueIs) {
   EXPECT_EQ(MakeCreateRequest("root").create().body(),
             R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"root"},)"
@@ -17,11 +25,7 @@ TEST(QueueRequestsTest, RootIsNotReclaimableAndTheDefaultQueueIs) {
 }
 
 TEST(QueueRequestsTest, TheParentIsSetOnTheVeryQueueThatWasSeen) {
-  kube::v1::ObjectMeta meta;
-  meta.set_name("q");
-  meta.set_uid("u");
-  meta.set_resource_version(7);
-  const gateway::v1::WriteRequest request = MakeParentRequest(meta);
+  const gateway::v1::WriteRequest request = MakeParentRequest(MetaOf("q"));
   EXPECT_EQ(request.name(), "q");
   EXPECT_EQ(request.subresource(), "");
   EXPECT_EQ(request.patch().type(), gateway::v1::Patch::TYPE_MERGE);
@@ -31,9 +35,7 @@ TEST(QueueRequestsTest, TheParentIsSetOnTheVeryQueueThatWasSeen) {
 }
 
 TEST(QueueRequestsTest, TheAnnotationIsSetOnTheVeryQueueThatWasSeenAndLeavesOthersAlone) {
-  kube::v1::ObjectMeta meta;
-  meta.set_name("q");
-  meta.set_uid("u");
+  const kube::v1::ObjectMeta meta = MetaOf("q");
   const gateway::v1::WriteRequest request = MakeClosedByParentRequest(meta, true);
   EXPECT_EQ(request.name(), "q");
   EXPECT_EQ(request.patch().type(), gateway::v1::Patch::TYPE_MERGE);
@@ -44,9 +46,7 @@ TEST(QueueRequestsTest, TheAnnotationIsSetOnTheVeryQueueThatWasSeenAndLeavesOthe
 }
 
 TEST(QueueRequestsTest, ACommandIsMadeAsVcctlMakesIt) {
-  kube::v1::ObjectMeta meta;
-  meta.set_name("q");
-  meta.set_uid("u");
+  const kube::v1::ObjectMeta meta = MetaOf("q");
   const gateway::v1::WriteRequest request = MakeCommandCreation(meta, "CloseQueue", "1");
   EXPECT_EQ(request.resource().plural(), "commands");
   EXPECT_EQ(request.namespace_(), "default");
@@ -62,10 +62,8 @@ TEST(QueueRequestsTest, ACommandIsMadeAsVcctlMakesIt) {
 }
 
 TEST(QueueRequestsTest, TheVeryCommandThatWasSeenIsDeleted) {
-  kube::v1::ObjectMeta meta;
+  kube::v1::ObjectMeta meta = MetaOf("q-closequeue-1");
   meta.set_namespace_("default");
-  meta.set_name("q-closequeue-1");
-  meta.set_uid("u");
   const gateway::v1::WriteRequest request = MakeCommandDeletion(meta);
   EXPECT_EQ(request.resource().plural(), "commands");
   EXPECT_EQ(request.namespace_(), "default");

@@ -13,7 +13,8 @@
 
 namespace basalt::queuesvc {
 
-inline constexpr std::string_view kHierarchyKey = "volcano.sh/hierarchy";  // An annotation.
+// This annotation of a queue has the path of the queue below root, separated by slashes. Only its form is checked.
+inline constexpr std::string_view kHierarchyKey = "volcano.sh/hierarchy";
 
 // Returns 0 if the resource is not named or its amount is not a quantity.
 kube::Quantity AmountOf(const google::protobuf::RepeatedPtrField<kube::v1::KeyValue>& amounts,

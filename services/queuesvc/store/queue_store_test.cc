@@ -54,7 +54,7 @@ TEST_F(QueueStoreTest, ASlotHasItsQueuesAlone) {
   EXPECT_THAT(damage_, IsEmpty());
 }
 
-TEST_F(QueueStoreTest, WhatCannotBeReadIsLeftOutAndNamed) {
+TEST_F(QueueStoreTest, AnUnreadableQueueIsLeftOutAndNamed) {
   Put("a");
   const uint32_t slot = SlotOf("a");
   storage::v1::QueueRecord record;

@@ -111,7 +111,7 @@ class Scheduler {
 };
 
 // The scheduler writes from the creation of the queue on, ten times a second, and three milliseconds after each read.
-TEST(QueueCrowdTest, WhatIsAllocatedIsKeptWhileAHundredGroupsChangeTheirPhase) {
+TEST(QueueCrowdTest, TheAllocationIsKeptWhileAHundredGroupsChange) {
   constexpr int kGroups = 100;
   QueueRig rig;
   rig.Start();

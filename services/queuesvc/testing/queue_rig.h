@@ -130,6 +130,11 @@ class QueueRig : public basalt::testing::ControllerRig {
                                                          {"name", queue},
                                                          {"uid", FindString(MemberOf(queue, "metadata"), "uid")}}}});
   }
+  // Creates a Command, and gives the controller a minute to carry it out.
+  void CarryOut(std::string_view name, std::string_view queue, std::string_view action) {
+    Command(name, queue, action);
+    Run(absl::Minutes(1));
+  }
   bool HasCommand(std::string_view name) {
     return server().server().Get(RigKube::ResourceOf(kube::kCommands), "default", name) != nullptr;
   }
@@ -160,6 +165,12 @@ class QueueRig : public basalt::testing::ControllerRig {
     EXPECT_TRUE(server().log().empty());
   }
   void ExpectShownIsRecorded() { runtime::testing::ExpectShownIsRecorded(controller(), store()); }
+};
+
+// One whose process runs.
+class StartedQueueRig : public QueueRig {
+ public:
+  StartedQueueRig() { Start(); }
 };
 
 }  // namespace basalt::queuesvc::testing

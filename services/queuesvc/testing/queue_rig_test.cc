@@ -6,10 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/testing/controller_rig/kill_points.h"
+#include "common/testing/controller_rig/lost_writes.h"
 
 namespace basalt::queuesvc::testing {
 namespace {
@@ -18,37 +22,34 @@ using basalt::testing::Fate;
 using basalt::testing::KillAtEachPoint;
 using basalt::testing::KillPoint;
 
-TEST(QueueRigTest, WhereverTheProcessIsKilledQueuesAreThereAndTheirCountsAreRight) {
-  KillAtEachPoint(8, [](KillPoint& kill) {
-    QueueRig rig;
-    kill.Arm(rig);
-    rig.Start();
-    rig.MakeObjects();
-    rig.Run(absl::Seconds(10));
-    kill.Restart(rig);
-    rig.KillAt(0);
-    rig.Run(absl::Seconds(10));
-    rig.ExpectAllThere();
-    rig.ExpectNothingIsWrittenAgain();
-    rig.ExpectShownIsRecorded();
-    for (const char* made : {"root", "default"}) {
-      EXPECT_LE(rig.TimesMade(made), 1) << made;
-      EXPECT_TRUE(kill.was_killed() || rig.TimesMade(made) == 1) << made;
-    }
-  });
-}
-
-// A tree of queues that two commands close and open.
+// A tree of queues that two commands close and open, beside the queues that always exist and one of its own.
 class Cascade {
  public:
-  explicit Cascade(QueueRig& rig) : rig_(rig) {}
+  // `run` gives the controller its time after each act.
+  Cascade(QueueRig& rig, std::function<void()> run) : rig_(rig), run_(std::move(run)) {}
   void Make() {
+    rig_.MakeObjects();
     rig_.MakeQueue("p", "root");
     rig_.MakeQueue("a", "p");
     rig_.MakeQueue("below", "a");
     rig_.MakeQueue("b", "p");
     rig_.MakeGroup("g", "below", "Running");
-    rig_.Run(absl::Minutes(1));
+    run_();
+  }
+  void CloseAndOpen() {
+    for (const char* queue : {"b", "p"}) {
+      rig_.Command(fmt::format("close-{}", queue), queue, kCloseQueue);
+      run_();
+    }
+    ExpectClosed();
+    rig_.Command("open", "p", kOpenQueue);
+    run_();
+    for (const char* queue : {"p", "a", "below"}) {
+      EXPECT_EQ(rig_.StateOf(queue), "Open") << queue;
+      EXPECT_EQ(rig_.MarkOf(queue), "false") << queue;
+    }
+    EXPECT_EQ(rig_.StateOf("b"), "Closed") << "it is opened by nobody but people";
+    for (const char* command : {"close-b", "close-p", "open"}) EXPECT_FALSE(rig_.HasCommand(command)) << command;
   }
   void ExpectClosed() {
     EXPECT_EQ(rig_.StateOf("p"), "Closed");
@@ -60,96 +61,107 @@ class Cascade {
     EXPECT_EQ(rig_.StateOf("b"), "Closed");
     EXPECT_EQ(rig_.MarkOf("b"), "") << "somebody had closed it before";
   }
-  void ExpectOpen() {
-    for (const char* queue : {"p", "a", "below"}) {
-      EXPECT_EQ(rig_.StateOf(queue), "Open") << queue;
-      EXPECT_EQ(rig_.MarkOf(queue), "false") << queue;
-    }
-    EXPECT_EQ(rig_.StateOf("b"), "Closed") << "it is opened by nobody but people";
-  }
-  void ExpectNoCommands() {
-    for (const char* command : {"close-b", "close", "open"}) EXPECT_FALSE(rig_.HasCommand(command)) << command;
-  }
 
  private:
   QueueRig& rig_;
+  const std::function<void()> run_;
 };
 
+void ExpectMadeOnce(QueueRig& rig, bool was_killed) {
+  for (const char* made : {"root", "default"}) {
+    EXPECT_LE(rig.TimesMade(made), 1) << made;
+    EXPECT_TRUE(was_killed || rig.TimesMade(made) == 1) << made;
+  }
+}
+
 TEST(QueueRigTest, WhereverTheProcessIsKilledATreeIsClosedAndOpened) {
-  KillAtEachPoint(30, [](KillPoint& kill) {
+  KillAtEachPoint(38, [](KillPoint& kill) {
     QueueRig rig;
-    Cascade cascade(rig);
-    rig.Start();
-    cascade.Make();
-    kill.Arm(rig);
-    const auto run_on = [&] {
+    Cascade cascade(rig, [&] {
       rig.Run(absl::Minutes(1));
       if (kill.Restart(rig)) rig.Run(absl::Minutes(1));
-    };
-    rig.Command("close-b", "b", kCloseQueue);
-    run_on();
-    rig.Command("close", "p", kCloseQueue);
-    run_on();
-    cascade.ExpectClosed();
-    rig.Command("open", "p", kOpenQueue);
-    run_on();
-    cascade.ExpectOpen();
-    cascade.ExpectNoCommands();
+    });
+    kill.Arm(rig);
+    rig.Start();
+    cascade.Make();
+    cascade.CloseAndOpen();
+    rig.KillAt(0);
+    rig.ExpectAllThere();
     rig.ExpectNothingIsWrittenAgain();
     rig.ExpectShownIsRecorded();
+    ExpectMadeOnce(rig, kill.was_killed());
   });
 }
 
 TEST(QueueRigTest, WhicheverWriteIsLostATreeIsClosedAndOpened) {
-  for (const Fate fate : {Fate::kNotSent, Fate::kLostRequest, Fate::kLostAnswer}) {
-    int lost = 0;
-    bool was_lost = true;
-    while (was_lost) {
-      SCOPED_TRACE(fmt::format("fate {} of write {}", static_cast<int>(fate), ++lost));
-      QueueRig rig;
-      Cascade cascade(rig);
-      rig.Start();
-      cascade.Make();
-      int writes = 0;
-      rig.fate = [&](const gateway::v1::WriteRequest&) { return ++writes == lost ? fate : Fate::kNormal; };
-      rig.Command("close-b", "b", kCloseQueue);
-      rig.Run(absl::Minutes(2));
-      rig.Command("close", "p", kCloseQueue);
-      rig.Run(absl::Minutes(2));
-      cascade.ExpectClosed();
-      rig.Command("open", "p", kOpenQueue);
-      rig.Run(absl::Minutes(2));
-      was_lost = writes >= lost;
-      rig.fate = nullptr;
-      cascade.ExpectOpen();
-      cascade.ExpectNoCommands();
-      rig.ExpectNothingIsWrittenAgain();
-    }
-    EXPECT_GT(lost, 12);
-  }
+  int lives = 0;
+  basalt::testing::LoseEachWrite<QueueRig>(
+      nullptr,
+      [](QueueRig& rig) {
+        Cascade cascade(rig, [&rig] { rig.Run(absl::Minutes(2)); });
+        cascade.Make();
+        cascade.CloseAndOpen();
+      },
+      [&lives](QueueRig& rig, bool) {
+        ++lives;
+        rig.ExpectAllThere();
+        rig.ExpectNothingIsWrittenAgain();
+        rig.ExpectShownIsRecorded();
+      });
+  EXPECT_GT(lives, 3 * 16);
+}
+
+// Holds also if the queues had been closed, and whatever is below them.
+TEST(QueueRigTest, WhereverTheProcessIsKilledRootAndDefaultAreMadeAnewAndOpen) {
+  const auto uid_of = [](QueueRig& rig, std::string_view queue) {
+    return std::string(FindString(rig.MemberOf(queue, "metadata"), "uid"));
+  };
+  KillAtEachPoint(8, [&](KillPoint& kill) {
+    StartedQueueRig rig;
+    rig.MakeObjects();
+    rig.MakeQueue("below", "default");
+    rig.Run(absl::Seconds(10));
+    rig.CarryOut("close", "default", kCloseQueue);
+    ASSERT_EQ(rig.StateOf("default"), "Closing") << "it holds a pod group";
+    ASSERT_EQ(rig.StateOf("below"), "Closed");
+
+    const std::string root = uid_of(rig, "root");
+    const std::string of_default = uid_of(rig, "default");
+    kill.Arm(rig);
+    rig.server().Delete(kube::kQueues, "", "root");
+    rig.server().Delete(kube::kQueues, "", "default");
+    rig.Run(absl::Minutes(1));
+    kill.Restart(rig);
+    rig.KillAt(0);
+    rig.Run(absl::Minutes(1));
+    rig.ExpectAllThere();
+    EXPECT_NE(uid_of(rig, "root"), root);
+    EXPECT_NE(uid_of(rig, "default"), of_default);
+    EXPECT_EQ(rig.StateOf("below"), "Open") << "its parent is open";
+    EXPECT_EQ(rig.MarkOf("below"), "false");
+    rig.ExpectNothingIsWrittenAgain();
+    rig.ExpectShownIsRecorded();
+    ExpectMadeOnce(rig, kill.was_killed());
+  });
 }
 
 // The last explicit request about a queue counts, whatever happened to its parent before.
 TEST(QueueRigTest, AQueueThatIsClosedByHandBelowAClosedParentStaysClosed) {
   for (const bool at_once : {false, true}) {
     SCOPED_TRACE(at_once ? "the parent is closed in the same moment" : "the parent is closed before");
-    QueueRig rig;
-    rig.Start();
+    StartedQueueRig rig;
     rig.MakeQueue("p", "root");
     rig.MakeQueue("c", "p");
     rig.MakeQueue("other", "p");
     rig.Run(absl::Minutes(1));
     rig.Command("close-p", "p", kCloseQueue);
     if (!at_once) rig.Run(absl::Minutes(1));
-    rig.Command("close-c", "c", kCloseQueue);
-    rig.Run(absl::Minutes(1));
+    rig.CarryOut("close-c", "c", kCloseQueue);
     EXPECT_EQ(rig.StateOf("c"), "Closed");
-    rig.Command("open-p", "p", kOpenQueue);
-    rig.Run(absl::Minutes(1));
+    rig.CarryOut("open-p", "p", kOpenQueue);
     EXPECT_EQ(rig.StateOf("c"), "Closed");
     EXPECT_EQ(rig.StateOf("other"), "Open") << "nobody but its parent had closed it";
-    rig.Command("open-c", "c", kOpenQueue);
-    rig.Run(absl::Minutes(1));
+    rig.CarryOut("open-c", "c", kOpenQueue);
     EXPECT_EQ(rig.StateOf("c"), "Open");
     rig.ExpectNothingIsWrittenAgain();
   }
@@ -159,8 +171,7 @@ TEST(QueueRigTest, AQueueThatIsClosedByHandBelowAClosedParentStaysClosed) {
 TEST(QueueRigTest, AStateThatMeetsANewerVersionIsWrittenAgainAtOnce) {
   for (const bool watch_is_late : {false, true}) {
     SCOPED_TRACE(watch_is_late ? "the watch is late" : "the watch is in time");
-    QueueRig rig;
-    rig.Start();
+    StartedQueueRig rig;
     rig.MakeQueue("q", "root");
     rig.Run(absl::Minutes(1));
     if (watch_is_late) {
@@ -186,8 +197,7 @@ TEST(QueueRigTest, AStateThatMeetsANewerVersionIsWrittenAgainAtOnce) {
 }
 
 TEST(QueueRigTest, RootIsNotClosedAndQueuesBelowThemselvesHaveNobodyAboveThem) {
-  QueueRig rig;
-  rig.Start();
+  StartedQueueRig rig;
   rig.MakeQueue("x", "y");
   rig.MakeQueue("y", "x");
   rig.MakeQueue("self", "self");
@@ -197,16 +207,14 @@ TEST(QueueRigTest, RootIsNotClosedAndQueuesBelowThemselvesHaveNobodyAboveThem) {
   rig.Command("c-root", "root", kCloseQueue);
   rig.Command("c-x", "x", kCloseQueue);
   rig.Command("c-self", "self", kCloseQueue);
-  rig.Command("c-default", "default", kCloseQueue);
-  rig.Run(absl::Minutes(1));
+  rig.CarryOut("c-default", "default", kCloseQueue);
   EXPECT_EQ(rig.StateOf("root"), "Open");
   EXPECT_EQ(rig.StateOf("x"), "Closed");
   EXPECT_EQ(rig.StateOf("y"), "Open");
   EXPECT_EQ(rig.StateOf("self"), "Closed");
   EXPECT_EQ(rig.StateOf("default"), "Closed") << "any queue but root can be";
   rig.Command("o-self", "self", kOpenQueue);
-  rig.Command("o-orphan", "orphan", "DrainQueue");
-  rig.Run(absl::Minutes(1));
+  rig.CarryOut("o-orphan", "orphan", "DrainQueue");
   EXPECT_EQ(rig.StateOf("self"), "Open");
   for (const char* command : {"c-root", "c-x", "c-self", "c-default", "o-self", "o-orphan"}) {
     EXPECT_FALSE(rig.HasCommand(command)) << command;
@@ -214,24 +222,8 @@ TEST(QueueRigTest, RootIsNotClosedAndQueuesBelowThemselvesHaveNobodyAboveThem) {
   rig.ExpectNothingIsWrittenAgain();
 }
 
-TEST(QueueRigTest, AQueueBelowACircleThatItIsNotInFollowsItsParent) {
-  QueueRig rig;
-  rig.Start();
-  rig.MakeQueue("x", "y");
-  rig.MakeQueue("y", "x");
-  rig.MakeQueue("below", "x");
-  rig.MakeQueue("far", "below");
-  rig.Run(absl::Minutes(1));
-  rig.Command("close", "x", kCloseQueue);
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.StateOf("y"), "Open") << "it has nobody above it";
-  EXPECT_EQ(rig.StateOf("below"), "Closed");
-  EXPECT_EQ(rig.StateOf("far"), "Closed");
-}
-
 TEST(QueueRigTest, ACircleOfParentsIsNamedTheSameFromEveryQueueInItByAnEvent) {
-  QueueRig rig;
-  rig.Start();
+  StartedQueueRig rig;
   rig.MakeQueue("b", "c");
   rig.MakeQueue("c", "a");
   rig.MakeQueue("a", "b");
@@ -264,15 +256,17 @@ TEST(QueueRigTest, ACircleOfParentsIsNamedTheSameFromEveryQueueInItByAnEvent) {
 
 // No queue in a circle has a parent; all in it have one as soon as the circle is broken anywhere.
 TEST(QueueRigTest, ACircleThatIsBrokenIsATree) {
-  QueueRig rig;
-  rig.Start();
+  StartedQueueRig rig;
   rig.MakeQueue("a", "b");
   rig.MakeQueue("b", "c");
   rig.MakeQueue("c", "a");
+  rig.MakeQueue("below", "c");
+  rig.MakeQueue("far", "below");
   rig.Run(absl::Minutes(1));
-  rig.Command("close", "c", kCloseQueue);
-  rig.Run(absl::Minutes(1));
-  EXPECT_EQ(rig.StateOf("b"), "Open");
+  rig.CarryOut("close", "c", kCloseQueue);
+  EXPECT_EQ(rig.StateOf("b"), "Open") << "it has nobody above it";
+  EXPECT_EQ(rig.StateOf("below"), "Closed") << "it is not in the circle, and follows its parent";
+  EXPECT_EQ(rig.StateOf("far"), "Closed");
   rig.server().Merge(kube::kQueues, "", "a", json::object{{"spec", json::object{{"parent", "root"}}}});
   rig.Run(absl::Minutes(1));
   EXPECT_EQ(rig.StateOf("c"), "Closed");
@@ -281,14 +275,12 @@ TEST(QueueRigTest, ACircleThatIsBrokenIsATree) {
 }
 
 TEST(QueueRigTest, AGroupThatMovesToAnotherQueueKeepsTheFirstNoLonger) {
-  QueueRig rig;
-  rig.Start();
+  StartedQueueRig rig;
   rig.MakeQueue("first", "root");
   rig.MakeQueue("second", "root");
   rig.MakeGroup("g", "first", "Running");
   rig.Run(absl::Minutes(1));
-  rig.Command("close", "first", kCloseQueue);
-  rig.Run(absl::Minutes(1));
+  rig.CarryOut("close", "first", kCloseQueue);
   EXPECT_EQ(rig.StateOf("first"), "Closing");
   rig.server().Merge(kube::kPodGroups, "default", "g", json::object{{"spec", json::object{{"queue", "second"}}}});
   rig.Run(absl::Minutes(1));
@@ -297,8 +289,7 @@ TEST(QueueRigTest, AGroupThatMovesToAnotherQueueKeepsTheFirstNoLonger) {
 }
 
 TEST(QueueRigTest, AQueueThatIsMadeAnewHoldsTheGroupsThatNameIt) {
-  QueueRig rig;
-  rig.Start();
+  StartedQueueRig rig;
   rig.MakeQueue("again", "root");
   rig.MakeGroup("g", "again", "Running");
   rig.Run(absl::Minutes(1));
@@ -307,16 +298,14 @@ TEST(QueueRigTest, AQueueThatIsMadeAnewHoldsTheGroupsThatNameIt) {
   rig.MakeQueue("again", "root");
   rig.Run(absl::Minutes(1));
   rig.ExpectQueue("again", 1, 0);
-  rig.Command("close", "again", kCloseQueue);
-  rig.Run(absl::Minutes(1));
+  rig.CarryOut("close", "again", kCloseQueue);
   EXPECT_EQ(rig.StateOf("again"), "Closing");
 }
 
 // A state that somebody edits counts as one that a command has caused.
 TEST(QueueRigTest, AQueueThatIsClosedByHandClosesThoseBelow) {
-  QueueRig rig;
-  rig.Start();
-  Cascade cascade(rig);
+  StartedQueueRig rig;
+  Cascade cascade(rig, [&rig] { rig.Run(absl::Minutes(1)); });
   cascade.Make();
   const auto edit = [&rig](std::string_view queue, std::string_view state) {
     rig.server().Merge(kube::kQueues, "", queue, json::object{{"status", json::object{{"state", state}}}}, "status");
@@ -338,8 +327,7 @@ TEST(QueueRigTest, AQueueThatIsClosedByHandClosesThoseBelow) {
 
 // Counts are written once a second, and contain no state (U25 of the users' cases).
 TEST(QueueRigTest, AStateThatIsEditedWhileCountsAreOnTheirWayStays) {
-  QueueRig rig;
-  rig.Start();
+  StartedQueueRig rig;
   rig.MakeQueue("p", "root");
   rig.MakeQueue("below", "p");
   rig.Run(absl::Minutes(1));
@@ -362,14 +350,12 @@ TEST(QueueRigTest, AStateThatIsEditedWhileCountsAreOnTheirWayStays) {
 }
 
 TEST(QueueRigTest, RootHasNobodyAboveItWhateverItsSpecSays) {
-  QueueRig rig;
-  rig.Start();
+  StartedQueueRig rig;
   rig.MakeQueue("x", "gone");
   rig.MakeQueue("q", "root");
   rig.Run(absl::Minutes(1));
   rig.server().Merge(kube::kQueues, "", "root", json::object{{"spec", json::object{{"parent", "x"}}}});
-  rig.Command("close", "x", kCloseQueue);
-  rig.Run(absl::Minutes(1));
+  rig.CarryOut("close", "x", kCloseQueue);
   EXPECT_EQ(rig.StateOf("x"), "Closed");
   EXPECT_EQ(rig.StateOf("root"), "Open");
   EXPECT_EQ(rig.StateOf("q"), "Open");
@@ -383,15 +369,12 @@ TEST(QueueRigTest, RootHasNobodyAboveItWhateverItsSpecSays) {
 // After an outage both Commands are older than the longest wait of a Command.
 TEST(QueueRigTest, AChildWhoseParentIsOpenedAfterAnOutageIsOpenedToo) {
   for (const char* first : {"p", "c"}) {
-    QueueRig rig;
-    rig.Start();
+    StartedQueueRig rig;
     rig.MakeQueue("p", "root");
     rig.MakeQueue("c", "p");
     rig.Run(absl::Minutes(1));
-    rig.Command("close-c", "c", kCloseQueue);
-    rig.Run(absl::Minutes(1));
-    rig.Command("close-p", "p", kCloseQueue);
-    rig.Run(absl::Minutes(1));
+    rig.CarryOut("close-c", "c", kCloseQueue);
+    rig.CarryOut("close-p", "p", kCloseQueue);
     rig.Kill();
     const std::string second = std::string(first) == "p" ? "c" : "p";
     rig.Command("open-1", first, kOpenQueue);
@@ -404,32 +387,9 @@ TEST(QueueRigTest, AChildWhoseParentIsOpenedAfterAnOutageIsOpenedToo) {
   }
 }
 
-TEST(QueueRigTest, WhicheverWriteIsLostQueuesAreThereAndTheirCountsAreRight) {
-  for (const Fate fate : {Fate::kNotSent, Fate::kLostRequest, Fate::kLostAnswer}) {
-    int lost = 0;
-    bool was_lost = true;
-    while (was_lost) {
-      SCOPED_TRACE(fmt::format("fate {} of write {}", static_cast<int>(fate), ++lost));
-      QueueRig rig;
-      int writes = 0;
-      rig.fate = [&](const gateway::v1::WriteRequest&) { return ++writes == lost ? fate : Fate::kNormal; };
-      rig.Start();
-      rig.MakeObjects();
-      rig.Run(absl::Minutes(1));
-      was_lost = writes >= lost;
-      rig.fate = nullptr;
-      rig.ExpectAllThere();
-      rig.ExpectNothingIsWrittenAgain();
-      rig.ExpectShownIsRecorded();
-    }
-    EXPECT_GT(lost, 4) << "it has made two queues, and said their state";
-  }
-}
-
 // The counts cover the groups that exist when the slot comes back.
-TEST(QueueRigTest, GroupsThatWentWhileNobodyRanAreNotCounted) {
-  QueueRig rig;
-  rig.Start();
+TEST(QueueRigTest, WhoeverWentWhileNobodyRanIsGone) {
+  StartedQueueRig rig;
   rig.MakeObjects();
   rig.Run(absl::Seconds(10));
   rig.ExpectAllThere();
@@ -439,13 +399,6 @@ TEST(QueueRigTest, GroupsThatWentWhileNobodyRanAreNotCounted) {
   rig.Run(absl::Seconds(10));
   rig.ExpectQueue("q", 0, 1);
   rig.ExpectShownIsRecorded();
-}
-
-TEST(QueueRigTest, AQueueThatWentWhileNobodyRanIsToldAsGone) {
-  QueueRig rig;
-  rig.Start();
-  rig.MakeObjects();
-  rig.Run(absl::Seconds(10));
   rig.Kill();
   rig.server().Delete(kube::kQueues, "", "q");
   rig.Start();
@@ -455,50 +408,33 @@ TEST(QueueRigTest, AQueueThatWentWhileNobodyRanIsToldAsGone) {
 }
 
 // Absence is not deletion (design rule 1).
-TEST(QueueRigTest, AGroupThatTheNextSnapshotLeavesOutIsCountedOnceItIsSeen) {
-  QueueRig rig;
-  rig.Start();
-  rig.MakeObjects();
-  rig.Run(absl::Seconds(10));
-  rig.Kill();
-  rig.uncertain.insert(rig.UidOfGroup("a"));
-  rig.Start();
-  rig.Run(absl::Seconds(10));
-  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
-  rig.server().Merge(kube::kPodGroups, "default", "a",
-                     json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
-  rig.Run(absl::Seconds(10));
-  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
-  rig.ExpectAllThere();
-  rig.ExpectNothingIsWrittenAgain();
-  rig.ExpectShownIsRecorded();
-}
-
-// Absence is not deletion (design rule 1).
-TEST(QueueRigTest, AQueueThatTheNextSnapshotLeavesOutIsNotToldAsGone) {
-  QueueRig rig;
-  rig.Start();
-  rig.MakeObjects();
-  rig.Run(absl::Seconds(10));
-  rig.Kill();
-  rig.uncertain.insert(std::string(FindString(rig.MemberOf("q", "metadata"), "uid")));
-  rig.Start();
-  rig.Run(absl::Seconds(10));
-  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
-  rig.server().Merge(kube::kQueues, "", "q",
-                     json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
-  rig.Run(absl::Seconds(10));
-  EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
-  rig.ExpectAllThere();
-  rig.ExpectShownIsRecorded();
+TEST(QueueRigTest, AnObjectThatTheNextSnapshotLeavesOutIsNotGone) {
+  for (const bool is_queue : {false, true}) {
+    SCOPED_TRACE(is_queue ? "a queue" : "a group");
+    StartedQueueRig rig;
+    rig.MakeObjects();
+    rig.Run(absl::Seconds(10));
+    rig.Kill();
+    rig.uncertain.insert(is_queue ? std::string(FindString(rig.MemberOf("q", "metadata"), "uid"))
+                                  : rig.UidOfGroup("a"));
+    rig.Start();
+    rig.Run(absl::Seconds(10));
+    EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
+    rig.server().Merge(is_queue ? kube::kQueues : kube::kPodGroups, is_queue ? "" : "default", is_queue ? "q" : "a",
+                       json::object{{"metadata", json::object{{"labels", json::object{{"seen", "now"}}}}}});
+    rig.Run(absl::Seconds(10));
+    EXPECT_THAT(rig.published_gone, ::testing::IsEmpty());
+    rig.ExpectAllThere();
+    rig.ExpectNothingIsWrittenAgain();
+    rig.ExpectShownIsRecorded();
+  }
 }
 
 // Queues of KAI's are read and counted; nothing about them is ever written.
 TEST(QueueRigTest, GroupsOfKaisAreCountedWhereTheyAreWhateverHappens) {
   for (const bool loses_disk : {false, true}) {
     SCOPED_TRACE(loses_disk);
-    QueueRig rig;
-    rig.Start();
+    StartedQueueRig rig;
     rig.MakeKaiGroup("early", "team");
     rig.Run(absl::Seconds(10));
     EXPECT_EQ(rig.KaiQueue("team"), "missing, 1 pod groups");
@@ -527,6 +463,56 @@ TEST(QueueRigTest, GroupsOfKaisAreCountedWhereTheyAreWhateverHappens) {
     EXPECT_EQ(rig.KaiQueue("team"), "");
     EXPECT_TRUE(rig.server().log().empty()) << "nothing was written";
   }
+}
+
+// A finalizer keeps the queue during its deletion: nothing more is done with the queue, and nothing is tried over and
+// over.
+TEST(QueueRigTest, ACommandForAQueueThatIsBeingDeletedIsRefused) {
+  StartedQueueRig rig;
+  rig.MakeQueue("held", "root");
+  rig.server().Merge(kube::kQueues, "", "held",
+                     json::object{{"metadata", json::object{{"finalizers", json::array{"example.com/hold"}}}}});
+  rig.Run(absl::Minutes(1));
+  rig.server().Delete(kube::kQueues, "", "held");
+  rig.Command("close", "held", kCloseQueue);
+  rig.Run(absl::Minutes(2));
+  EXPECT_FALSE(rig.HasCommand("close"));
+  EXPECT_EQ(rig.StateOf("held"), "Open");
+  EXPECT_THAT(rig.HistoryOf("held"), ::testing::HasSubstr("close: the queue is being deleted"));
+  rig.ExpectNothingIsWrittenAgain();
+}
+
+// Kubernetes' times are whole seconds: Commands of one second are carried out as they were created, whatever their
+// names.
+TEST(QueueRigTest, CommandsOfOneSecondAreCarriedOutAsTheyCame) {
+  StartedQueueRig rig;
+  rig.MakeQueue("q", "root");
+  rig.Run(absl::Minutes(1));
+  rig.Kill();
+  rig.Command("z", "q", kOpenQueue);
+  rig.Command("a", "q", kCloseQueue);
+  rig.Start();
+  rig.Run(absl::Minutes(1));
+  EXPECT_EQ(rig.StateOf("q"), "Closed");
+  EXPECT_FALSE(rig.HasCommand("a") || rig.HasCommand("z"));
+}
+
+// A status is applied by name, and the API server checks no UID there.
+TEST(QueueRigTest, ADecisionAboutAQueueIsNotWrittenToItsSuccessor) {
+  StartedQueueRig rig;
+  rig.MakeQueue("q", "root");
+  rig.Run(absl::Minutes(1));
+  int replaced = 0;
+  rig.fate = [&](const gateway::v1::WriteRequest& request) {
+    if (request.name() == "q" && request.subresource() == "status" && replaced++ == 0) {
+      rig.server().Delete(kube::kQueues, "", "q");
+      rig.MakeQueue("q", "root");
+    }
+    return Fate::kNormal;
+  };
+  rig.CarryOut("close", "q", kCloseQueue);
+  EXPECT_GT(replaced, 0);
+  EXPECT_EQ(rig.StateOf("q"), "Open") << "nobody has closed the new one";
 }
 
 }  // namespace

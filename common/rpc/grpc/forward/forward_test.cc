@@ -225,7 +225,7 @@ TEST_F(ForwardTest, WithoutAnAssignmentNobodyIsAsked) {
   EXPECT_THAT(Ask(), basalt::testing::StatusIs(absl::StatusCode::kUnavailable, HasSubstr("not attached")));
 }
 
-TEST_F(ForwardTest, WhatIsOnesOwnIsAnsweredHereAndTheRestByItsOwner) {
+TEST_F(ForwardTest, AnOwnSlotIsAnsweredHereAndTheRestByItsOwner) {
   Assign(0, {members_[0]});
   EXPECT_EQ(*Ask(), "a");
   Assign(0, {members_[1]});

@@ -76,46 +76,44 @@ struct HeldResolver final : discovery::Resolver {
   std::promise<Done>& asked;
 };
 
-TEST_F(GrpcTest, AStreamBeginsWhenItsGatewayHasBeenLookedUp) {
-  std::promise<discovery::Resolver::Done> asked;
-  peer_ = MakeGrpcGatewayPeer(*client_loop_, *discovery::ParseGatewayNames({"dns:///gw:7"}),
-                              std::make_unique<HeldResolver>(asked));
-  Observer observer(*client_loop_);
-  Attach(observer);
-  auto done = asked.get_future().get();
+// A stream whose gateway is being looked up.
+class LookedUpTest : public GrpcTest {
+ protected:
+  LookedUpTest() {
+    peer_ = MakeGrpcGatewayPeer(*client_loop_, *discovery::ParseGatewayNames({"dns:///gw:7"}),
+                                std::make_unique<HeldResolver>(asked_));
+    Attach(observer_);
+  }
+
+  std::promise<discovery::Resolver::Done> asked_;
+  Observer observer_{*client_loop_};
+};
+
+TEST_F(LookedUpTest, AStreamBeginsWhenItsGatewayHasBeenLookedUp) {
+  auto done = asked_.get_future().get();
   EXPECT_EQ(Write("a").status().code(), absl::StatusCode::kUnavailable) << "surely not sent";
   On(*client_loop_, [&] { done(std::vector<std::string>{address_}); });
-  observer.all.get_future().get();
-  On(*client_loop_, [&] { observer.stream.reset(); });
+  observer_.all.get_future().get();
+  On(*client_loop_, [&] { observer_.stream.reset(); });
   gateway_.closed.get_future().get();
   EXPECT_EQ(On(*server_loop_, [&] { return gateway_.hello.version(); }), "7") << "said before there was a connection";
 }
 
-TEST_F(GrpcTest, AStreamWhoseGatewayCannotBeLookedUpSaysSo) {
-  std::promise<discovery::Resolver::Done> asked;
-  peer_ = MakeGrpcGatewayPeer(*client_loop_, *discovery::ParseGatewayNames({"dns:///gw:7"}),
-                              std::make_unique<HeldResolver>(asked));
-  Observer observer(*client_loop_);
-  Attach(observer);
-  auto done = asked.get_future().get();
+TEST_F(LookedUpTest, AStreamWhoseGatewayCannotBeLookedUpSaysSo) {
+  auto done = asked_.get_future().get();
   On(*client_loop_, [&] { done(absl::UnavailableError("gw cannot be looked up: why")); });
-  EXPECT_EQ(observer.closed.get_future().get(),
+  EXPECT_EQ(observer_.closed.get_future().get(),
             absl::UnavailableError("--gateway 'dns:///gw:7': gw cannot be looked up: why"));
-  On(*client_loop_, [&] { observer.stream.reset(); });
+  On(*client_loop_, [&] { observer_.stream.reset(); });
 }
 
-TEST_F(GrpcTest, AStreamThatIsDroppedBeforeItsGatewayIsKnownNeverBegins) {
-  std::promise<discovery::Resolver::Done> asked;
-  peer_ = MakeGrpcGatewayPeer(*client_loop_, *discovery::ParseGatewayNames({"dns:///gw:7"}),
-                              std::make_unique<HeldResolver>(asked));
-  Observer observer(*client_loop_);
-  Attach(observer);
-  On(*client_loop_, [&] { observer.stream.reset(); });
-  auto done = asked.get_future().get();
+TEST_F(LookedUpTest, AStreamThatIsDroppedBeforeItsGatewayIsKnownNeverBegins) {
+  On(*client_loop_, [&] { observer_.stream.reset(); });
+  auto done = asked_.get_future().get();
   On(*client_loop_, [&] { done(std::vector<std::string>{address_}); });
   peer_.reset();
   EXPECT_EQ(On(*server_loop_, [&] { return gateway_.sessions; }), 0);
-  EXPECT_EQ(observer.received, 0);
+  EXPECT_EQ(observer_.received, 0);
 }
 
 }  // namespace

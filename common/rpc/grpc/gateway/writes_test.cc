@@ -27,7 +27,7 @@ TEST_F(GrpcTest, ACallThatTheHandlerDropsMayHaveBeenHandled) {
   EXPECT_EQ(Write("drop").status().code(), absl::StatusCode::kUnknown);
 }
 
-TEST_F(GrpcTest, WhatCannotReachAServerIsSurelyNotHandled) {
+TEST_F(GrpcTest, ACallWithoutAServerIsSurelyNotHandled) {
   server_.reset();
   EXPECT_EQ(Write("a").status().code(), absl::StatusCode::kUnavailable);
 }
@@ -128,7 +128,7 @@ TEST_F(GrpcTest, APeerThatIsDestroyedEndsWhatIsUnderWay) {
 }
 
 // The context of a call may hold the last channel of the process, whose end joins gRPC's threads.
-TEST_F(GrpcTest, WhatACallOwnsIsLetGoOnTheLoop) {
+TEST_F(GrpcTest, ThingsThatACallOwnsAreDestroyedOnTheLoop) {
   // Its Post returns, on another thread, only when the task has run and is destroyed.
   struct WaitingLoop final : Loop {
     explicit WaitingLoop(Loop& to) : inner(to) {}

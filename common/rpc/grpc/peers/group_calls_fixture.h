@@ -100,8 +100,9 @@ struct HoldingGroups final : PodGroupHandler {
     response.mutable_pod_group()->mutable_meta()->set_name(request.name());
     done(std::move(response));
   }
-  void DeletePodGroup(DeletePodGroupRequest, Done<DeletePodGroupResponse> done) override {
+  void DeletePodGroup(DeletePodGroupRequest request, Done<DeletePodGroupResponse> done) override {
     DeletePodGroupResponse response;
+    response.mutable_pod_group()->mutable_meta()->set_uid(request.uid());
     response.set_gone(true);
     done(std::move(response));
   }
@@ -199,10 +200,14 @@ class GroupCallsTest : public ::testing::Test {
     services.push_back(std::move(service));
     server_ = *GrpcServer::Start({}, std::move(services));
     directory_ = MakeGrpcPeerDirectory(client == nullptr ? *client_loop_ : *client);
+    peer_ = On(*client_loop_, [&] { return PeerOf(gateway::v1::SERVICE_KIND_POD_GROUP); });
+  }
+  // Returns the peer at the server's address. On the loop of the client.
+  std::shared_ptr<PodGroupPeer> PeerOf(gateway::v1::ServiceKind service) {
     gateway::v1::Member member;
-    member.set_service(gateway::v1::SERVICE_KIND_POD_GROUP);
+    member.set_service(service);
     member.set_address(address());
-    peer_ = On(*client_loop_, [&] { return std::static_pointer_cast<PodGroupPeer>(directory_->Services(member)); });
+    return std::static_pointer_cast<PodGroupPeer>(directory_->Services(member));
   }
   ScriptedGroups& StartScripted(Loop* client = nullptr) {
     auto scripted = std::make_unique<ScriptedGroups>();
@@ -236,6 +241,17 @@ class GroupCallsTest : public ::testing::Test {
   absl::Status AskOne() {
     CallTally tally(1);
     Ask(tally, 0, 1);
+    tally.Wait(*client_loop_);
+    return tally.status(0);
+  }
+  // Asks for the group that no handler makes.
+  absl::Status AskBusy() {
+    CallTally tally(1);
+    On(*client_loop_, [&] {
+      EnsurePodGroupRequest request;
+      request.set_name("busy");
+      peer_->EnsurePodGroup(request, kLong, tally.Expect(0));
+    });
     tally.Wait(*client_loop_);
     return tally.status(0);
   }

@@ -3,6 +3,7 @@
 
 #include "common/rpc/group_calls.h"
 #include "common/rpc/grpc/calls.h"
+#include "common/rpc/grpc/unary.h"
 #include "common/rpc/reopen_pause.h"
 
 namespace basalt::rpc {
@@ -34,7 +35,7 @@ TEST_F(GroupCallsTest, ACallThatIsAloneIsAMessageOfItsOwn) {
   EXPECT_EQ(server.streams, 1);
 }
 
-TEST_F(GroupCallsTest, WhatIsAnsweredTogetherComesBackTogether) {
+TEST_F(GroupCallsTest, AnswersGivenTogetherComeBackTogether) {
   StartReal();
   const auto stub = PodGroupService::NewStub(MakeChannel(address()));
   grpc::ClientContext context;
@@ -116,14 +117,8 @@ TEST_F(GroupCallsTest, AServerThatDrainsAnswersWhatItHasTaken) {
   std::thread drain([&] { server_->Drain(kLong); });
   absl::Status refused;
   while (refused.ok()) {
-    CallTally more(1);
-    On(*client_loop_, [&] {
-      EnsurePodGroupRequest request;
-      request.set_name("busy");
-      peer_->EnsurePodGroup(request, kLong, more.Expect(0));
-    });
-    more.Wait(*client_loop_);
-    refused = more.status(0).code() == absl::StatusCode::kFailedPrecondition ? absl::OkStatus() : more.status(0);
+    refused = AskBusy();
+    if (absl::IsFailedPrecondition(refused)) refused = absl::OkStatus();
   }
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable) << refused;
   On(*server_loop_, [&] { handler_.AnswerHeld(); });
@@ -225,6 +220,40 @@ TEST_F(GroupCallsTest, APeerThatNobodyHoldsAnyMoreStillBringsItsAnswers) {
   peer_.reset();  // Runs on another thread than the loop.
   tally.Wait(*client_loop_);
   EXPECT_EQ(tally.CountCodes(), (CodeCounts{{absl::StatusCode::kOk, 1000}}));
+}
+
+TEST_F(GroupCallsTest, PodGroupsAreAskedForAtTheirMembersAddress) {
+  StartReal();
+  On(*client_loop_, [&] {
+    EXPECT_EQ(PeerOf(gateway::v1::SERVICE_KIND_UNSPECIFIED), nullptr);
+    EXPECT_EQ(PeerOf(gateway::v1::SERVICE_KIND_POD_GROUP), peer_);
+  });
+  EXPECT_EQ(AskBusy().code(), absl::StatusCode::kFailedPrecondition);
+  std::promise<absl::StatusOr<DeletePodGroupResponse>> deleted;
+  On(*client_loop_, [&] {
+    DeletePodGroupRequest request;
+    request.set_uid("group-uid");
+    peer_->DeletePodGroup(request, kLong, [&](auto got) { deleted.set_value(std::move(got)); });
+  });
+  const auto answer = deleted.get_future().get();
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->pod_group().meta().uid(), "group-uid");
+  EXPECT_TRUE(answer->gone());
+}
+
+TEST_F(GroupCallsTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
+  StartReal();
+  EXPECT_TRUE(AskOne().ok());
+  size_t taken = 0;
+  absl::Status refused;
+  // A call that is over gives its place back a moment later.
+  while (refused.ok()) {
+    while (InflightLimiter::Get().TryAcquire(0)) ++taken;
+    refused = AskOne();
+  }
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  for (size_t i = 0; i < taken; ++i) InflightLimiter::Get().Leave(0);
+  EXPECT_TRUE(AskOne().ok());
 }
 
 }  // namespace

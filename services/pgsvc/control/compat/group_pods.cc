@@ -5,6 +5,12 @@
 #include "services/pgsvc/core/pod_grouping.h"
 
 namespace basalt::pgsvc {
+namespace {
+
+// This label of a pod has the revision of its pod template. The group follows the pods of the newest revision.
+constexpr std::string_view kTemplateRevisionLabel = "controller-revision-hash";
+
+}  // namespace
 
 bool SaysHowTheGroupIs(std::string_view group, const kube::v1::Pod& pod) {
   return pod.has_grouping() && !pod.owner_uid().empty() && group.ends_with(pod.owner_uid()) && IsActive(pod);
@@ -15,7 +21,7 @@ bool IsNewer(const kube::v1::Pod& a, const kube::v1::Pod& b) {
 }
 
 std::string RevisionOf(const kube::v1::Pod& pod) {
-  return std::string(FindKey(pod.grouping().labels(), "controller-revision-hash").value_or(""));
+  return std::string(FindKey(pod.grouping().labels(), kTemplateRevisionLabel).value_or(""));
 }
 
 bool SpeaksBefore(const kube::v1::Pod& a, const kube::v1::Pod& b, std::string_view revision) {

@@ -84,7 +84,7 @@ ObservedGroup With(ObservedGroup group, std::string_view field, std::string_view
   return group;
 }
 
-TEST(KaiGroupPatchTest, WhatWasMadeIsAsItIsWanted) {
+TEST(KaiGroupPatchTest, AMadeGroupNeedsNoPatch) {
   Grouping wanted = Wanted();
   EXPECT_EQ(Patch(Stored(wanted), wanted), "");
   wanted.preemptibility = "preemptible";
@@ -123,7 +123,7 @@ TEST(KaiGroupPatchTest, AMinimumOfNothingIsNoMissingMinimum) {
   EXPECT_EQ(Patch(With(Stored(wanted), "minMember", ""), wanted), R"({"spec":{"minMember":0}})");
 }
 
-TEST(KaiGroupPatchTest, WhatOthersSetStays) {
+TEST(KaiGroupPatchTest, FieldsOfOthersStay) {
   const Grouping wanted = Wanted();
   ObservedGroup stored = Stored(wanted);
   for (const auto& [field, value] : {std::pair{"queue", R"("other")"},
@@ -188,7 +188,7 @@ TEST(KaiGroupPatchTest, TopologyIsReplacedAsAWholeByOneWithAName) {
       R"("metadata":{"annotations":{"basalt.dev/grouped-fields":"topologyConstraint"}}})");
 }
 
-TEST(KaiGroupPatchTest, WhatGroupingHasSetItTakesAway) {
+TEST(KaiGroupPatchTest, FieldsThatGroupingHasSetAreRemoved) {
   Grouping wanted = Wanted();
   wanted.topology = {.name = "w", .required = "rack"};
   wanted.preemption_delay = "5m0s";

@@ -144,7 +144,7 @@ TEST(GroupFormTest, AFieldThatTheDefinitionLacksIsLeftOutAndTold) {
               ElementsAre(HasSubstr("preemptionDelay"), HasSubstr("topologyConstraint")));
 }
 
-TEST(GroupFormTest, WhatIsStoredSoNeedsNoSecondWrite) {
+TEST(GroupFormTest, AStoredGroupNeedsNoSecondWrite) {
   Objects objects(Workers());
   for (const SpecSchema& form : {FormOfV13(), Form({"minMember"}, {"name"}, 1, 1), SpecSchema()}) {
     objects.options.form = GroupFormOf(form);

@@ -25,7 +25,7 @@ TEST(KaiGroupStatusTest, TheSchedulersReasonsAreThoseOfEachNodePool) {
   EXPECT_TRUE(UnschedulableReasons(group).empty());
 }
 
-TEST(KaiGroupStatusTest, WhatTheQueueMayHaveAndHasFollowsTheReason) {
+TEST(KaiGroupStatusTest, TheQueuesAmountsFollowTheReason) {
   kube::v1::KaiPodGroup group;
   group.set_status_json(R"({"schedulingConditions":[{"nodePool":"a100","reasons":[
     {"reason":"NonPreemptibleOverQuota","message":"over quota","details":{"queueDetails":{"name":"team",

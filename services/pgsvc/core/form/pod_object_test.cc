@@ -43,7 +43,7 @@ TEST(PodObjectTest, HasWhatRulesRead) {
   EXPECT_EQ(FindString(PodObject(pod, kKey).at("metadata"), "deletionTimestamp"), "1970-01-01T00:00:01Z");
 }
 
-TEST(PodObjectTest, WhatThePodDoesChangesNothingForRules) {
+TEST(PodObjectTest, TheStatusOfAPodChangesNothingForRules) {
   const kube::v1::Pod before = Pod();
   kube::v1::Pod pod = before;
   pod.set_resource_version(9);

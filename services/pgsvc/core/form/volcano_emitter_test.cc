@@ -83,9 +83,9 @@ class VolcanoEmitterTest : public ::testing::Test {
   ObjectSet objects_;
 };
 
-TEST_F(VolcanoEmitterTest, WhatIsAsWantedIsLeftAlone) { EXPECT_EQ(Patch(Spec()), ""); }
+TEST_F(VolcanoEmitterTest, AGroupAsWantedIsLeftAlone) { EXPECT_EQ(Patch(Spec()), ""); }
 
-TEST_F(VolcanoEmitterTest, WhatOthersSetStays) {
+TEST_F(VolcanoEmitterTest, FieldsOfOthersStay) {
   kube::v1::PodGroupSpec spec = Spec();
   spec.set_queue("research");
   spec.set_priority_class_name("high");
@@ -109,7 +109,7 @@ TEST_F(VolcanoEmitterTest, TheQueueFollowsWhereSomebodyNamesOne) {
   EXPECT_EQ(Patch(Spec()), R"({"spec":{"queue":"research"}})");
 }
 
-TEST_F(VolcanoEmitterTest, WhatGroupingHasSetItTakesAway) {
+TEST_F(VolcanoEmitterTest, FieldsThatGroupingHasSetAreRemoved) {
   kube::v1::PodGroupSpec spec = Spec();
   spec.set_priority_class_name("high");
   EXPECT_EQ(Patch(spec, "priorityClassName"),
@@ -124,7 +124,7 @@ TEST_F(VolcanoEmitterTest, AnAnnotationThatOwnersHaveLostGoes) {
             R"({"metadata":{"annotations":{"volcano.sh/preemptable":"false"}}})");
 }
 
-TEST_F(VolcanoEmitterTest, WhatAUserHasMadeIsTheirs) {
+TEST_F(VolcanoEmitterTest, AGroupThatAUserHasMadeIsTheirs) {
   ObservedGroup observed;
   observed.object.mutable_meta()->add_owner_references()->set_uid("u0");
   EXPECT_FALSE(VolcanoEmitter().IsOurs(observed, plan_.grouping));

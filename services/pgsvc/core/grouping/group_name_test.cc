@@ -56,7 +56,7 @@ TEST(GroupNameTest, ALongTextIsCutBeforeItsHash) {
   EXPECT_EQ(GroupNameOf(std::string(254, 'a')), GroupNameOf(std::string(254, 'a')));
 }
 
-TEST(GroupNameTest, WhateverTheTextTheResultIsAName) {
+TEST(GroupNameTest, AnyTextBecomesAName) {
   for (const std::string& text :
        {std::string("\xc3\xa4\xc3\xb6"), std::string("\n"), std::string(".a."), std::string("a.-b"),
         std::string("a-.B"), std::string(300, '.'), std::string(300, '-'),

@@ -10,6 +10,7 @@
 
 namespace basalt::pgsvc {
 
+// This annotation excludes the pods of an object from grouping if it is "true".
 inline constexpr std::string_view kOptOutAnnotation = "kai.scheduler/skip-podgrouper";
 inline constexpr std::string_view kDefaultSubGroup = "default";
 

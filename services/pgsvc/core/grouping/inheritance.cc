@@ -17,6 +17,7 @@ namespace basalt::pgsvc {
 
 namespace {
 
+// This label and annotation of a pod names a user. It is copied to the pod group.
 constexpr std::string_view kUser = "user";
 constexpr std::string_view kDefaultQueue = "default-queue";
 constexpr std::string_view kPreemptible = "preemptible";

@@ -16,15 +16,26 @@ inline constexpr std::string_view kTrain = "train";
 inline constexpr std::string_view kInference = "inference";
 inline constexpr std::string_view kBuild = "build";
 
+// This label of an owner, or of a pod, names the project, which is the queue where kai.scheduler/queue is absent.
 inline constexpr std::string_view kProjectLabel = "project";
+// This label of an owner, or of a pod, names the PriorityClass of the pod group.
 inline constexpr std::string_view kPriorityClassLabel = "priorityClassName";
+// This label of an owner, or of a pod, says whether the group is preemptible or non-preemptible.
 inline constexpr std::string_view kPreemptibilityLabel = "kai.scheduler/preemptibility";
+// This annotation of a Job or of a JobSet, or of a template of a JobSet, has the minimum of the group.
 inline constexpr std::string_view kMinMemberAnnotation = "kai.scheduler/batch-min-member";
+// This annotation has the minimum of a group where kai.scheduler/batch-min-member is absent, and that of the group of a
+// StatefulSet with podManagementPolicy Parallel.
 inline constexpr std::string_view kShortMinMemberAnnotation = "kai.scheduler/min-member";
+// This annotation of an owner, or of a pod template, names the Topology of the group or subgroup.
 inline constexpr std::string_view kTopologyAnnotation = "kai.scheduler/topology";
+// This annotation of an owner, or of a pod template, names the level of the Topology within which all pods must run.
 inline constexpr std::string_view kRequiredLevelAnnotation = "kai.scheduler/topology-required-placement";
+// This annotation of an owner, or of a pod template, names the level of the Topology within which the pods should run.
 inline constexpr std::string_view kPreferredLevelAnnotation = "kai.scheduler/topology-preferred-placement";
+// This annotation of an owner, or of a pod, has the preemptionDelay of the group, such as 5m.
 inline constexpr std::string_view kPreemptionDelayAnnotation = "kai.scheduler/preemption-delay";
+// This annotation of an owner, or of a pod, has the stalenessGracePeriod of the group, such as 5m.
 inline constexpr std::string_view kStalenessGraceAnnotation = "kai.scheduler/staleness-grace-period";
 
 // Returns the group of a pod by the default rule, with `owner` as its owner and as the source of its metadata.

@@ -56,7 +56,7 @@ TEST(RuleTableTest, ARuleIsFoundByGroupAndKindAndElseItIsTheDefaultOne) {
   }
 }
 
-TEST(RuleTableTest, OfRowsOfAKindTheOneOfTheVersionCountsElseOfTheNewestBelowElseTheOldest) {
+TEST(RuleTableTest, TheRowOfTheNearestVersionCounts) {
   struct Case {
     const char* group;
     const char* kind;
@@ -251,7 +251,7 @@ TEST(LookThroughTest, AWorkloadRunnerAboveAWorkloadChangesNoGroup) {
   EXPECT_EQ(Objects(PodOf("p", "run.ai/v2", "WorkloadRunner", "r") + runner).Text(), "pg-p-p-uid 1");
 }
 
-TEST(LookThroughTest, WhatTheOwnerBelowLacksItHasFromTheSkippedOne) {
+TEST(LookThroughTest, FieldsThatTheOwnerLacksAreTheSkippedOnes) {
   struct Case {
     const char* what;
     std::string pod;

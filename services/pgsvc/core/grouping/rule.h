@@ -84,7 +84,11 @@ struct GroupForm {
 };
 
 struct RuleOptions {
+  // This label of an owner, or of a pod, names the queue of the pod group. A file of --grouping_config can name another
+  // label.
   std::string queue_label = "kai.scheduler/queue";
+  // This label of a pod names its node pool. It is appended to the queue that the label project names. A file of
+  // --grouping_config can name another label.
   std::string node_pool_label = "kai.scheduler/node-pool";
   bool finds_legacy_groups = true;
   bool gangs_knative_revisions = true;

@@ -54,7 +54,7 @@ TEST(RuleConfigTest, ADeclaredRuleCountsAtTheFirstFieldAboveZero) {
   }
 }
 
-TEST(RuleConfigTest, WhatIsConfiguredReachesTheGroup) {
+TEST(RuleConfigTest, AConfiguredRuleReachesTheGroup) {
   const auto options = ParseRuleConfig(kConfig);
   ASSERT_TRUE(options.ok()) << options.status();
   Objects objects(PodOf("p", "example.com/v1", "PyFlow", "f", "  labels: {team/queue: research}\n") +

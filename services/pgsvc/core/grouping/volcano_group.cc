@@ -18,7 +18,6 @@ namespace basalt::pgsvc {
 
 namespace {
 
-constexpr std::string_view kSubGroupLabel = "kai.scheduler/subgroup-name";
 constexpr std::string_view kVolcanoPrefix = "volcano.sh/";
 
 // Subgroups by their parent, in their order; those directly below the group under "".
@@ -232,16 +231,16 @@ class PolicyMaker {
 json::object ObjectOf(const Policy& policy, std::vector<std::string>& losses) {
   json::object selector;
   if (policy.leaves.size() == 1) {
-    selector["matchLabels"] = json::object{{kSubGroupLabel, policy.leaves.front()}};
+    selector["matchLabels"] = json::object{{kube::kKaiSubGroupNameKey, policy.leaves.front()}};
   } else {
     json::array names;
     for (const std::string& leaf : policy.leaves) names.emplace_back(leaf);
     selector["matchExpressions"] =
-        json::array{json::object{{"key", kSubGroupLabel}, {"operator", "In"}, {"values", std::move(names)}}};
+        json::array{json::object{{"key", kube::kKaiSubGroupNameKey}, {"operator", "In"}, {"values", std::move(names)}}};
   }
   json::object object{{"name", policy.name},
                       {"labelSelector", std::move(selector)},
-                      {"matchLabelKeys", json::array{json::value(kSubGroupLabel)}},
+                      {"matchLabelKeys", json::array{json::value(kube::kKaiSubGroupNameKey)}},
                       {"subGroupSize", policy.size},
                       {"minSubGroups", policy.required}};
   json::object topology = TopologyOf(policy.topology, fmt::format("subgroup {}", policy.name), losses);

@@ -261,7 +261,7 @@ TEST_F(VolcanoGroupTest, AClassThatSomebodyNamesIsKeptAndTheRulesOwnWhereItExist
   EXPECT_EQ(FindString(Write().object.at("spec"), "priorityClassName"), "gold");
 }
 
-TEST_F(VolcanoGroupTest, WhatVolcanoCannotExpressIsReported) {
+TEST_F(VolcanoGroupTest, FieldsThatVolcanoLacksAreReported) {
   grouping_.preemption_delay = "5m0s";
   grouping_.staleness_grace_period = "-10s";
   EXPECT_THAT(Write().losses, ElementsAre("preemptionDelay", "stalenessGracePeriod"));

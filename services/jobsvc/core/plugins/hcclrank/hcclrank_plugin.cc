@@ -5,6 +5,7 @@
 namespace basalt::jobsvc {
 namespace {
 
+// This annotation of a pod has the rank that the plugin hcclrank gives to the pod.
 constexpr std::string_view kRankIndex = "hccl/rankIndex";
 
 // Returns the rank of the first container that has one, unchanged: a text, or a mark. Empty if no container has one.

@@ -94,7 +94,7 @@ TEST(ExpressionTest, MeansWhatJqMeans) {
   }
 }
 
-TEST(ExpressionTest, WhatIsWrongIsNamed) {
+TEST(ExpressionTest, AMistakeIsNamed) {
   EXPECT_THAT(Of("any(.spec.list[]; .r > 1)"), HasSubstr("cannot: expression 'any(.spec.list[]; .r > 1)'"));
   EXPECT_THAT(Of("def f: f; f"), HasSubstr("'def f: f; f' is not known here"));
   EXPECT_THAT(Of(".spec.list[] |= 1"), HasSubstr("cannot"));

@@ -10,9 +10,11 @@
 namespace basalt::pgsvc {
 namespace {
 
-// The labels by which Kartas are found. Their own operator sets them.
+// This label of a Karta has the API group of the kind that the Karta describes. Kartas' own operator writes it.
 constexpr std::string_view kGroupLabel = "run.ai/karta-group";
+// This label of a Karta has the API version of the kind that the Karta describes. Kartas' own operator writes it.
 constexpr std::string_view kVersionLabel = "run.ai/karta-version";
+// This label of a Karta has the kind that the Karta describes. Kartas' own operator writes it.
 constexpr std::string_view kKindLabel = "run.ai/karta-kind";
 
 std::string KindTextOf(std::string_view group, std::string_view version, std::string_view kind) {

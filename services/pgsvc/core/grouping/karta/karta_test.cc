@@ -133,7 +133,7 @@ TEST(KartaTest, TheTopologyOfTheWorkloadComesFirst) {
   EXPECT_THAT(Objects(PyFlowKarta(kPlaced) + annotated + PodAs("worker")).Text(), HasSubstr("sub 1 @own/host/:"));
 }
 
-TEST(KartaTest, WhatCannotBeGroupedIsAnError) {
+TEST(KartaTest, AKartaThatCannotGroupIsAnError) {
   const struct {
     const char* what;
     const char* gang;

@@ -20,8 +20,10 @@ namespace basalt::pgsvc {
 
 namespace {
 
+// This label of a pod names its PodGang, from which the group is made.
 constexpr std::string_view kPodGangLabel = "grove.io/podgang";
 constexpr std::string_view kPodGangApiVersion = "scheduler.grove.io/v1alpha1";
+// This annotation of a PodGang names the Topology of the group. It comes before kai.scheduler/topology.
 constexpr std::string_view kTopologyNameAnnotation = "grove.io/topology-name";
 
 struct PodSet {

@@ -177,7 +177,7 @@ TEST(GroveTest, AnnotationsFillWhatTheTopologyOfTheGroupLacks) {
             "pg-g-podgang-g 1 @v/region/rack: a{1}; in a");
 }
 
-TEST(GroveTest, WhatTheGangLacksItHasFromTheTopOwner) {
+TEST(GroveTest, FieldsThatTheGangLacksAreTheTopOwners) {
   struct Case {
     const char* what;
     Shape shape;

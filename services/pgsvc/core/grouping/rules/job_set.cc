@@ -21,7 +21,9 @@ namespace basalt::pgsvc {
 
 namespace {
 
+// This label of a pod names its replicated job in the JobSet, which decides its subgroup.
 constexpr std::string_view kReplicatedJobLabel = "jobset.sigs.k8s.io/replicatedjob-name";
+// This label of a pod has the index of its Job in the replicated job, which decides its subgroup.
 constexpr std::string_view kJobIndexLabel = "jobset.sigs.k8s.io/job-index";
 
 struct ReplicatedJob {

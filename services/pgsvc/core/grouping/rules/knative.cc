@@ -19,7 +19,9 @@ namespace basalt::pgsvc {
 namespace {
 
 constexpr std::string_view kKnativeApiVersion = "serving.knative.dev/v1";
+// This label of a pod names its Knative Revision, which owns the group.
 constexpr std::string_view kRevisionLabel = "serving.knative.dev/revision";
+// This annotation of a Knative Revision has the minimum of its group.
 constexpr std::string_view kMinScaleAnnotation = "autoscaling.knative.dev/min-scale";
 
 // Whether the revision's pods share one group. Existing pods show in which way they were grouped.

@@ -19,9 +19,13 @@ namespace basalt::pgsvc {
 
 namespace {
 
+// This label of a pod names its MPIJob, by which the pod of the launcher is found.
 constexpr std::string_view kJobNameLabel = "training.kubeflow.org/job-name";
+// This label of a pod of an MPIJob is "launcher" on the pod of the launcher.
 constexpr std::string_view kJobRoleLabel = "training.kubeflow.org/job-role";
+// This label of a pod of a PyTorchJob has the pod's role, which is its subgroup.
 constexpr std::string_view kReplicaTypeLabel = "training.kubeflow.org/replica-type";
+// This label of a pod of a PyTorchJob has the index of the pod in its role, which decides its segment.
 constexpr std::string_view kReplicaIndexLabel = "training.kubeflow.org/replica-index";
 constexpr std::string_view kMinAvailable = "spec.runPolicy.schedulingPolicy.minAvailable";
 

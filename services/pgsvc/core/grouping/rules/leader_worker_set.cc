@@ -20,8 +20,11 @@ namespace basalt::pgsvc {
 
 namespace {
 
+// This label of a pod has its index in its replica of a LeaderWorkerSet. The leader has the index 0.
 constexpr std::string_view kWorkerIndexLabel = "leaderworkerset.sigs.k8s.io/worker-index";
+// This label of a pod has the index of its replica in a LeaderWorkerSet. Each replica is a group.
 constexpr std::string_view kGroupIndexLabel = "leaderworkerset.sigs.k8s.io/group-index";
+// This annotation of a pod of a LeaderWorkerSet has the number of pods in its replica.
 constexpr std::string_view kSizeAnnotation = "leaderworkerset.sigs.k8s.io/size";
 constexpr std::string_view kLeader = "leader";
 constexpr std::string_view kWorkers = "workers";

@@ -153,7 +153,7 @@ TEST(LeaderWorkerSetTest, AnOldReplicaKeepsTheLayoutOfItsSize) {
   EXPECT_THAT(Text(Spec(4, 0), Index("4")), HasSubstr("error: Pod default/p"));
 }
 
-TEST(LeaderWorkerSetTest, WhatCannotBeLaidOutIsAnError) {
+TEST(LeaderWorkerSetTest, ALayoutThatIsImpossibleIsAnError) {
   struct Case {
     const char* what;
     std::string spec;

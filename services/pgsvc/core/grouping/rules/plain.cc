@@ -19,7 +19,9 @@ namespace basalt::pgsvc {
 
 namespace {
 
+// This label marks a pod of a Spark application.
 constexpr std::string_view kSparkApplicationName = "spark-app-name";
+// This label of a pod of a Spark application has the id of the application, which names the group.
 constexpr std::string_view kSparkSelector = "spark-app-selector";
 
 }  // namespace

@@ -18,7 +18,9 @@ namespace basalt::pgsvc {
 
 namespace {
 
+// This label of the top owner of Ray's pods names the PriorityClass of their group.
 constexpr std::string_view kPriorityLabel = "ray.io/priority-class-name";
+// This label of a pod of a RayCluster names its worker group, or headgroup, which is its subgroup.
 constexpr std::string_view kGroupLabel = "ray.io/group";
 constexpr std::string_view kHeadGroup = "headgroup";
 

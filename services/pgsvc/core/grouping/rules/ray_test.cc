@@ -69,7 +69,7 @@ TEST(RayClusterTest, HeadAndEachWorkerGroupAreSubgroups) {
   }
 }
 
-TEST(RayClusterTest, WhatCannotBeCountedIsAnError) {
+TEST(RayClusterTest, ACountThatIsImpossibleIsAnError) {
   for (const std::string workers :
        {"{groupName: a, minReplicas: 2, replicas: 1}", "{groupName: a, minReplicas: 2, replicas: 0}",
         "{groupName: a, minReplicas: -1, replicas: 1}", "{groupName: a, replicas: \"1\"}",

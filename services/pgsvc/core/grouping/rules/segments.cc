@@ -13,7 +13,9 @@ namespace basalt::pgsvc {
 
 namespace {
 
+// This annotation of a pod, or of a pod template, names the level of the Topology within which each segment must run.
 constexpr std::string_view kRequired = "kai.scheduler/segment-topology-required-placement";
+// This annotation of a pod, or of a pod template, names the level of the Topology within which each segment should run.
 constexpr std::string_view kPreferred = "kai.scheduler/segment-topology-preferred-placement";
 
 // Returns the annotation of the first object that has one that is not empty.

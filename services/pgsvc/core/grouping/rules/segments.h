@@ -11,6 +11,7 @@
 
 namespace basalt::pgsvc {
 
+// This annotation of a pod, or of a pod template, has the number of pods in each segment of the group.
 inline constexpr std::string_view kSegmentSizeAnnotation = "kai.scheduler/segment-size";
 
 // Returns the number of pods of one segment, by the annotation of the pod or else of the template; an empty annotation
