@@ -35,7 +35,8 @@ std::vector<std::string> QueueController::ToOpen(const kube::v1::Queue& queue) c
   };
   const kube::v1::Queue* highest = nullptr;
   if (IsClosed(queue)) add_unless_opened_by_parent(queue);
-  for (const kube::v1::Queue* above = tree_.ParentOf(queue); above != nullptr && IsClosed(*above); above = tree_.ParentOf(*above)) {
+  for (const kube::v1::Queue* above = tree_.ParentOf(queue); above != nullptr && IsClosed(*above);
+       above = tree_.ParentOf(*above)) {
     if (highest != nullptr) add_unless_opened_by_parent(*highest);
     highest = above;
   }
