@@ -292,17 +292,15 @@ TEST_F(ClusterTest, PlainPodsAreBoundWhereNobodyElseSchedulesThem) {
 
 TEST_F(ClusterTest, ABadServerDelaysButChangesNothing) {
   Start();
-  for (const char* text :
-       {R"({"verb":"patch","resource":"pods/status","action":"answer","code":429,"retryAfterSeconds":1,"count":3})",
-        R"({"verb":"patch","resource":"pods/status","action":"dropAnswer","count":3})",
-        R"({"verb":"create","resource":"pods/binding","action":"dropAnswer","count":2})",
-        R"({"verb":"create","resource":"pods/binding","action":"dropRequest","count":2})",
-        R"({"verb":"update","resource":"podgroups","action":"answer","code":409,"count":4})",
-        R"({"verb":"update","resource":"podgroups","action":"answer","code":500,"count":2})"}) {
-    const auto rule = kubesim::ParseFaultRule(*ParseJson(text));
-    ASSERT_TRUE(rule.ok()) << rule.status();
-    server_->faults().Add(*rule);
-  }
+  using enum kubesim::FaultAction;
+  const kubesim::FaultRule rules[] = {
+      {.verb = "patch", .resource = "pods/status", .code = 429, .retry_after_seconds = 1, .count = 3},
+      {.verb = "patch", .resource = "pods/status", .action = kDropAnswer, .count = 3},
+      {.verb = "create", .resource = "pods/binding", .action = kDropAnswer, .count = 2},
+      {.verb = "create", .resource = "pods/binding", .action = kDropRequest, .count = 2},
+      {.verb = "update", .resource = "podgroups", .code = 409, .count = 4},
+      {.verb = "update", .resource = "podgroups", .code = 500, .count = 2}};
+  for (const kubesim::FaultRule& rule : rules) server_->faults().Add(rule);
   MakeGroup("g", 6);
   for (int i = 0; i < 6; ++i) {
     MakePod(fmt::format("a-{}", i), "g", "sleep 20");
