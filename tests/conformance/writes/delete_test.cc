@@ -148,11 +148,6 @@ TEST_F(DeleteConformance, BrokenOptionsAreABadRequest) {
   EXPECT_EQ(Delete(Configs("a"), J("{kind: Pod, apiVersion: v1}")).status, 400);
 }
 
-TEST_F(DeleteConformance, ATimeoutThatHasElapsedIsTold) {
-  MakeConfig("a");
-  EXPECT_EQ(Delete(Configs("a") + "?timeout=1ns").status, 504);
-}
-
 // ---- the grace of pods ----
 
 TEST_F(DeleteConformance, AScheduledPodHasItsGrace) {

@@ -161,12 +161,6 @@ TEST_F(PatchConformance, AMissingObjectIsNotFound) {
   EXPECT_EQ(Patch(Configs("a"), kJsonPatch, "[]").status, 404);
 }
 
-TEST_F(PatchConformance, AnUnknownFormatIsUnsupported) {
-  MakeConfig("a");
-  const Answer patched = Patch(Configs("a"), "application/json", "{}");
-  EXPECT_EQ(StatusText(patched), "415 UnsupportedMediaType: 415: Unsupported Media Type");
-}
-
 TEST_F(PatchConformance, BrokenJsonIsABadRequest) {
   MakeConfig("a");
   EXPECT_EQ(Patch(Configs("a"), kMerge, "{").status, 400);
