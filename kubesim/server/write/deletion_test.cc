@@ -79,7 +79,7 @@ TEST_F(CollectionDeletionTest, OthersAreServedBetweenItsSlices) {
   EXPECT_EQ(Find(list, "items")->as_array().size(), kObjects);
 }
 
-TEST_F(CollectionDeletionTest, WhatIsMadeAnewMeanwhileGoesByItsName) {
+TEST_F(CollectionDeletionTest, AnObjectMadeAnewMeanwhileGoesByItsName) {
   const auto reply = BeginDeletion();
   server_.Delete(kConfigs + "/c-499");
   server_.Delete(kConfigs + "/c-498");
@@ -142,7 +142,7 @@ TEST_F(DeletionTest, ALargeNamespaceAndALargeKindAreEmptiedWhole) {
   EXPECT_EQ(server_.server().store().Count("configmaps"), 1U);
 }
 
-TEST_F(DeletionTest, AnOwnerOfManyWaitsInTheForegroundForAllOfThemAndForOneThatComesLate) {
+TEST_F(DeletionTest, AnOwnerInTheForegroundWaitsForManyAndForALateOne) {
   const Reply owner = server_.MakeConfig("owner");
   const std::string meta = OwnerMeta(owner, "ConfigMap", true);
   for (int i = 0; i < 500; ++i) server_.MakeConfig(fmt::format("c-{}", i), meta);
