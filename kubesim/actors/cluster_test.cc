@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/exec/sim_loop.h"
-#include "common/http/direct_client.h"
 #include "kubesim/actors/testing.h"
-#include "kubesim/server/api_server.h"
 
 namespace basalt::actors {
 namespace {
@@ -15,39 +12,17 @@ namespace {
 constexpr char kGroups[] = "podgroups.scheduling.volcano.sh";
 constexpr char kQueues[] = "queues.scheduling.volcano.sh";
 
-class ClusterTest : public ::testing::Test {
+class ClusterTest : public ClusterFixture {
  protected:
-  ClusterTest() {
-    kubesim::ApiServerOptions options;
-    options.crds = SchedulingCrds();
-    server_ = std::make_unique<kubesim::ApiServer>(loop_, random_, std::move(options));
-    EXPECT_TRUE(server_->startup_status().ok()) << server_->startup_status();
-    client_ = std::make_unique<http::DirectClient>(loop_, loop_, *server_);
-  }
-  ~ClusterTest() override {
-    cluster_.reset();
-    client_.reset();
-    server_.reset();
-  }
-
   void Start(ClusterOptions options = {}) {
-    cluster_ = std::make_unique<Cluster>(loop_, *client_, random_, std::move(options));
+    StartCluster(std::move(options));
     ASSERT_TRUE(Until([&] { return Get(kQueues, "", "default") != nullptr; }));
     OpenQueue("default");
     time_.Advance(absl::Seconds(1));
   }
 
-  bool Until(const std::function<bool()>& condition) { return time_.AdvanceUntil(condition, absl::Minutes(10)); }
-
   void Do(std::string method, std::string target, const json::value& body, std::string_view type = kJsonType) {
-    http::Request request{method, target, {{"Content-Type", std::string(type)}}, ToText(body)};
-    bool done = false;
-    auto call = http::Fetch(*client_, std::move(request), [&](absl::StatusOr<http::Response> response) {
-      ASSERT_TRUE(response.ok()) << response.status();
-      EXPECT_LT(response->status, 300) << method << " " << target << " " << response->body;
-      done = true;
-    });
-    ASSERT_TRUE(Until([&] { return done; }));
+    ClusterFixture::Do(std::move(method), std::move(target), ToText(body), type);
   }
 
   void OpenQueue(const std::string& name, const char* state = "Open") {
@@ -115,13 +90,6 @@ class ClusterTest : public ::testing::Test {
     }
     return n;
   }
-
-  SimTime time_;
-  SimLoop loop_{time_, "kubesim"};
-  SeededRandom random_{7};
-  std::unique_ptr<kubesim::ApiServer> server_;
-  std::unique_ptr<http::DirectClient> client_;
-  std::unique_ptr<Cluster> cluster_;
 };
 
 TEST_F(ClusterTest, RegistersNodesAndQueues) {

@@ -3,58 +3,28 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/base/yaml.h"
-#include "common/exec/sim_loop.h"
-#include "common/http/direct_client.h"
-#include "kubesim/actors/cluster.h"
 #include "kubesim/actors/testing.h"
-#include "kubesim/server/api_server.h"
 
 namespace basalt::actors {
 namespace {
 
-class WorkloadsClusterTest : public ::testing::Test {
+class WorkloadsClusterTest : public ClusterFixture {
  protected:
   WorkloadsClusterTest() {
-    kubesim::ApiServerOptions server;
-    server.crds = SchedulingCrds();
-    server_ = std::make_unique<kubesim::ApiServer>(loop_, random_, std::move(server));
-    client_ = std::make_unique<http::DirectClient>(loop_, loop_, *server_);
     ClusterOptions options;
     options.scheduler.create_queues = false;
     options.scheduler.plain_scheduler_names = {"default-scheduler"};
     options.nodes.default_duration = absl::Hours(10);
-    cluster_ = std::make_unique<Cluster>(loop_, *client_, random_, std::move(options));
-  }
-  ~WorkloadsClusterTest() override {
-    cluster_.reset();
-    client_.reset();
-    server_.reset();
+    StartCluster(std::move(options));
   }
 
-  bool Until(const std::function<bool()>& condition) { return time_.AdvanceUntil(condition, absl::Minutes(10)); }
-
-  json::value Do(std::string method, std::string target, std::string_view yaml = "",
-                 std::string_view type = kJsonType) {
-    http::Request request{method, target, {{"Content-Type", std::string(type)}}, ""};
-    if (!yaml.empty()) request.body = ToText(ParseYamlDocuments(yaml)->front());
-    json::value body;
-    bool done = false;
-    auto call = http::Fetch(*client_, std::move(request), [&](absl::StatusOr<http::Response> response) {
-      ASSERT_TRUE(response.ok()) << response.status();
-      EXPECT_LT(response->status, 300) << method << " " << target << " " << response->body;
-      body = *ParseJson(response->body);
-      done = true;
-    });
-    EXPECT_TRUE(Until([&] { return done; }));
-    return body;
-  }
+  static std::string Json(std::string_view yaml) { return ToText(ParseYamlDocuments(yaml)->front()); }
   static std::string Apps(const std::string& plural, const std::string& name = "") {
     return fmt::format("/apis/apps/v1/namespaces/default/{}{}{}", plural, name.empty() ? "" : "/", name);
   }
   void Make(const std::string& kind, const std::string& plural, const std::string& spec) {
     Do("POST", Apps(plural),
-       fmt::format(R"(
+       Json(fmt::format(R"(
 apiVersion: apps/v1
 kind: {}
 metadata: {{name: w, namespace: default}}
@@ -63,10 +33,10 @@ spec:
   selector: {{matchLabels: {{app: w}}}}
   template: {{metadata: {{labels: {{app: w}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}
 )",
-                   kind, spec));
+                        kind, spec)));
   }
   void Patch(const std::string& plural, std::string_view patch) {
-    Do("PATCH", Apps(plural, "w"), patch, kMergePatchType);
+    Do("PATCH", Apps(plural, "w"), Json(patch), kMergePatchType);
   }
   // Returns the image of each pod that is not being deleted, or "…" for a pod that does not run.
   std::vector<std::string> Images() {
@@ -86,28 +56,7 @@ spec:
   int64_t Counted(const std::string& plural, std::string_view member) {
     return FindInt(Do("GET", Apps(plural, "w")).at("status"), member);
   }
-  size_t Sets() { return Do("GET", Apps("replicasets")).at("items").as_array().size(); }
-
-  SimTime time_;
-  SimLoop loop_{time_, "cluster"};
-  SeededRandom random_{3};
-  std::unique_ptr<kubesim::ApiServer> server_;
-  std::unique_ptr<http::DirectClient> client_;
-  std::unique_ptr<Cluster> cluster_;
 };
-
-TEST_F(WorkloadsClusterTest, ADeploymentRunsIsScaledToZeroAndBackAndGoesWithAllItHas) {
-  Make("Deployment", "deployments", "replicas: 3");
-  ASSERT_TRUE(Run(3));
-  EXPECT_TRUE(Until([&] { return Counted("deployments", "availableReplicas") == 3; }));
-  for (const int replicas : {5, 1, 0, 2}) {
-    Patch("deployments", fmt::format("spec: {{replicas: {}}}", replicas));
-    ASSERT_TRUE(Run(static_cast<size_t>(replicas))) << replicas;
-  }
-  EXPECT_EQ(Sets(), 1u);
-  Do("DELETE", Apps("deployments", "w"));
-  EXPECT_TRUE(Until([&] { return Images().empty() && Sets() == 0; }));
-}
 
 TEST_F(WorkloadsClusterTest, ADeploymentRollsToItsLastTemplate) {
   Make("Deployment", "deployments", "replicas: 4");
@@ -117,20 +66,6 @@ TEST_F(WorkloadsClusterTest, ADeploymentRollsToItsLastTemplate) {
           fmt::format(R"(spec: {{template: {{spec: {{containers: [{{name: c, image: {}}}]}}}}}})", image));
   }
   EXPECT_TRUE(Run(4, "k"));
-}
-
-TEST_F(WorkloadsClusterTest, APodThatIsDeletedByHandIsReplaced) {
-  Make("ReplicaSet", "replicasets", "replicas: 2");
-  ASSERT_TRUE(Run(2));
-  const json::value pods = Do("GET", "/api/v1/namespaces/default/pods");
-  const std::string name(MetaText(pods.at("items").at(0), "name"));
-  Do("DELETE", "/api/v1/namespaces/default/pods/" + name);
-  ASSERT_TRUE(Until([&] {
-    const json::value now = Do("GET", "/api/v1/namespaces/default/pods");
-    return now.at("items").as_array().size() == 2 && MetaText(now.at("items").at(0), "name") != name &&
-           MetaText(now.at("items").at(1), "name") != name;
-  }));
-  EXPECT_TRUE(Run(2));
 }
 
 TEST_F(WorkloadsClusterTest, AStatefulSetRollsUnderTheSameNames) {
@@ -143,27 +78,7 @@ TEST_F(WorkloadsClusterTest, AStatefulSetRollsUnderTheSameNames) {
   EXPECT_TRUE(Until([&] { return Counted("statefulsets", "updatedReplicas") == 3; }));
 }
 
-TEST_F(WorkloadsClusterTest, AJobEndsOnceItsPodsHave) {
-  Do("POST", "/apis/batch/v1/namespaces/default/jobs", R"(
-apiVersion: batch/v1
-kind: Job
-metadata: {name: w, namespace: default}
-spec:
-  parallelism: 2
-  completions: 3
-  template:
-    metadata: {annotations: {kubesim.basalt.dev/duration: 1s}}
-    spec: {restartPolicy: Never, containers: [{name: c, image: i}]}
-)");
-  ASSERT_TRUE(Until([&] {
-    const json::value job = Do("GET", "/apis/batch/v1/namespaces/default/jobs/w");
-    return FindPath(job, {"status", "completionTime"}) != nullptr;
-  }));
-  EXPECT_EQ(Images().size(), 3u);
-}
-
-// Nothing is written in an idle cluster.
-TEST_F(WorkloadsClusterTest, WhatIsAsItShouldBeIsLeftAlone) {
+TEST_F(WorkloadsClusterTest, AnIdleClusterIsLeftAlone) {
   Make("Deployment", "deployments", "replicas: 2");
   Make("StatefulSet", "statefulsets", "replicas: 1");
   ASSERT_TRUE(Run(3));

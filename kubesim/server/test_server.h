@@ -25,7 +25,6 @@ struct Reply {
   json::value json;
 
   std::string reason() const { return std::string(FindString(json, "reason")); }
-  std::string message() const { return std::string(FindString(json, "message")); }
   std::string At(std::initializer_list<std::string_view> path) const {
     const json::value* found = FindPath(json, path);
     if (found == nullptr) return "";
@@ -129,11 +128,9 @@ class TestServer {
     return Do("GET", std::move(target), "", accept.empty() ? http::Headers() : http::Headers{{"Accept", accept}});
   }
   Reply Post(std::string target, std::string body) { return Do("POST", std::move(target), std::move(body)); }
-  Reply Put(std::string target, std::string body) { return Do("PUT", std::move(target), std::move(body)); }
   Reply Delete(std::string target, std::string body = "") { return Do("DELETE", std::move(target), std::move(body)); }
-  Reply Merge(std::string target, std::string body) { return PatchAs("merge-patch+json", target, body); }
-  Reply PatchAs(const std::string& format, std::string target, std::string body) {
-    return Do("PATCH", std::move(target), std::move(body), {{"Content-Type", "application/" + format}});
+  Reply Merge(std::string target, std::string body) {
+    return Do("PATCH", std::move(target), std::move(body), {{"Content-Type", "application/merge-patch+json"}});
   }
   TestWatch Watch(std::string target, std::string accept = "") {
     TestWatch watch;
@@ -148,15 +145,13 @@ class TestServer {
     return watch;
   }
 
-  // Creates a pod in namespace default.
-  Reply MakePod(std::string name, std::string labels = "{}", std::string more_spec = "", std::string meta = "") {
-    return Post("/api/v1/namespaces/default/pods", PodBody(name, labels, more_spec, meta));
-  }
-  static std::string PodBody(std::string_view name, std::string_view labels = "{}", std::string_view more_spec = "",
-                             std::string_view meta = "") {
-    return fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","labels":{}{}}},)"
-                       R"("spec":{{"containers":[{{"name":"c","image":"i"}}]{}}}}})",
-                       name, labels, meta, more_spec);
+  // Creates a pod in namespace default. `more_spec` and `meta` begin with commas.
+  Reply MakePod(std::string_view name, std::string_view labels = "{}", std::string_view more_spec = "",
+                std::string_view meta = "") {
+    return Post("/api/v1/namespaces/default/pods",
+                fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","labels":{}{}}},)"
+                            R"("spec":{{"containers":[{{"name":"c","image":"i"}}]{}}}}})",
+                            name, labels, meta, more_spec));
   }
   Reply MakeConfig(std::string name, std::string meta = "", std::string data = "{}") {
     return Post("/api/v1/namespaces/default/configmaps",

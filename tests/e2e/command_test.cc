@@ -10,27 +10,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string Manifest(const std::string& name) {
-  return fmt::format(
-      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}, labels: {{kind: ask}}}}\n"
-      "spec:\n  schedulerName: volcano\n  queue: default\n  minAvailable: 2\n  tasks:\n"
-      "  - name: work\n    replicas: 2\n    template:\n"
-      "      metadata: {{annotations: {{kubesim.basalt.dev/duration: 300s}}}}\n"
-      "      spec:\n        restartPolicy: Never\n        containers:\n        - name: main\n"
-      "          image: busybox\n          command: [sh, -c, \"sleep 300\"]\n"
-      "          resources: {{requests: {{cpu: 100m}}}}\n",
-      name);
-}
-
-class CommandTest : public ::testing::Test {
+class CommandTest : public WorldTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(world_.ok()); }
-
   void Begin(const std::string& name) {
-    const std::string file = world_.dir() / (name + ".yaml");
-    WriteFile(file, Manifest(name));
-    const Ran submitted = world_.Ctl({"job", "submit", "-f", file});
-    ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+    world_.Submit(name, JobManifest(name, 2, "300s", "minAvailable: 2", "labels: {kind: ask}"));
     Waits(name, "Running");
   }
   void Waits(const std::string& name, const std::string& phase) {
@@ -48,8 +31,6 @@ class CommandTest : public ::testing::Test {
     const json::value* uid = FindPath(object, {"metadata", "uid"});
     return uid == nullptr ? std::string() : std::string(uid->as_string());
   }
-
-  World world_;
 };
 
 TEST_F(CommandTest, AJobIsSuspendedResumedAndCompleted) {

@@ -195,12 +195,7 @@ TEST_P(DevTest, ANumberOfReplicasThatCannotBeIsRefused) {
 
 TEST_P(DevTest, CanBeInterruptedWhileAJobRuns) {
   const std::string file = dir_ / "long.yaml";
-  WriteFile(
-      file,
-      "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: long}\nspec:\n  minAvailable: 1\n"
-      "  tasks:\n  - name: t\n    replicas: 1\n    template:\n"
-      "      metadata: {annotations: {kubesim.basalt.dev/duration: 1h}}\n      spec:\n        restartPolicy: Never\n"
-      "        containers: [{name: c, image: i, command: [sh, -c, \"sleep 3600\"]}]\n");
+  WriteFile(file, JobManifest("long", 1, "1h", "minAvailable: 1"));
   Child child(Dev({"--run=" + file}), out_, err_);
   ASSERT_TRUE(Says("1 running"));
   child.Signal(SIGINT);

@@ -32,10 +32,8 @@ struct Example {
   bool ended = false;
 };
 
-class ExamplesTest : public ::testing::Test {
+class ExamplesTest : public WorldTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(world_.ok()); }
-
   static std::vector<std::string> Files() {
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(BASALT_SOURCE_DIR "/examples")) {
@@ -109,7 +107,6 @@ class ExamplesTest : public ::testing::Test {
     return state == nullptr ? std::string() : std::string(FindString(*state, "phase"));
   }
 
-  World world_;
   std::map<std::string, Example> examples_;
 };
 

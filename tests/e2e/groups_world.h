@@ -31,10 +31,10 @@ struct GroupedBy {
   std::string_view name_key;
 };
 
-class GroupsTest : public ::testing::Test {
+class GroupsTest : public WorldTest {
  protected:
-  GroupsTest(GroupedBy grouped_by, const WorldOptions& options) : world_(options), grouped_by_(std::move(grouped_by)) {}
-  void SetUp() override { ASSERT_TRUE(world_.ok()); }
+  GroupsTest(GroupedBy grouped_by, const WorldOptions& options)
+      : WorldTest(options), grouped_by_(std::move(grouped_by)) {}
 
   std::string Template(std::string_view labels) {
     return fmt::format(
@@ -99,8 +99,6 @@ class GroupsTest : public ::testing::Test {
     }
     return writes;
   }
-
-  World world_;
 
  private:
   const GroupedBy grouped_by_;

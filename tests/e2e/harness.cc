@@ -322,6 +322,35 @@ size_t World::JobCount() {
   return items == nullptr ? 0 : items->get_array().size();
 }
 
+std::string World::Submit(const std::string& name, std::string_view manifests) {
+  std::string file = dir_ / (name + ".yaml");
+  WriteFile(file, manifests);
+  const Ran ran = Ctl({"job", "submit", "-f", file});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  return file;
+}
+
+std::string JobManifest(std::string_view name, int replicas, std::string_view runs, std::string_view spec,
+                        std::string_view metadata) {
+  return fmt::format(R"(---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {{name: {}{}{}}}
+spec:
+  {}
+  schedulerName: volcano
+  tasks:
+  - name: work
+    replicas: {}
+    template:
+      metadata: {{annotations: {{kubesim.basalt.dev/duration: {}}}}}
+      spec:
+        restartPolicy: Never
+        containers: [{{name: main, image: busybox, resources: {{requests: {{cpu: 100m}}}}}}]
+)",
+                     name, metadata.empty() ? "" : ", ", metadata, spec, replicas, runs);
+}
+
 std::string_view PhaseOf(const Write& status_write) {
   const json::value* const state =
       status_write.body.is_object() ? FindPath(status_write.body, {"status", "state"}) : nullptr;

@@ -4,6 +4,8 @@
 // of requests, against which the tests check. The API server is kubesim by default. With BASALT_KUBE=real, it is a real
 // one, of the version that BASALT_KUBERNETES names. ctest runs most tests on both. Every wait for another process has a
 // deadline.
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -116,6 +118,8 @@ class World : public Judged {
   Loop& loop() { return *loop_; }
   http::Client& client() { return *client_; }  // The administrator's client. Use it on loop() only.
   size_t JobCount();
+  // Writes the manifests to the file NAME.yaml and submits them, which must succeed. Returns the file.
+  std::string Submit(const std::string& name, std::string_view manifests);
 
  private:
   testing::TempDir dir_;
@@ -124,7 +128,20 @@ class World : public Judged {
   std::unique_ptr<http::Client> client_;
 };
 
+// A test with a world of its own.
+class WorldTest : public ::testing::Test {
+ protected:
+  explicit WorldTest(const WorldOptions& options = {}) : world_(options) {}
+  void SetUp() override { ASSERT_TRUE(world_.ok()); }
+  World world_;
+};
+
 std::string BinDir();
+
+// Returns a document with a job. Its task "work" has `replicas` pods, which run for `runs`, as "300s". `spec` and
+// `metadata` have further members: "minAvailable: 1", "labels: {a: b}".
+std::string JobManifest(std::string_view name, int replicas, std::string_view runs, std::string_view spec,
+                        std::string_view metadata = "");
 
 // Returns the body of a GET. Empty if the request failed.
 std::string FetchText(const http::CurlOptions& server, const std::string& path);

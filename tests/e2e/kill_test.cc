@@ -59,10 +59,7 @@ TEST_P(KillTest, TheJobCompletesAsIfNothingHadHappened) {
   // Jobs follow each other until ten kills have hit a running job.
   for (int run = 0; kills < kKills && run < 6; ++run) {
     const std::string name = fmt::format("victim-of-{}-{}", program, run);
-    const std::string file = world.dir() / (name + ".yaml");
-    WriteFile(file, Manifest(name));
-    const Ran submitted = world.Ctl({"job", "submit", "-f", file});
-    ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+    world.Submit(name, Manifest(name));
     const absl::Time end = absl::Now() + absl::Seconds(120);
     while (world.JobPhase(name) != "Completed" && absl::Now() < end) {
       absl::SleepFor(absl::Milliseconds(50 + static_cast<int64_t>(random.Uniform(1000))));

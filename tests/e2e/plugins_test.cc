@@ -101,10 +101,8 @@ std::string PathOf(const json::value& object) {
   return fmt::format("{}/{}", folder->second, FindString(object.at("metadata"), "name"));
 }
 
-class PluginsTest : public ::testing::Test {
+class PluginsTest : public WorldTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(world_.ok()); }
-
   void Ask(const std::vector<std::string>& words) {
     const Ran ran = world_.Ctl(words);
     EXPECT_EQ(ran.exit_code, 0) << fmt::format("{}", fmt::join(words, " ")) << "\n" << ran.out << ran.err;
@@ -166,16 +164,10 @@ class PluginsTest : public ::testing::Test {
     };
     EXPECT_TRUE(Eventually(absl::Seconds(60), so)) << workers << " workers; hosts: " << Workers(plugin);
   }
-
-  World world_;
 };
 
 TEST_F(PluginsTest, TheClusterHasTheRenderedObjectsToTheEnd) {
-  ForEach([&](const PluginCase& plugin) {
-    const std::string file = world_.dir() / (JobOf(plugin) + ".yaml");
-    WriteFile(file, Manifest(plugin));
-    Ask({"job", "submit", "-f", file});
-  });
+  ForEach([&](const PluginCase& plugin) { world_.Submit(JobOf(plugin), Manifest(plugin)); });
   std::map<std::string, std::map<std::string, std::string>> uids;
   ForEach([&](const PluginCase& plugin) {
     Becomes(plugin, "Running");

@@ -19,10 +19,10 @@ using ::testing::HasSubstr;
 constexpr char kQueues[] = "/apis/scheduling.volcano.sh/v1beta1/queues";
 constexpr char kCommands[] = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands";
 
-class QueuesTest : public ::testing::Test {
+class QueuesTest : public WorldTest {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(world_.ok());
+    ASSERT_NO_FATAL_FAILURE(WorldTest::SetUp());
     Make("team", "root");
     Make("nlp", "team");
     Make("vision", "team");
@@ -76,8 +76,6 @@ class QueuesTest : public ::testing::Test {
     }
     return text;
   }
-
-  World world_;
 };
 
 TEST_F(QueuesTest, ATreeIsClosedAndOpenedAndSaysWhy) {
@@ -130,15 +128,7 @@ TEST_F(QueuesTest, QueuesAreMadeAndDeletedInATree) {
 }
 
 TEST_F(QueuesTest, AQueueIsClosedOnceItsJobsAreGoneAndTakesNoOthers) {
-  const std::string file = world_.dir() / "job.yaml";
-  WriteFile(file,
-            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: queued}\n"
-            "spec:\n  schedulerName: volcano\n  queue: nlp\n  tasks:\n  - name: work\n    replicas: 1\n    template:\n"
-            "      metadata: {annotations: {kubesim.basalt.dev/duration: 300s}}\n"
-            "      spec:\n        restartPolicy: Never\n        containers:\n        - name: main\n"
-            "          image: busybox\n          command: [sh, -c, \"sleep 300\"]\n"
-            "          resources: {requests: {cpu: 100m}}\n");
-  ASSERT_EQ(world_.Ctl({"job", "submit", "-f", file}).exit_code, 0);
+  const std::string file = world_.Submit("queued", JobManifest("queued", 1, "300s", "queue: nlp"));
   ASSERT_EQ(world_.Ctl({"job", "wait", "queued", "--for", "Running", "--timeout", "60s"}).exit_code, 0);
   Does("close", "team");
   EXPECT_TRUE(Becomes("nlp", "Closing"));

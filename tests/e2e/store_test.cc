@@ -15,10 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class StoreTest : public ::testing::Test {
+class StoreTest : public WorldTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(world_.ok()); }
-
   std::vector<std::string> Jobsvc(const std::string& data_dir, const std::string& port_file, bool rebuild) {
     std::vector<std::string> command = {BinDir() + "/jobsvc", "--gateway=" + world_.suite().gateway(),
                                         "--data_dir=" + data_dir, "--replica=jobsvc-0", "--port_file=" + port_file};
@@ -26,8 +24,6 @@ class StoreTest : public ::testing::Test {
     for (std::string& flag : world_.suite().tls_flags("jobsvc", "jobsvc-0")) command.push_back(std::move(flag));
     return command;
   }
-
-  World world_;
 };
 
 TEST_F(StoreTest, ACorruptStoreIsRefusedAndRebuilt) {

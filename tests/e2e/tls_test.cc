@@ -35,17 +35,9 @@ class TlsTest : public ::testing::Test {
   void Submit(const std::string& prefix, int count) {
     std::string text;
     for (int i = 0; i < count; ++i) {
-      text += fmt::format(
-          "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}-{}}}\nspec:\n"
-          "  minAvailable: 1\n  tasks:\n  - name: t\n    replicas: 2\n    template:\n"
-          "      metadata: {{annotations: {{kubesim.basalt.dev/duration: 1s}}}}\n"
-          "      spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}\n",
-          prefix, i);
+      text += JobManifest(fmt::format("{}-{}", prefix, i), 2, "1s", "minAvailable: 1");
     }
-    const std::string file = world_->dir() / (prefix + ".yaml");
-    WriteFile(file, text);
-    const Ran submitted = world_->Ctl({"job", "submit", "-f", file});
-    EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
+    world_->Submit(prefix, text);
   }
   bool AreCompleted(const std::string& prefix, int count) {
     for (int i = 0; i < count; ++i) {

@@ -45,12 +45,7 @@ class UpgradeTest : public ::testing::Test {
   void Submit() {
     const std::string name = fmt::format("job-{}", jobs_++);
     const std::string file = world_->dir() / (name + ".yaml");
-    WriteFile(file, fmt::format("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\nspec:\n"
-                                "  minAvailable: 2\n  plugins: {{svc: [], ssh: []}}\n  tasks:\n  - name: t\n"
-                                "    replicas: 3\n    template:\n"
-                                "      metadata: {{annotations: {{kubesim.basalt.dev/duration: 4s}}}}\n"
-                                "      spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}\n",
-                                name));
+    WriteFile(file, JobManifest(name, 3, "4s", "minAvailable: 2\n  plugins: {svc: [], ssh: []}"));
     Ran submitted;
     EXPECT_TRUE(Eventually(absl::Seconds(60), [&] {
       submitted = world_->Ctl({"job", "submit", "-f", file});

@@ -19,14 +19,14 @@ using ::testing::HasSubstr;
 constexpr char kQueues[] = "/apis/scheduling.volcano.sh/v1beta1/queues";
 constexpr char kCommands[] = "/apis/bus.volcano.sh/v1alpha1/namespaces/default/commands";
 
-class VcctlTest : public ::testing::Test {
+class VcctlTest : public WorldTest {
  protected:
   void SetUp() override {
     const char* const script = BASALT_SOURCE_DIR "/tests/e2e/vcctl/build.sh";
     program_ = world_.Run({script, "path"}, absl::Minutes(1)).out;
     if (!program_.empty()) program_.pop_back();  // This removes the line break.
     if (access(program_.c_str(), X_OK) != 0) GTEST_SKIP() << "NOT TESTED: there is no " << program_;
-    ASSERT_TRUE(world_.ok());
+    WorldTest::SetUp();
   }
 
   // Runs vcctl, which must succeed. Returns its output.
@@ -60,8 +60,6 @@ class VcctlTest : public ::testing::Test {
     }));
   }
 
-  World world_;
-
  private:
   std::string program_;
 };
@@ -87,14 +85,7 @@ TEST_F(VcctlTest, AQueueIsMadeShownClosedOpenedChangedAndDeleted) {
 
 TEST_F(VcctlTest, AJobIsRunShownSuspendedResumedAndDeleted) {
   const std::string file = world_.dir() / "job.yaml";
-  WriteFile(file,
-            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: by-vcctl}\n"
-            "spec:\n  schedulerName: volcano\n  queue: default\n  minAvailable: 2\n  tasks:\n"
-            "  - name: work\n    replicas: 2\n    template:\n"
-            "      metadata: {annotations: {kubesim.basalt.dev/duration: 300s}}\n"
-            "      spec:\n        restartPolicy: Never\n        containers:\n        - name: main\n"
-            "          image: busybox\n          command: [sh, -c, \"sleep 300\"]\n"
-            "          resources: {requests: {cpu: 100m}}\n");
+  WriteFile(file, JobManifest("by-vcctl", 2, "300s", "minAvailable: 2"));
   Does({"job", "run", "--filename=" + file});
   JobBecomes("by-vcctl", "Running");
   EXPECT_THAT(Does({"job", "list"}), ::testing::ContainsRegex("by-vcctl +[-0-9]+ +Running +Batch +2 +2 +0 +2"));

@@ -72,23 +72,23 @@ TEST_F(PodGroupWatchTest, ReplicasThatRestartAndSlotsThatMoveLeaveNoGap) {
   ASSERT_TRUE(ReadUntilAllAreKnown());
   ASSERT_TRUE(follower_.ReadUntilNewestToken());
   for (const size_t replica : {1, 2}) {
-    replicas_.StopPgsvc(replica);
+    replicas_.Stop(kPgsvc, replica);
     DeleteFirst();
-    replicas_.StartPgsvc(replica);
+    replicas_.Start(kPgsvc, replica);
     SubmitMore(4);
     ASSERT_TRUE(ReadUntilAllAreKnown()) << "after the restart of " << replica;
   }
   // The replica that serves the watch restarts, too.
-  replicas_.StopPgsvc(0);
-  replicas_.StartPgsvc(0);
+  replicas_.Stop(kPgsvc, 0);
+  replicas_.Start(kPgsvc, 0);
   follower_.Open(replicas_.pod_groups(1));
   DeleteFirst();
   ASSERT_TRUE(ReadUntilAllAreKnown());
-  replicas_.LeavePgsvc(2);
+  replicas_.Leave(kPgsvc, 2);
   DeleteFirst();
   SubmitMore(4);
   ASSERT_TRUE(ReadUntilAllAreKnown()) << "2 has left";
-  replicas_.StartPgsvc(2);
+  replicas_.Start(kPgsvc, 2);
   DeleteFirst();
   SubmitMore(4);
   ASSERT_TRUE(ReadUntilAllAreKnown()) << "2 has come back";

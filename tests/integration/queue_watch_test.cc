@@ -47,14 +47,14 @@ TEST_F(QueueWatchTest, ReplicasThatRestartAndSlotsThatMoveLeaveNoGap) {
     // Another replica serves the watch.
     ASSERT_TRUE(follower_.ReadUntilNewestToken());
     follower_.Open(replicas_.queue((replica + 1) % kReplicas));
-    replicas_.StopQueuesvc(replica);
+    replicas_.Stop(kQueuesvc, replica);
     SubmitMore(1);
-    replicas_.StartQueuesvc(replica);
+    replicas_.Start(kQueuesvc, replica);
     ASSERT_TRUE(ReadUntilCountIsKnown()) << "after the restart of " << replica;
-    replicas_.LeaveQueuesvc(replica);
+    replicas_.Leave(kQueuesvc, replica);
     SubmitMore(1);
     ASSERT_TRUE(ReadUntilCountIsKnown()) << replica << " has left";
-    replicas_.StartQueuesvc(replica);
+    replicas_.Start(kQueuesvc, replica);
     SubmitMore(1);
     ASSERT_TRUE(ReadUntilCountIsKnown()) << replica << " has come back";
   }

@@ -161,12 +161,12 @@ TEST_F(PodGroupReadsTest, AnyReplicaTellsAnyGroupAndItsHistoryAlsoOverARestartAn
   EXPECT_TRUE(replicas_.pod_groups(1).TryGrouping(&trying, rules, &tried).ok());
   ASSERT_EQ(tried.groups_size(), 1);
   EXPECT_EQ(tried.groups(0).name(), "pg-p-u1");
-  replicas_.StopPgsvc(1);
-  replicas_.StartPgsvc(1);
+  replicas_.Stop(kPgsvc, 1);
+  replicas_.Start(kPgsvc, 1);
   for (size_t replica = 0; replica < kReplicas; ++replica) {
     EXPECT_TRUE(Eventually([&] { return KnowsHistories(replica, names); })) << replica << " after a restart";
   }
-  replicas_.LeavePgsvc(0);
+  replicas_.Leave(kPgsvc, 0);
   for (const size_t replica : {1U, 2U}) {
     EXPECT_TRUE(Eventually([&] { return KnowsHistories(replica, names); })) << replica << " after a move";
     EXPECT_TRUE(Eventually([&] { return NamesFrom(replica, 5) == names; })) << replica << " after a move";

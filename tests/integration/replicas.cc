@@ -23,12 +23,6 @@
 namespace basalt::integration {
 namespace {
 
-std::shared_ptr<grpc::Channel> ChannelTo(const shell::ServiceProcess& process, const rpc::Credentials& credentials,
-                                         identity::Role role) {
-  return grpc::CreateChannel(fmt::format("127.0.0.1:{}", process.port()),
-                             credentials.ForChannel(identity::Only({role})));
-}
-
 void SetDeadline(grpc::ClientContext& context, absl::Duration limit = absl::Seconds(20)) {
   context.set_deadline(absl::ToChronoTime(absl::Now() + limit));
 }
@@ -62,9 +56,9 @@ Replicas::Replicas(const Options& options) {
     if (gateways_[replica] == nullptr) return;
     gateway_addresses_.push_back(fmt::format("127.0.0.1:{}", gateways_[replica]->port()));
   }
-  for (size_t replica = 0; replica < kReplicas; ++replica) StartJobsvc(replica);
-  for (size_t replica = 0; replica < kReplicas; ++replica) StartPgsvc(replica);
-  for (size_t replica = 0; replica < kReplicas; ++replica) StartQueuesvc(replica);
+  for (const Service service : kServices) {
+    for (size_t replica = 0; replica < kReplicas; ++replica) Start(service, replica);
+  }
   ok_ = Eventually([this] {
     size_t sharing = 0;
     const gateway::v1::Topology topology = Topology();
@@ -81,9 +75,9 @@ Replicas::Replicas(const Options& options) {
 }
 
 Replicas::~Replicas() {
-  for (Jobsvc& service : jobs_) service.process.reset();
-  for (Pgsvc& service : pgsvcs_) service.process.reset();
-  for (Queuesvc& service : queuesvcs_) service.process.reset();
+  for (auto& service : processes_) {
+    for (auto& process : service) process.reset();
+  }
   for (auto& gateway : gateways_) gateway.reset();
 }
 
@@ -116,63 +110,54 @@ void Replicas::StopLeadingGateway() {
   }
 }
 
-std::unique_ptr<shell::ServiceProcess> Replicas::Start(const std::string& name, gateway::v1::ServiceKind kind,
-                                                       size_t replica, const shell::MakeParts& make_parts) {
+void Replicas::Start(Service service, size_t replica) {
+  const struct {
+    const char* name;
+    gateway::v1::ServiceKind kind;
+    identity::Role role;
+    shell::MakeParts make_parts;
+  } programs[] = {
+      {"jobsvc", gateway::v1::SERVICE_KIND_JOB, identity::Role::kJobsvc, jobsvc::MakeParts},
+      {"pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP, identity::Role::kPgsvc, pgsvc::MakeParts},
+      {"queuesvc", gateway::v1::SERVICE_KIND_QUEUE, identity::Role::kQueuesvc, queuesvc::MakeParts},
+  };
+  const auto& program = programs[service];
   shell::ServiceOptions options;
-  options.name = name;
-  options.kind = kind;
-  options.replica = fmt::format("{}-{}", name, replica);
+  options.name = program.name;
+  options.kind = program.kind;
+  options.replica = fmt::format("{}-{}", program.name, replica);
   options.cluster = "test";
-  options.credentials = authority_.CredentialsOf(rpc::RoleOf(kind), options.replica);
+  options.credentials = authority_.CredentialsOf(rpc::RoleOf(program.kind), options.replica);
   options.gateways = gateway_addresses_;
   options.data_dir = dir_ / options.replica;
   options.workers = 2;
-  auto process = shell::ServiceProcess::Start(options, make_parts);
+  auto process = shell::ServiceProcess::Start(options, program.make_parts);
   if (!process.ok()) {
     ADD_FAILURE() << options.replica << ": " << process.status();
-    return nullptr;
+    return;
   }
-  return *std::move(process);
+  const auto channel = grpc::CreateChannel(fmt::format("127.0.0.1:{}", (*process)->port()),
+                                           operator_->ForChannel(identity::Only({program.role})));
+  processes_[service][replica] = *std::move(process);
+  switch (service) {
+    case kJobsvc:
+      jobs_[replica] = job::v1::JobService::NewStub(channel);
+      break;
+    case kPgsvc:
+      pod_groups_[replica] = podgroup::v1::PodGroupQueryService::NewStub(channel);
+      break;
+    case kQueuesvc:
+      queues_[replica] = queue::v1::QueueService::NewStub(channel);
+      break;
+  }
 }
 
-void Replicas::StartJobsvc(size_t replica) {
-  Jobsvc& service = jobs_[replica];
-  service.process = Start("jobsvc", gateway::v1::SERVICE_KIND_JOB, replica, jobsvc::MakeParts);
-  if (service.process != nullptr)
-    service.stub = job::v1::JobService::NewStub(ChannelTo(*service.process, *operator_, identity::Role::kJobsvc));
-}
-
-void Replicas::LeaveJobsvc(size_t replica) {
-  jobs_[replica].process->Leave();
-  StopJobsvc(replica);
+void Replicas::Leave(Service service, size_t replica) {
+  processes_[service][replica]->Leave();
+  Stop(service, replica);
 }
 
 void Replicas::LoseDisk(size_t replica) { std::filesystem::remove_all(dir_ / fmt::format("jobsvc-{}", replica)); }
-
-void Replicas::StartPgsvc(size_t replica) {
-  Pgsvc& service = pgsvcs_[replica];
-  service.process = Start("pgsvc", gateway::v1::SERVICE_KIND_POD_GROUP, replica, pgsvc::MakeParts);
-  if (service.process == nullptr) return;
-  service.stub =
-      podgroup::v1::PodGroupQueryService::NewStub(ChannelTo(*service.process, *operator_, identity::Role::kPgsvc));
-}
-
-void Replicas::LeavePgsvc(size_t replica) {
-  pgsvcs_[replica].process->Leave();
-  StopPgsvc(replica);
-}
-
-void Replicas::StartQueuesvc(size_t replica) {
-  Queuesvc& service = queuesvcs_[replica];
-  service.process = Start("queuesvc", gateway::v1::SERVICE_KIND_QUEUE, replica, queuesvc::MakeParts);
-  if (service.process != nullptr)
-    service.stub = queue::v1::QueueService::NewStub(ChannelTo(*service.process, *operator_, identity::Role::kQueuesvc));
-}
-
-void Replicas::LeaveQueuesvc(size_t replica) {
-  queuesvcs_[replica].process->Leave();
-  StopQueuesvc(replica);
-}
 
 gateway::v1::Topology Replicas::Topology() const {
   for (size_t replica = 0; replica < std::size(gateways_); ++replica) {

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -29,6 +30,8 @@ namespace basalt::integration {
 bool Eventually(const std::function<bool()>& condition, absl::Duration limit = absl::Seconds(30));
 
 inline constexpr size_t kReplicas = 3;
+enum Service : size_t { kJobsvc, kPgsvc, kQueuesvc };
+inline constexpr Service kServices[] = {kJobsvc, kPgsvc, kQueuesvc};
 
 struct Options {
   absl::Duration grace = absl::Seconds(20);  // The grace period of an absent replica.
@@ -41,27 +44,19 @@ class Replicas {
   ~Replicas();
 
   bool ok() const { return ok_; }
-  job::v1::JobService::Stub& job(size_t replica) { return *jobs_[replica].stub; }
-  podgroup::v1::PodGroupQueryService::Stub& pod_groups(size_t replica) { return *pgsvcs_[replica].stub; }
-  queue::v1::QueueService::Stub& queue(size_t replica) { return *queuesvcs_[replica].stub; }
+  job::v1::JobService::Stub& job(size_t replica) { return *jobs_[replica]; }
+  podgroup::v1::PodGroupQueryService::Stub& pod_groups(size_t replica) { return *pod_groups_[replica]; }
+  queue::v1::QueueService::Stub& queue(size_t replica) { return *queues_[replica]; }
   gateway::v1::Topology Topology() const;  // Returns the topology of the leading gateway. Empty if no gateway leads.
   // Stops the leading gateway for good; the other one takes the lead.
   void StopLeadingGateway();
   size_t OwnerOf(const std::string& key) const;  // Returns the index of the jobsvc that owns the key.
 
-  void StopJobsvc(size_t replica) { jobs_[replica].process.reset(); }
+  void Start(Service service, size_t replica);
+  void Stop(Service service, size_t replica) { processes_[service][replica].reset(); }
   // The replica hands its slots over before it stops.
-  void LeaveJobsvc(size_t replica);
-  void StartJobsvc(size_t replica);
-  void LoseDisk(size_t replica);
-  void StopPgsvc(size_t replica) { pgsvcs_[replica].process.reset(); }
-  // The replica hands its slots over before it stops.
-  void LeavePgsvc(size_t replica);
-  void StartPgsvc(size_t replica);
-  void StopQueuesvc(size_t replica) { queuesvcs_[replica].process.reset(); }
-  // The replica hands its slots over before it stops.
-  void LeaveQueuesvc(size_t replica);
-  void StartQueuesvc(size_t replica);
+  void Leave(Service service, size_t replica);
+  void LoseDisk(size_t replica);  // The disk of a jobsvc.
 
   absl::StatusOr<job::v1::Job> Submit(size_t replica, const std::string& name, const std::string& sleep = "1");
   absl::StatusOr<job::v1::Job> Get(size_t replica, const std::string& name);
@@ -70,12 +65,6 @@ class Replicas {
   absl::StatusOr<std::vector<job::v1::Job>> ListFrom(size_t replica, int page_size);
 
  private:
-  struct Jobsvc {
-    std::unique_ptr<shell::ServiceProcess> process;
-    std::unique_ptr<job::v1::JobService::Stub> stub;
-  };
-  std::unique_ptr<shell::ServiceProcess> Start(const std::string& name, gateway::v1::ServiceKind kind, size_t replica,
-                                               const shell::MakeParts& make_parts);
   std::unique_ptr<gateway::Process> StartGateway(size_t replica, const Options& options);
 
   const testing::TempDir dir_;
@@ -87,17 +76,10 @@ class Replicas {
   std::unique_ptr<dev::EmbeddedKube> kube_;
   std::unique_ptr<gateway::Process> gateways_[2];
   std::vector<std::string> gateway_addresses_;
-  Jobsvc jobs_[kReplicas];
-  struct Pgsvc {
-    std::unique_ptr<shell::ServiceProcess> process;
-    std::unique_ptr<podgroup::v1::PodGroupQueryService::Stub> stub;
-  };
-  Pgsvc pgsvcs_[kReplicas];
-  struct Queuesvc {
-    std::unique_ptr<shell::ServiceProcess> process;
-    std::unique_ptr<queue::v1::QueueService::Stub> stub;
-  };
-  Queuesvc queuesvcs_[kReplicas];
+  std::unique_ptr<shell::ServiceProcess> processes_[std::size(kServices)][kReplicas];
+  std::unique_ptr<job::v1::JobService::Stub> jobs_[kReplicas];
+  std::unique_ptr<podgroup::v1::PodGroupQueryService::Stub> pod_groups_[kReplicas];
+  std::unique_ptr<queue::v1::QueueService::Stub> queues_[kReplicas];
   bool ok_ = false;
 };
 

@@ -97,14 +97,14 @@ TEST_F(WatchTest, AReplicaThatComesBackOnItsDiskLeavesNoGap) {
   follower_.Open(replicas_.job(0));
   ASSERT_TRUE(follower_.ReadUntilSynced());
   for (const size_t replica : {1, 2}) {
-    replicas_.StopJobsvc(replica);
-    replicas_.StartJobsvc(replica);
+    replicas_.Stop(kJobsvc, replica);
+    replicas_.Start(kJobsvc, replica);
     SubmitMore(6);
     ASSERT_TRUE(ReadUntilAllFinished()) << "after the restart of " << replica;
   }
   // The replica that serves the watch restarts, too.
-  replicas_.StopJobsvc(0);
-  replicas_.StartJobsvc(0);
+  replicas_.Stop(kJobsvc, 0);
+  replicas_.Start(kJobsvc, 0);
   follower_.Open(replicas_.job(1));
   SubmitMore(6);
   ASSERT_TRUE(ReadUntilAllFinished());
@@ -120,11 +120,11 @@ TEST_F(WatchTest, SlotsThatMoveTakeAlongWhatWasTold) {
   ASSERT_TRUE(ReadUntilAllFinished());
   ASSERT_TRUE(follower_.ReadUntilNewestToken());
   for (const size_t replica : {1, 2}) {
-    replicas_.LeaveJobsvc(replica);
+    replicas_.Leave(kJobsvc, replica);
     away_ = replica;
     SubmitMore(6);
     ASSERT_TRUE(ReadUntilAllFinished()) << replica << " has left";
-    replicas_.StartJobsvc(replica);
+    replicas_.Start(kJobsvc, replica);
     away_ = kReplicas;
     SubmitMore(6);
     ASSERT_TRUE(ReadUntilAllFinished()) << replica << " has come back";
@@ -166,9 +166,9 @@ TEST_F(LostDiskTest, LostRecordsAreAResetOfThoseSlotsAndASnapshot) {
   ASSERT_TRUE(ReadUntilAllFinished());
   const std::set<uint32_t> lost = SlotsOfJobsAt(1);
   ASSERT_FALSE(lost.empty());
-  replicas_.StopJobsvc(1);
+  replicas_.Stop(kJobsvc, 1);
   replicas_.LoseDisk(1);
-  replicas_.StartJobsvc(1);
+  replicas_.Start(kJobsvc, 1);
   // A slot is reported when it is open again. The watch may therefore send several resets, each with its snapshot.
   ASSERT_TRUE(follower_.ReadUntil([&](const auto& response) {
     return response.type() == job::v1::WatchJobsResponse::TYPE_SYNCED && follower_.resets().size() >= lost.size();

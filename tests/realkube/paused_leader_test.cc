@@ -51,17 +51,9 @@ class PausedLeaderTest : public ::testing::Test {
     return first == last ? "" : std::string(identity.substr(first + 1, last - first - 1));
   }
   TargetView LeaseTargetOf(const std::string& gateway) { return TargetOf(world_->suite().pages(gateway), "lease"); }
-  static std::string Job(const std::string& name) {
-    return fmt::format(
-        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: {}}}\n"
-        "spec:\n  minAvailable: 1\n  tasks:\n  - name: t\n    replicas: {}\n    template:\n"
-        "      metadata: {{annotations: {{kubesim.basalt.dev/duration: 2s}}}}\n"
-        "      spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}\n---\n",
-        name, kPods);
-  }
   void Create(const std::vector<std::string>& jobs) {
     std::string text;
-    for (const std::string& job : jobs) text += Job(job);
+    for (const std::string& job : jobs) text += e2e::JobManifest(job, kPods, "2s", "minAvailable: 1");
     e2e::WriteFile(dir_ / "jobs.yaml", text);
     EXPECT_THAT(e2e::RealCluster()->Kubectl({"create", "-f", dir_ / "jobs.yaml"}), IsOk());
   }

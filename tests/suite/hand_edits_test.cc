@@ -5,8 +5,7 @@
 
 #include <string>
 
-#include "tests/e2e/writer.h"
-#include "tests/simulation/sim_suite.h"
+#include "tests/suite/suite_fixture.h"
 
 namespace basalt::simulation {
 namespace {
@@ -16,12 +15,9 @@ constexpr std::string_view kGroups = "/apis/scheduling.volcano.sh/v1beta1/namesp
 
 constexpr std::string_view kJob = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/j";
 
-class HandEditsTest : public ::testing::Test {
+class HandEditsTest : public SuiteTest {
  protected:
-  HandEditsTest() : suite_({.seed = 7}) {
-    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
-    suite_.time().Advance(absl::Seconds(5));
-  }
+  HandEditsTest() : SuiteTest(7) {}
   // Runs a job whose pods name that scheduler. The pods have a node and run whatever the scheduler does.
   void Begin(std::string_view scheduler) {
     uid_ = suite_.CreateObject(fmt::format(
@@ -40,28 +36,13 @@ class HandEditsTest : public ::testing::Test {
     suite_.PatchObject(fmt::format("{}/j-t-1", kPods), R"([{"op":"remove","path":"/metadata/labels"}])");
     return ToText(*FindPath(*pod, {"metadata", "labels"}));
   }
-  bool Reaches(std::string_view phase) {
-    return suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", "j") == phase; }, absl::Minutes(15));
-  }
+  bool Reaches(std::string_view phase) { return SuiteTest::Reaches("j", phase, absl::Minutes(15)); }
   std::string State(std::string_view field) {
     const auto job = suite_.api().Get("jobs.batch.volcano.sh", "default", "j");
     const json::value* state = job == nullptr ? nullptr : FindPath(*job, {"status", "state"});
     return state == nullptr ? "" : std::string(FindString(*state, field));
   }
-  std::string UidOf(std::string_view resource, std::string_view name) {
-    const auto object = suite_.api().Get(resource, "default", name);
-    return object == nullptr ? "" : std::string(FindString(*Find(*object, "metadata"), "uid"));
-  }
-  int Writes(std::string_view verb, std::string_view resource) {
-    int writes = 0;
-    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
-      const bool ours = e2e::IsByOwner(request.user_agent) && request.status < 300;
-      if (ours && request.verb == verb && request.resource == resource) ++writes;
-    }
-    return writes;
-  }
 
-  SimSuite suite_;
   std::string uid_;
 };
 

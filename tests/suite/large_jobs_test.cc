@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/e2e/writer.h"
-#include "tests/simulation/sim_suite.h"
+#include "tests/suite/suite_fixture.h"
 
 namespace basalt::simulation {
 namespace {
@@ -28,22 +27,14 @@ std::string Job(std::string_view name, int tasks, size_t padding) {
       name, list);
 }
 
-class LargeJobsTest : public ::testing::Test {
+class LargeJobsTest : public SuiteTest {
  protected:
-  LargeJobsTest() : suite_({.seed = 5}) {
-    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
-    suite_.time().Advance(absl::Seconds(5));
-  }
-  bool Reaches(std::string_view name, std::string_view phase, absl::Duration limit) {
-    return suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", name) == phase; }, limit);
-  }
+  LargeJobsTest() : SuiteTest(5) {}
   void ExpectAllRun() {
     for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) {
       EXPECT_TRUE(suite_.IsRunning(program)) << program;
     }
   }
-
-  SimSuite suite_;
 };
 
 TEST_F(LargeJobsTest, AsManyTasksAsThereMayBeAreCarriedOut) {

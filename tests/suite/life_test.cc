@@ -3,46 +3,20 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/e2e/writer.h"
-#include "tests/simulation/sim_suite.h"
+#include "tests/suite/suite_fixture.h"
 
 namespace basalt::simulation {
 namespace {
 
-std::string Job(std::string_view name, int replicas, std::string_view command, std::string_view extra = "") {
-  return fmt::format(
-      R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"{}","namespace":"default"}},)"
-      R"("spec":{{"schedulerName":"volcano","queue":"default","plugins":{{"env":[],"svc":[],"ssh":[]}}{},)"
-      R"("tasks":[{{"name":"t","replicas":{},"template":{{"spec":{{"restartPolicy":"Never","containers":[)"
-      R"({{"name":"c","image":"busybox","command":["sh","-c","{}"]}}]}}}}}}]}}}})",
-      name, extra, replicas, command);
+constexpr char kPlugins[] = R"(,"plugins":{"env":[],"svc":[],"ssh":[]})";
+
+std::string Job(std::string_view name, int replicas, std::string_view script, const std::string& more = "") {
+  return OneTaskJob(name, replicas, script, kPlugins + more);
 }
 
-class LifeTest : public ::testing::Test {
+class LifeTest : public SuiteTest {
  protected:
-  LifeTest() : suite_({.seed = 9}) {
-    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
-    suite_.time().Advance(absl::Seconds(5));
-    suite_.api().ClearLog();
-  }
-  bool Reaches(std::string_view name, std::string_view phase, absl::Duration limit = absl::Minutes(2)) {
-    return suite_.time().AdvanceUntil([&] { return suite_.JobPhase("default", name) == phase; }, limit);
-  }
-  // Returns the number of our writes, without those of Events and queues.
-  int Writes(std::string_view verb = "", std::string_view resource = "") {
-    int writes = 0;
-    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
-      if (!e2e::IsByOwner(request.user_agent) || request.resource == "events" || request.resource == "queues") {
-        continue;
-      }
-      if (!verb.empty() && request.verb != verb) continue;
-      if (!resource.empty() && request.resource != resource) continue;
-      ++writes;
-    }
-    return writes;
-  }
-
-  SimSuite suite_;
+  LifeTest() : SuiteTest(9) {}
 };
 
 TEST_F(LifeTest, AJobCostsNoMoreThanItsBudget) {

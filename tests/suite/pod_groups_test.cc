@@ -7,19 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/writer.h"
-#include "tests/simulation/sim_suite.h"
+#include "tests/suite/suite_fixture.h"
 
 namespace basalt::simulation {
 namespace {
 
-class PodGroupsTest : public ::testing::Test {
+class PodGroupsTest : public SuiteTest {
  protected:
-  PodGroupsTest() : suite_({.seed = 3}) {
-    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
-    suite_.time().Advance(absl::Seconds(5));
-    suite_.api().ClearLog();
-  }
+  PodGroupsTest() : SuiteTest(3) {}
 
   std::string CreatePod(const std::string& name, const std::string& extra_meta = "",
                         const std::string& scheduler = "volcano") {
@@ -40,17 +35,6 @@ class PodGroupsTest : public ::testing::Test {
   std::shared_ptr<const json::value> Group(const std::string& uid) {
     return suite_.api().Get("podgroups.scheduling.volcano.sh", "default", "podgroup-" + uid);
   }
-
-  int Writes() {
-    int writes = 0;
-    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
-      const bool ours = e2e::IsByOwner(request.user_agent) && request.resource != "queues";
-      writes += ours && request.resource != "events" ? 1 : 0;
-    }
-    return writes;
-  }
-
-  SimSuite suite_;
 };
 
 // A pod with this annotation requests a group that the API server would refuse.

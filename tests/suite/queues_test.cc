@@ -8,18 +8,14 @@
 
 #include "common/base/slots.h"
 #include "services/queuesvc/store/queue_store.h"
-#include "tests/e2e/writer.h"
-#include "tests/simulation/sim_suite.h"
+#include "tests/suite/suite_fixture.h"
 
 namespace basalt::simulation {
 namespace {
 
-class QueuesTest : public ::testing::Test {
+class QueuesTest : public SuiteTest {
  protected:
-  QueuesTest() : suite_({.seed = 5}) {}
-  void StartAll() {
-    for (const std::string_view program : {"gateway-0", "jobsvc-0", "pgsvc-0", "queuesvc-0"}) suite_.Start(program);
-  }
+  QueuesTest() : SuiteTest(5) {}
   json::value Queue(std::string_view name) {
     const auto queue = suite_.api().Get("queues.scheduling.volcano.sh", "", name);
     return queue == nullptr ? json::value() : *queue;
@@ -34,14 +30,7 @@ class QueuesTest : public ::testing::Test {
     const json::value* status = Find(queue, "status");
     return status == nullptr ? 0 : FindInt(*status, field);
   }
-  int QueueWrites() {
-    int writes = 0;
-    for (const kubesim::LoggedRequest& request : suite_.api().log()) {
-      writes += request.resource == "queues" && e2e::IsByOwner(request.user_agent) ? 1 : 0;
-    }
-    return writes;
-  }
-
+  int QueueWrites() { return Writes("", "queues"); }
   void CreateQueue(const std::string& name) {
     const auto created = suite_.api().CreateObject(*ParseJson(
         R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":")" + name + R"("}})"));
@@ -75,12 +64,9 @@ class QueuesTest : public ::testing::Test {
     }
     return owners;
   }
-
-  SimSuite suite_;
 };
 
 TEST_F(QueuesTest, ANewQueueIsOpenedUnderRootAndARestartWritesNothing) {
-  StartAll();
   ASSERT_TRUE(suite_.api()
                   .CreateObject(*ParseJson(R"({"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue",)"
                                            R"("metadata":{"name":"team"},"spec":{"weight":2}})"))
@@ -101,7 +87,6 @@ TEST_F(QueuesTest, ANewQueueIsOpenedUnderRootAndARestartWritesNothing) {
 }
 
 TEST_F(QueuesTest, HistoryGoesWithItsSlotAndSurvivesAKill) {
-  StartAll();
   std::vector<std::string> queues;
   for (int i = 0; i < 8; ++i) CreateQueue(queues.emplace_back(fmt::format("team-{}", i)));
   suite_.time().Advance(absl::Seconds(10));
@@ -121,16 +106,11 @@ TEST_F(QueuesTest, HistoryGoesWithItsSlotAndSurvivesAKill) {
 }
 
 TEST_F(QueuesTest, CountsFollowThePodGroupsAtMostOnceASecond) {
-  StartAll();
   suite_.time().Advance(absl::Seconds(10));
   suite_.api().ClearLog();
   const absl::Time begin = suite_.time().Now();
   for (int i = 0; i < 5; ++i) {
-    suite_.CreateObject(fmt::format(
-        R"({{"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{{"name":"j{}","namespace":"default"}},)"
-        R"("spec":{{"schedulerName":"volcano","queue":"default","tasks":[{{"name":"t","replicas":3,"template":{{"spec":)"
-        R"({{"restartPolicy":"Never","containers":[{{"name":"c","image":"busybox","command":["sleep","4"]}}]}}}}}}]}}}})",
-        i));
+    suite_.CreateObject(OneTaskJob(fmt::format("j{}", i), 3, "sleep 4"));
   }
   ASSERT_TRUE(suite_.time().AdvanceUntil([&] { return Count("default", "running") == 5; }, absl::Seconds(30)));
   ASSERT_TRUE(

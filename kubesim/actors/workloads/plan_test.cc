@@ -12,6 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+// tests/conformance/workloads has what a real cluster does alike.
 const absl::Time kNow = absl::UnixEpoch() + absl::Seconds(1'700'000'000);
 
 json::value Owner(const std::string& spec, const std::string& image = "i", const std::string& more = "") {
@@ -52,20 +53,11 @@ std::vector<std::string> Names(const Plan& plan) {
   }
   return names;
 }
-// Returns "name=replicas" for each child that the plan scales.
-std::vector<std::string> Scaled(const Plan& plan) {
-  std::vector<std::string> scaled;
-  for (const auto& [name, patch] : plan.change) {
-    const std::string replicas = At(patch, {"spec", "replicas"});
-    if (!replicas.empty()) scaled.push_back(fmt::format("{}={}", name, replicas));
-  }
-  return scaled;
-}
 std::string Status(const Plan& plan, std::string_view member) { return At(plan.status, {member}); }
 
 // ---- ReplicaSet ----
 
-TEST(ReplicaSetPlanTest, MakesWhatIsMissingAndDoesNotCountWhatIsOverOrGoes) {
+TEST(ReplicaSetPlanTest, MakesNewPodsForThoseThatAreOverOrGo) {
   const Plan plan = PlanReplicaSet(
       Owner("replicas: 3"), {Running("a"), Pod("b", "Failed"), Leaving(Running("c")), Pod("d", "Pending")}, kNow);
   EXPECT_THAT(Names(plan), ElementsAre("w-"));
@@ -75,50 +67,16 @@ TEST(ReplicaSetPlanTest, MakesWhatIsMissingAndDoesNotCountWhatIsOverOrGoes) {
   EXPECT_EQ(Status(plan, "observedGeneration"), "3");
 }
 
-TEST(ReplicaSetPlanTest, APodHasTheTemplateAndNamesItsController) {
-  const Plan plan = PlanReplicaSet(Owner("replicas: 1"), {}, kNow);
-  ASSERT_EQ(plan.create.size(), 1u);
-  EXPECT_EQ(At(plan.create[0], {"metadata", "labels", "app"}), "w");
-  EXPECT_EQ(At(plan.create[0], {"metadata", "ownerReferences"}),
-            R"([{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"w","uid":"u","controller":true,)"
-            R"("blockOwnerDeletion":true}])");
-  EXPECT_EQ(At(plan.create[0], {"spec", "containers"}), R"([{"name":"c","image":"i"}])");
-}
-
-TEST(ReplicaSetPlanTest, OfTooManyTheUnreadyAndThenTheYoungestGo) {
+TEST(ReplicaSetPlanTest, TheUnreadyAndThenTheYoungestGo) {
   const Plan plan = PlanReplicaSet(
       Owner("replicas: 1"),
       {Pod("old", "Running", true, 1), Pod("new", "Running", true, 2), Pod("wait", "Pending", false, 0)}, kNow);
   EXPECT_THAT(plan.remove, ElementsAre("wait", "new"));
 }
 
-TEST(ReplicaSetPlanTest, AtZeroNothingIsLeft) {
-  const Plan plan = PlanReplicaSet(Owner("replicas: 0"), {Running("a")}, kNow);
-  EXPECT_THAT(plan.remove, ElementsAre("a"));
-  EXPECT_THAT(Names(PlanReplicaSet(Owner("replicas: 0"), {}, kNow)), IsEmpty());
-}
-
 // ---- StatefulSet ----
 
 std::string RevisionOfSet(const json::value& owner) { return "w-" + RevisionOf(owner); }
-
-TEST(StatefulSetPlanTest, InOrderEachPodWaitsForTheOneBeforeIt) {
-  const json::value owner = Owner("replicas: 3");
-  const std::string revision = RevisionOfSet(owner);
-  EXPECT_THAT(Names(PlanStatefulSet(owner, {}, kNow)), ElementsAre("w-0"));
-  EXPECT_THAT(Names(PlanStatefulSet(owner, {Pod("w-0", "Pending")}, kNow)), IsEmpty());
-  EXPECT_THAT(Names(PlanStatefulSet(owner, {Running("w-0", revision)}, kNow)), ElementsAre("w-1"));
-}
-
-TEST(StatefulSetPlanTest, InParallelAllAreMadeAtOnce) {
-  const json::value owner = Owner("replicas: 3\n  podManagementPolicy: Parallel\n  serviceName: db");
-  const Plan plan = PlanStatefulSet(owner, {Pod("w-1", "Pending")}, kNow);
-  EXPECT_THAT(Names(plan), ElementsAre("w-0", "w-2"));
-  EXPECT_EQ(At(plan.create[0], {"spec", "hostname"}), "w-0");
-  EXPECT_EQ(At(plan.create[0], {"spec", "subdomain"}), "db");
-  EXPECT_EQ(At(plan.create[0], {"metadata", "labels", "controller-revision-hash"}), RevisionOfSet(owner));
-  EXPECT_EQ(At(plan.create[0], {"metadata", "labels", "apps.kubernetes.io/pod-index"}), "0");
-}
 
 TEST(StatefulSetPlanTest, APodThatIsOverIsMadeAnewUnderItsName) {
   const json::value owner = Owner("replicas: 1");
@@ -164,35 +122,11 @@ TEST(StatefulSetPlanTest, ThePartitionAndOnDeleteHoldARollBack) {
 
 // ---- Job ----
 
-TEST(JobPlanTest, RunsAsManyAtOnceAsItMayAndAsAreStillWanted) {
-  EXPECT_EQ(PlanJob(Owner("parallelism: 2\n  completions: 3"), {}, kNow).create.size(), 2u);
-  EXPECT_EQ(PlanJob(Owner("parallelism: 2\n  completions: 3"), {Pod("a", "Succeeded"), Pod("b", "Succeeded")}, kNow)
-                .create.size(),
-            1u);
-  EXPECT_EQ(PlanJob(Owner(""), {}, kNow).create.size(), 1u) << "one pod where nothing is said";
-}
-
-TEST(JobPlanTest, IsCompleteOnceSoManySucceeded) {
-  const Plan plan = PlanJob(Owner("completions: 1"), {Pod("a", "Succeeded")}, kNow);
-  EXPECT_THAT(plan.create, IsEmpty());
-  EXPECT_EQ(Status(plan, "succeeded"), "1");
-  EXPECT_EQ(Status(plan, "completionTime"), "2023-11-14T22:13:20Z");
-  EXPECT_THAT(Status(plan, "conditions"), ::testing::HasSubstr(R"("type":"Complete","status":"True")"));
-}
-
 TEST(JobPlanTest, WithoutCompletionsTheFirstSuccessEndsIt) {
   const json::value owner = Owner("parallelism: 3");
   EXPECT_EQ(PlanJob(owner, {Running("a")}, kNow).create.size(), 2u);
   EXPECT_THAT(PlanJob(owner, {Pod("a", "Succeeded"), Running("b")}, kNow).create, IsEmpty());
   EXPECT_THAT(Status(PlanJob(owner, {Pod("a", "Succeeded")}, kNow), "conditions"), ::testing::HasSubstr("Complete"));
-}
-
-TEST(JobPlanTest, FailsAfterMoreFailuresThanItMayHave) {
-  const json::value owner = Owner("backoffLimit: 1\n  parallelism: 2\n  completions: 2");
-  EXPECT_EQ(PlanJob(owner, {Pod("a", "Failed")}, kNow).create.size(), 2u);
-  const Plan plan = PlanJob(owner, {Pod("a", "Failed"), Pod("b", "Failed"), Running("c")}, kNow);
-  EXPECT_THAT(plan.remove, ElementsAre("c"));
-  EXPECT_THAT(Status(plan, "conditions"), ::testing::HasSubstr("BackoffLimitExceeded"));
 }
 
 TEST(JobPlanTest, SuspendedItHasNoPodsAndEndedItIsLeftAlone) {
@@ -212,48 +146,6 @@ Child Set(const std::string& name, const std::string& revision, int64_t replicas
   Child set{.name = name, .uid = name, .revision = revision, .replicas = replicas, .pods = replicas, .ready = ready};
   set.annotations["volcano.sh/tier"] = "gold";
   return set;
-}
-
-TEST(DeploymentPlanTest, MakesAReplicaSetOfItsTemplate) {
-  const json::value owner = Owner("replicas: 3\n  selector: {matchLabels: {app: w}}");
-  const std::string hash = RevisionOf(owner);
-  const Plan plan = PlanDeployment(owner, {}, kNow);
-  ASSERT_THAT(Names(plan), ElementsAre("w-" + hash));
-  const json::value set = plan.create[0];
-  EXPECT_EQ(At(set, {"spec", "replicas"}), "3");
-  for (const auto& path : {std::vector<std::string_view>{"metadata", "labels"},
-                           {"spec", "selector", "matchLabels"},
-                           {"spec", "template", "metadata", "labels"}}) {
-    const json::value* labels = &set;
-    for (const std::string_view part : path) labels = Find(*labels, part);
-    EXPECT_EQ(FindString(*labels, "pod-template-hash"), hash);
-    EXPECT_EQ(FindString(*labels, "app"), "w");
-  }
-  EXPECT_EQ(At(set, {"metadata", "annotations", "volcano.sh/tier"}), "gold");
-}
-
-TEST(DeploymentPlanTest, ScalesTheOneReplicaSetItHas) {
-  const json::value owner = Owner("replicas: 5");
-  EXPECT_THAT(Scaled(PlanDeployment(owner, {Set("w-a", RevisionOf(owner), 2, 2)}, kNow)), ElementsAre("w-a=5"));
-  const json::value zero = Owner("replicas: 0");
-  EXPECT_THAT(Scaled(PlanDeployment(zero, {Set("w-a", RevisionOf(zero), 2, 2)}, kNow)), ElementsAre("w-a=0"));
-}
-
-TEST(DeploymentPlanTest, ANewTemplateReplacesAllPodsAtOnce) {
-  const json::value owner = Owner("replicas: 4", "new");
-  const std::string hash = RevisionOf(owner);
-  const Plan begin = PlanDeployment(owner, {Set("w-old", "old", 4, 4)}, kNow);
-  ASSERT_EQ(begin.create.size(), 1u);
-  EXPECT_EQ(At(begin.create[0], {"spec", "replicas"}), "4");
-  EXPECT_THAT(Scaled(begin), ElementsAre("w-old=0"));
-  const Plan next = PlanDeployment(owner, {Set("w-new", hash, 4, 1), Set("w-old", "old", 0, 0)}, kNow);
-  EXPECT_THAT(next.create, IsEmpty());
-  EXPECT_THAT(Scaled(next), IsEmpty());
-  EXPECT_EQ(Status(next, "updatedReplicas"), "4");
-  EXPECT_EQ(Status(next, "availableReplicas"), "1");
-  EXPECT_THAT(Scaled(PlanDeployment(owner, {Set("w-a", "a", 4, 4), Set("w-back", hash, 0, 0)}, kNow)),
-              ElementsAre("w-a=0", "w-back=4"))
-      << "the template of before has its ReplicaSet again";
 }
 
 TEST(DeploymentPlanTest, AnEditOfItsAnnotationsReachesItsReplicaSet) {

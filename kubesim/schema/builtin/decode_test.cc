@@ -12,7 +12,7 @@ std::string Why(std::string_view kind, std::string_view yaml) {
   return WhyUnreadable(Type(kind), ParseYamlDocuments(yaml)->front());
 }
 
-TEST(DecodeTest, WhatTheServerReads) {
+TEST(DecodeTest, ReadableObjectsAreNotRefused) {
   for (const char* readable :
        {"{}", "{spec: null}", "{spec: {}}", "{spec: {holderIdentity: '', renewTime: null}}",
         "{spec: {acquireTime: '2026-01-02T03:04:05.678901Z', renewTime: '2026-01-02T03:04:05.678901-11:30'}}",
@@ -26,7 +26,7 @@ TEST(DecodeTest, WhatTheServerReads) {
   EXPECT_EQ(Why("Secret", "{data: {a: 5}}"), "") << "of other kinds nothing is said";
 }
 
-TEST(DecodeTest, WhereATimeStopsBeingOne) {
+TEST(DecodeTest, ARefusalNamesWhereATimeStopsBeingOne) {
   const struct {
     std::string_view time, rest, element;
   } rows[] = {

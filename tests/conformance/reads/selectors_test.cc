@@ -147,6 +147,8 @@ TEST_P(UnknownFields, AreBadRequests) {
   EXPECT_EQ(list.status, 400) << list;
   EXPECT_EQ(list.reason(), "BadRequest");
   EXPECT_EQ(list.message(), GetParam().message);
+  Watch watch(Server(), GetParam().path + Query({{"watch", "true"}, {"fieldSelector", GetParam().selector}}));
+  EXPECT_EQ(watch.Status(), 400);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -98,7 +98,7 @@ spec: {containers: [{name: c, image: i}]}
   EXPECT_TRUE(Says(Apps("replicasets", "w"), {"status", "replicas"}, "2"));
 }
 
-TEST_F(WorkloadConformance, OfAReplicaSetThatShrinksThePodsThatAreNotReadyGoFirst) {
+TEST_F(WorkloadConformance, PodsThatAreNotReadyLeaveAShrinkingReplicaSetFirst) {
   Make("ReplicaSet", "replicasets", "replicas: 3");
   ASSERT_TRUE(HasPods(3));
   const std::string kept = Names()[1];
@@ -266,7 +266,7 @@ TEST_F(WorkloadConformance, AJobThatIsSuspendedHasNoPodsUntilItIsResumed) {
   EXPECT_TRUE(HasPods(0));
 }
 
-TEST_F(WorkloadConformance, WhatAWorkloadHasMadeGoesWithIt) {
+TEST_F(WorkloadConformance, AWorkloadTakesItsObjectsAlong) {
   Make("Deployment", "deployments", "replicas: 2");
   ASSERT_TRUE(HasPods(2));
   Delete(Apps("deployments", "w"));

@@ -1,6 +1,7 @@
 // Creates: the fields that the server fills in, the fields that it ignores, and the refusals with their exact messages.
 #include "absl/strings/match.h"
 
+#include <map>
 #include <set>
 
 #include "tests/conformance/writes/support.h"
@@ -12,9 +13,33 @@ class CreateConformance : public WriteConformance {};
 
 // ---- fields that the server fills in ----
 
-TEST_F(CreateConformance, APodHasItsDefaults) {
-  const Answer pod = MakePod("a");
-  EXPECT_TRUE(Has(pod.json, R"(
+struct Filled {
+  const char* title;
+  const char* kind;
+  const char* rest;   // YAML for the members beside kind and name.
+  const char* shape;  // The shape of the answer.
+};
+
+class FilledConformance : public WriteConformance, public ::testing::WithParamInterface<Filled> {};
+
+TEST_P(FilledConformance, IsWhatTheServerMakesOfIt) {
+  const std::map<std::string, std::string> collections = {{"Pod", Pods()},
+                                                          {"Service", Core("services")},
+                                                          {"PersistentVolumeClaim", Core("persistentvolumeclaims")},
+                                                          {"ConfigMap", Configs()},
+                                                          {"Secret", Secrets()},
+                                                          {"Widget", Widgets()},
+                                                          {"Gadget", Gadgets()}};
+  const Filled& row = GetParam();
+  const Answer made = Post(collections.at(row.kind), Body(row.kind, "a", row.rest));
+  EXPECT_EQ(made.status, 201) << made;
+  EXPECT_TRUE(Has(made.json, row.shape)) << made;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , FilledConformance,
+    ::testing::Values(
+        Filled{"Pod", "Pod", "spec: {containers: [{name: c, image: i}]}", R"(
 metadata: {uid: "*", creationTimestamp: "*", resourceVersion: "*", generation: 1, namespace: "*", selfLink: null}
 spec:
   restartPolicy: Always
@@ -32,28 +57,16 @@ spec:
   containers:
   - {imagePullPolicy: Always, terminationMessagePath: /dev/termination-log, terminationMessagePolicy: File, resources: {}}
 status: {phase: Pending, qosClass: BestEffort}
-)"));
-}
-
-TEST_F(CreateConformance, APodKeepsItsOwnTolerations) {
-  const Answer pod = MakePod("a", "{}", R"(,"tolerations":[{"operator":"Exists"}])");
-  EXPECT_TRUE(Has(pod.json, "spec: {tolerations: [{operator: Exists}]}"));
-}
-
-TEST_F(CreateConformance, LimitsBecomeRequestsAndDecideTheQualityOfService) {
-  const Answer pod = Post(
-      Pods(),
-      Body("Pod", "a", "spec: {containers: [{name: c, image: 'i:1', resources: {limits: {cpu: 1, memory: 1Gi}}}]}"));
-  EXPECT_TRUE(Has(pod.json, R"(
+)"},
+        Filled{"PodWithTolerations", "Pod",
+               "spec: {tolerations: [{operator: Exists}], containers: [{name: c, image: i}]}",
+               "spec: {tolerations: [{operator: Exists}]}"},
+        Filled{"PodWithLimits", "Pod",
+               "spec: {containers: [{name: c, image: 'i:1', resources: {limits: {cpu: 1, memory: 1Gi}}}]}", R"(
 spec: {containers: [{imagePullPolicy: IfNotPresent, resources: {limits: {cpu: "1"}, requests: {cpu: "1", memory: 1Gi}}}]}
 status: {qosClass: Guaranteed}
-)"));
-}
-
-TEST_F(CreateConformance, AServiceHasAnAddressAndItsDefaults) {
-  const Answer service = Post(Core("services"), Body("Service", "a", "spec: {selector: {a: b}, ports: [{port: 80}]}"));
-  EXPECT_EQ(service.status, 201);
-  EXPECT_TRUE(Has(service.json, R"(
+)"},
+        Filled{"Service", "Service", "spec: {selector: {a: b}, ports: [{port: 80}]}", R"(
 spec:
   type: ClusterIP
   clusterIP: "*"
@@ -64,38 +77,25 @@ spec:
   internalTrafficPolicy: Cluster
   ports: [{port: 80, protocol: TCP, targetPort: 80}]
 status: {loadBalancer: {}}
-)"));
-}
-
-TEST_F(CreateConformance, AHeadlessServiceHasNoAddress) {
-  const Answer service = Post(Core("services"), Body("Service", "a", "spec: {clusterIP: None, selector: {a: b}}"));
-  EXPECT_EQ(service.status, 201) << service;
-  EXPECT_TRUE(Has(service.json, "spec: {clusterIP: None, clusterIPs: [None], ports: null, type: ClusterIP}"));
-}
+)"},
+        Filled{"HeadlessService", "Service", "spec: {clusterIP: None, selector: {a: b}}",
+               "spec: {clusterIP: None, clusterIPs: [None], ports: null, type: ClusterIP}"},
+        Filled{"Claim", "PersistentVolumeClaim",
+               "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}",
+               "{spec: {volumeMode: Filesystem, resources: {requests: {storage: 1Gi}}}, status: {phase: Pending}}"},
+        Filled{"ConfigMap", "ConfigMap", "data: {k: v}", "{metadata: {generation: null}, status: null, data: {k: v}}"},
+        Filled{"SecretOfPlainTexts", "Secret", "stringData: {k: v}",
+               "{type: Opaque, data: {k: dg==}, stringData: null}"},
+        Filled{"CustomObject", "Widget", "", "{metadata: {generation: 1, uid: '*'}, status: null}"},
+        Filled{"StatusThatIsASubResource", "Widget", "status: {phase: Done}", "status: null"},
+        Filled{"StatusOfAPod", "Pod", "{spec: {containers: [{name: c, image: i}]}, status: {phase: Running}}",
+               "status: {phase: Pending}"},
+        Filled{"StatusThatIsNoSubResource", "Gadget", "status: {phase: Done}", "status: {phase: Done}"}),
+    kTitle);
 
 TEST_F(CreateConformance, AServicesNameMayBeginWithADigitAndHasNoDots) {
   EXPECT_EQ(Post(Core("services"), Body("Service", "1a", "spec: {ports: [{port: 80}]}")).status, 201);
   EXPECT_EQ(Post(Core("services"), Body("Service", "a.b", "spec: {ports: [{port: 80}]}")).status, 422);
-}
-
-TEST_F(CreateConformance, AClaimHasItsDefaults) {
-  const Answer claim = Post(Core("persistentvolumeclaims"), Body("PersistentVolumeClaim", "a", R"(
-spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
-)"));
-  EXPECT_EQ(claim.status, 201) << claim;
-  EXPECT_TRUE(Has(claim.json,
-                  "{spec: {volumeMode: Filesystem, resources: {requests: {storage: 1Gi}}}, status: {phase: Pending}}"));
-}
-
-TEST_F(CreateConformance, AConfigMapHasNeitherStatusNorGeneration) {
-  const Answer made = MakeConfig("a", "{}", R"({"k":"v"})");
-  EXPECT_TRUE(Has(made.json, "{metadata: {generation: null}, status: null, data: {k: v}}"));
-}
-
-TEST_F(CreateConformance, ASecretTakesPlainTexts) {
-  const Answer made = Post(Core("secrets"), Body("Secret", "a", "{stringData: {k: v}}"));
-  EXPECT_EQ(made.status, 201) << made;
-  EXPECT_TRUE(Has(made.json, "{type: Opaque, data: {k: dg==}, stringData: null}"));
 }
 
 TEST_F(CreateConformance, ANamespaceIsActiveAndNamedInALabel) {
@@ -121,10 +121,6 @@ TEST_F(CreateConformance, AnEventOfAnotherNamespaceIsRefused) {
       Post(Core("events"), Body("Event", "e.1", "{involvedObject: {kind: Pod, namespace: other, name: a}}"));
   EXPECT_EQ(made.status, 422) << made;
   EXPECT_TRUE(absl::StrContains(Why(made), "involvedObject.namespace: ")) << made;
-}
-
-TEST_F(CreateConformance, ACustomObjectCountsItsGenerations) {
-  EXPECT_TRUE(Has(MakeWidget("a").json, "{metadata: {generation: 1, uid: '*'}, status: null}"));
 }
 
 TEST_F(CreateConformance, TheWriterOwnsTheFields) {
@@ -155,18 +151,6 @@ TEST_F(CreateConformance, TheServersOwnMetadataIsNotTheClients) {
   EXPECT_TRUE(Has(made.json, "metadata: {generation: 1, deletionTimestamp: null, deletionGracePeriodSeconds: null}"));
   EXPECT_NE(made.uid(), "mine");
   EXPECT_NE(made.At({"metadata", "creationTimestamp"}), "2001-01-01T00:00:00Z");
-}
-
-TEST_F(CreateConformance, AStatusIsDroppedWhereItIsASubResource) {
-  EXPECT_TRUE(Has(MakeWidget("a", "status: {phase: Done}").json, "status: null"));
-  const Answer pod =
-      Post(Pods(), Body("Pod", "a", "{spec: {containers: [{name: c, image: i}]}, status: {phase: Running}}"));
-  EXPECT_TRUE(Has(pod.json, "status: {phase: Pending}"));
-}
-
-TEST_F(CreateConformance, AStatusIsKeptWhereItIsNoSubResource) {
-  const Answer made = Post(Gadgets(), Body("Gadget", "a", "status: {phase: Done}"));
-  EXPECT_TRUE(Has(made.json, "status: {phase: Done}")) << made;
 }
 
 TEST_F(CreateConformance, AVersionMustNotBeSet) {
@@ -205,14 +189,11 @@ TEST_F(CreateConformance, ANameIsMadeOfAPrefix) {
   EXPECT_EQ(names.size(), 5);
 }
 
-TEST_F(CreateConformance, ALongPrefixIsCut) {
+TEST_F(CreateConformance, ALongPrefixIsCutAndANameGoesBeforeAPrefix) {
+  const Answer named = Post(Configs(), Body("ConfigMap", "a", "", "generateName: pre-"));
+  EXPECT_TRUE(Has(named.json, "metadata: {name: a, generateName: pre-}"));
   const Answer made = Post(Configs(), Body("ConfigMap", "", "", "generateName: " + std::string(80, 'a')));
   EXPECT_EQ(NameOf(made.json).size(), 63) << made;
-}
-
-TEST_F(CreateConformance, ANameGoesBeforeAPrefix) {
-  const Answer made = Post(Configs(), Body("ConfigMap", "a", "", "generateName: pre-"));
-  EXPECT_TRUE(Has(made.json, "metadata: {name: a, generateName: pre-}"));
 }
 
 TEST_F(CreateConformance, ANameIsDemanded) {

@@ -64,37 +64,26 @@ class DefinitionConformance : public WriteConformance {
   }
 };
 
-TEST_F(DefinitionConformance, ANameIsMadeOfPluralAndGroup) {
-  const Answer made = Refused("/metadata/name", "others.example.com");
-  EXPECT_EQ(made.status, 422) << made;
-  EXPECT_TRUE(absl::StrContains(Why(made),
-                                "metadata.name: Invalid value: \"others.example.com\": must be "
-                                "spec.names.plural+\".\"+spec.group"))
-      << made;
-}
-
-TEST_F(DefinitionConformance, AScopeIsOneOfTwo) {
-  EXPECT_TRUE(absl::StrContains(
-      Why(Refused("/spec/scope", "World")),
-      "FieldValueNotSupported spec.scope: Unsupported value: \"World\": supported values: \"Cluster\", "
-      "\"Namespaced\""));
-}
-
-TEST_F(DefinitionConformance, OneVersionIsStored) {
-  const Answer made = Refused("/spec/versions/0/storage", false);
-  EXPECT_EQ(made.status, 422) << made;
-  EXPECT_TRUE(absl::StrContains(Why(made), "spec.versions: Invalid value: ")) << made;
-  EXPECT_TRUE(absl::StrContains(Why(made), "must have exactly one version marked as storage version")) << made;
-}
-
-TEST_F(DefinitionConformance, ASchemaIsDemanded) {
-  json::value definition = Parse(Definition("refusals", "Refusal", kSchema));
-  definition.at("spec").at("versions").at(0).as_object().erase("schema");
-  const Answer made = Post(kDefinitions, ToText(definition));
-  EXPECT_EQ(made.status, 422) << made;
-  EXPECT_TRUE(
-      absl::StrContains(Why(made), "FieldValueRequired spec.versions[0].schema.openAPIV3Schema: Required value"))
-      << made;
+TEST_F(DefinitionConformance, AWrongOneIsRefusedWithItsField) {
+  const struct {
+    const char* pointer;
+    json::value value;
+    const char* why;
+  } rows[] = {{"/metadata/name", "others.example.com",
+               "metadata.name: Invalid value: \"others.example.com\": must be spec.names.plural+\".\"+spec.group"},
+              {"/spec/scope", "World",
+               "FieldValueNotSupported spec.scope: Unsupported value: \"World\": supported values: \"Cluster\", "
+               "\"Namespaced\""},
+              {"/spec/versions/0/storage", false, "must have exactly one version marked as storage version"},
+              {"/spec/versions/0/storage", false, "spec.versions: Invalid value: "},
+              {"/spec/versions/0/schema", nullptr,
+               "FieldValueRequired spec.versions[0].schema.openAPIV3Schema: Required value"}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.why);
+    const Answer made = Refused(row.pointer, row.value);
+    EXPECT_EQ(made.status, 422) << made;
+    EXPECT_TRUE(absl::StrContains(Why(made), row.why)) << made;
+  }
 }
 
 TEST_F(DefinitionConformance, AnAcceptedOneTellsSo) {
@@ -201,27 +190,26 @@ TEST_F(DefinitionConformance, ItsObjectsGoWithIt) {
   Remove("goes");
 }
 
-TEST_F(DefinitionConformance, AVersionThatIsNotServedIsNotFound) {
-  json::value definition = Parse(Definition("hides", "Hide", kSchema));
+// Returns a definition with a second version v2.
+std::string WithVersion2(std::string_view plural, std::string_view kind, std::string_view schema, bool is_served) {
+  json::value definition = Parse(Definition(plural, kind, schema));
   json::array& versions = definition.at("spec").at("versions").as_array();
   json::value second = versions.front();
   second.at("name") = "v2";
   second.at("storage") = false;
-  second.at("served") = false;
+  second.at("served") = is_served;
   versions.push_back(second);
-  Establish(ToText(definition));
+  return ToText(definition);
+}
+
+TEST_F(DefinitionConformance, AVersionThatIsNotServedIsNotFound) {
+  Establish(WithVersion2("hides", "Hide", kSchema, false));
   EXPECT_EQ(Get(Group("conformance.example.com/v2", "hides")).status, 404);
   Remove("hides");
 }
 
 TEST_F(DefinitionConformance, TwoVersionsShowTheSameObject) {
-  json::value definition = Parse(Definition("twins", "Twin", kSchema));
-  json::array& versions = definition.at("spec").at("versions").as_array();
-  json::value second = versions.front();
-  second.at("name") = "v2";
-  second.at("storage") = false;
-  versions.push_back(second);
-  Establish(ToText(definition));
+  Establish(WithVersion2("twins", "Twin", kSchema, true));
   const std::string other = Group("conformance.example.com/v2", "twins");
   EXPECT_TRUE(Eventually([&] { return Get(other).status == 200; }));
   EXPECT_EQ(
@@ -231,6 +219,8 @@ TEST_F(DefinitionConformance, TwoVersionsShowTheSameObject) {
       201);
   EXPECT_TRUE(Has(Get(Group(kVersion, "twins", "a")).json, "{apiVersion: conformance.example.com/v1, spec: {a: x}}"));
   EXPECT_TRUE(Has(Get(other + "/a").json, "{apiVersion: conformance.example.com/v2, spec: {a: x}}"));
+  EXPECT_EQ(Patch(other + "/a", kMerge, J("spec: {a: q}")).status, 200);
+  EXPECT_TRUE(Has(Get(Group(kVersion, "twins", "a")).json, "{apiVersion: conformance.example.com/v1, spec: {a: q}}"));
   Remove("twins");
 }
 

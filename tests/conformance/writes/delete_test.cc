@@ -148,11 +148,6 @@ TEST_F(DeleteConformance, BrokenOptionsAreABadRequest) {
   EXPECT_EQ(Delete(Configs("a"), J("{kind: Pod, apiVersion: v1}")).status, 400);
 }
 
-TEST_F(DeleteConformance, ATimeoutThatHasElapsedIsTold) {
-  MakeConfig("a");
-  EXPECT_EQ(Delete(Configs("a") + "?timeout=1ns").status, 504);
-}
-
 // ---- the grace of pods ----
 
 TEST_F(DeleteConformance, AScheduledPodHasItsGrace) {
@@ -168,9 +163,15 @@ TEST_F(DeleteConformance, AScheduledPodHasItsGrace) {
   EXPECT_EQ(Get(Pods("a")).status, 200);
 }
 
-TEST_F(DeleteConformance, TheGraceIsThePodsOwn) {
-  MakeBound("a", R"(,"terminationGracePeriodSeconds":7)");
-  EXPECT_TRUE(Has(Delete(Pods("a")).json, "metadata: {deletionGracePeriodSeconds: 7}"));
+TEST_F(DeleteConformance, TheGraceIsThePodsOwnOrThatOfTheRequest) {
+  MakeBound("own", R"(,"terminationGracePeriodSeconds":7)");
+  EXPECT_TRUE(Has(Delete(Pods("own")).json, "metadata: {deletionGracePeriodSeconds: 7}"));
+  MakeBound("negative");
+  EXPECT_TRUE(
+      Has(Delete(Pods("negative") + "?gracePeriodSeconds=-5").json, "metadata: {deletionGracePeriodSeconds: 1}"));
+  MakeBound("none");
+  EXPECT_EQ(Delete(Pods("none") + "?gracePeriodSeconds=0").status, 200);
+  EXPECT_EQ(Get(Pods("none")).status, 404);
 }
 
 TEST_F(DeleteConformance, ASecondDeletionShortensTheGrace) {
@@ -192,22 +193,11 @@ TEST_F(DeleteConformance, ASecondDeletionDoesNotLengthenTheGrace) {
   }
 }
 
-TEST_F(DeleteConformance, NoGraceDeletesAtOnce) {
-  MakeBound("a");
-  EXPECT_EQ(Delete(Pods("a") + "?gracePeriodSeconds=0").status, 200);
-  EXPECT_EQ(Get(Pods("a")).status, 404);
-}
-
 TEST_F(DeleteConformance, NoGraceEndsADeletionUnderWay) {
   MakeBound("a");
   Delete(Pods("a"));
   EXPECT_EQ(Delete(Pods("a"), J("gracePeriodSeconds: 0")).status, 200);
   EXPECT_EQ(Get(Pods("a")).status, 404);
-}
-
-TEST_F(DeleteConformance, ANegativeGraceIsOneSecond) {
-  MakeBound("a");
-  EXPECT_TRUE(Has(Delete(Pods("a") + "?gracePeriodSeconds=-5").json, "metadata: {deletionGracePeriodSeconds: 1}"));
 }
 
 TEST_F(DeleteConformance, AFinishedPodHasNoGrace) {
