@@ -261,7 +261,8 @@ std::vector<std::string> ProcessSuite::Command(const Process& process) const {
   }
   command.push_back(fmt::format("--gateway={}", gateway()));
   command.push_back(fmt::format("--data_dir={}", data_dir(process.name)));
-  if (program == "jobsvc") append(options_.jobsvc_flags);
+  const auto flags = options_.service_flags.find(program);
+  if (flags != options_.service_flags.end()) append(flags->second);
   return command;
 }
 

@@ -5,6 +5,7 @@
 // end-to-end tests, which kill them one by one. There may be several gateways, and several replicas of each service.
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,8 +41,8 @@ struct ProcessSuiteOptions {
   std::vector<std::string> kubesim_flags;
   std::optional<ExternalKube> kube;  // Used instead of kubesim.
   std::vector<std::string> gateway_flags;
-  std::vector<std::string> jobsvc_flags;
-  std::vector<std::string> suite_flags;  // Flags of all gateways and services.
+  std::map<std::string, std::vector<std::string>> service_flags;  // Flags of the services, by program.
+  std::vector<std::string> suite_flags;                           // Flags of all gateways and services.
   // The suite uses mutual TLS. Clients of this process (cli/connect) are then an operator of the suite.
   bool tls = true;
   // Folder of existing certificates in the layout of basaltctl certs. If empty, the suite makes its own.

@@ -16,6 +16,8 @@
 namespace basalt::gateway {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class WatchTest : public ::testing::Test, public CacheListener {
@@ -299,8 +301,17 @@ TEST_F(WorkloadWatchTest, OneThatIsForbiddenHoldsNobodyBackAndIsNotReady) {
 TEST(WatchesTest, PodWatchesAreDisjointBySelector) {
   const auto watches = WatchesFor({{"volcano", "other"}, {"kai"}}, true);
   ASSERT_EQ(watches.size(), 17u);
+  std::vector<std::string> paths;
+  for (size_t i = 0; i < 5; ++i) paths.push_back(watches[i].path);
+  EXPECT_THAT(paths, ElementsAre(EndsWith("/jobs"), EndsWith("/commands"), EndsWith("/podgroups"), EndsWith("/queues"),
+                                 EndsWith("/priorityclasses")));
   EXPECT_EQ(watches[5].watch, "pods/job");
   EXPECT_EQ(watches[5].label_selector, "volcano.sh/job-name");
+  EXPECT_EQ(watches[6].watch, "pods/scheduler=volcano");
+  EXPECT_EQ(watches[6].field_selector, "spec.schedulerName=volcano");
+  EXPECT_EQ(watches[7].watch, "pods/scheduler=other");
+  EXPECT_EQ(watches[7].field_selector, "spec.schedulerName=other");
+  EXPECT_EQ(watches[7].label_selector, "!volcano.sh/job-name");
   EXPECT_EQ(watches[8].watch, "pods/scheduler=kai");
   EXPECT_EQ(watches[8].field_selector, "spec.schedulerName=kai");
   EXPECT_EQ(watches[8].label_selector, "!volcano.sh/job-name");

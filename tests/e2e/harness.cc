@@ -182,7 +182,7 @@ World::World(const WorldOptions& world_options) {
   options.bin_dir = BinDir();
   options.dir = dir_ / "suite";
   options.gateway_flags = world_options.gateway_flags;
-  options.jobsvc_flags = world_options.jobsvc_flags;
+  options.service_flags = world_options.service_flags;
   options.suite_flags = world_options.suite_flags;
   options.suite_bin_dir = world_options.suite_bin_dir;
   options.replicas = world_options.replicas;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,10 +85,10 @@ struct WorldOptions {
   // The gateway's identity on a real cluster. If empty, the gateway has its role, by a certificate.
   std::string gateway_kubeconfig;
   std::vector<std::string> gateway_flags;
-  std::vector<std::string> jobsvc_flags;
-  std::vector<std::string> suite_flags;  // Flags of gateways and services.
-  std::string suite_bin_dir;             // The folder of the gateway and service binaries. If empty, BinDir().
-  int replicas = 1;                      // Replicas of each service.
+  std::map<std::string, std::vector<std::string>> service_flags;  // Flags of the services, by program.
+  std::vector<std::string> suite_flags;                           // Flags of gateways and services.
+  std::string suite_bin_dir;  // The folder of the gateway and service binaries. If empty, BinDir().
+  int replicas = 1;           // Replicas of each service.
   int gateways = 1;
   // `tls`, `certificates_dir` and `identity_mapping` are members of ProcessSuiteOptions, too.
   bool tls = true;

@@ -52,7 +52,7 @@ TEST_P(KillTest, TheJobCompletesAsIfNothingHadHappened) {
   fmt::print("{}: seed {} (BASALT_SEED)\n", program, seed);
   // jobsvc has several workers, as on machines with many cores.
   WorldOptions options;
-  options.jobsvc_flags = {"--workers=3"};
+  options.service_flags = {{"jobsvc", {"--workers=3"}}};
   World world(options);
   ASSERT_TRUE(world.ok());
   int kills = 0;

@@ -232,7 +232,7 @@ class LeastRightsTest : public ::testing::Test {
                                      .gateway_kubeconfig = cluster_->kubeconfig("gateway"),
                                      .actors_kubeconfig = cluster_->kubeconfig("actors"),
                                      .actors_flags = {}};
-    options.jobsvc_flags = {"--event_interval=1s"};
+    options.service_flags = {{"jobsvc", {"--event_interval=1s"}}};
     absl::StatusOr<std::unique_ptr<dev::ProcessSuite>> suite = dev::ProcessSuite::Start(std::move(options));
     ASSERT_THAT(suite, IsOk());
     suite_ = *std::move(suite);

@@ -110,6 +110,20 @@ TEST_F(SuiteWorkloadsTest, ADeploymentHasOneGroupThroughScalingToZeroAndBack) {
   EXPECT_NE(Field(kGroups, again, ".metadata.uid"), before);
 }
 
+TEST_F(SuiteWorkloadsTest, TheGroupOfADeploymentIsAsTheAnnotationsOfTheDeploymentSay) {
+  Make("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: research}\nspec: {weight: 1}\n");
+  MakeWorkload("Deployment", "web", "replicas: 2",
+               R"(scheduling.volcano.sh/group-min-member: "2", scheduling.volcano.sh/queue-name: research)");
+  std::string group;
+  ASSERT_TRUE(RunInOneGroup("web", 2, group)) << Seen("web");
+  EXPECT_EQ(Field(kGroups, group, ".spec.minMember"), "2");
+  EXPECT_EQ(Field(kGroups, group, ".spec.queue"), "research");
+  EXPECT_EQ(Field(kGroups, group, ".spec.minResources.cpu"), "200m");
+  Kubectl({"annotate", "deployment", "web", "--overwrite", "volcano.sh/tier=gold"});
+  EXPECT_TRUE(e2e::Eventually(
+      kLimit, [&] { return Field(kGroups, group, R"(.metadata.annotations.volcano\.sh/tier)") == "gold"; }));
+}
+
 TEST_F(SuiteWorkloadsTest, ADeploymentThatIsRolledFiveTimesHasOneGroup) {
   MakeWorkload("Deployment", "web", "replicas: 3");
   for (int roll = 0; roll < 5; ++roll) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "tests/suite/suite_fixture.h"
 
 namespace basalt::simulation {
@@ -109,11 +112,19 @@ TEST_F(LifeTest, DependentTasksStartWhenWhatTheyNeedIsReady) {
 TEST_F(LifeTest, ADeletedJobTakesEverythingWithIt) {
   suite_.CreateObject(Job("gone", 3, "sleep 600"));
   ASSERT_TRUE(Reaches("gone", "Running"));
+  const auto job = suite_.api().Get("jobs.batch.volcano.sh", "default", "gone");
+  const std::string group = fmt::format("gone-{}", FindString(job->at("metadata"), "uid"));
+  const std::pair<const char*, std::string> others[] = {{"services", "gone"},
+                                                        {"configmaps", "gone-svc"},
+                                                        {"secrets", "gone-ssh"},
+                                                        {"networkpolicies.networking.k8s.io", "gone"},
+                                                        {"podgroups.scheduling.volcano.sh", group}};
+  for (const auto& [plural, name] : others) ASSERT_NE(suite_.api().Get(plural, "default", name), nullptr) << plural;
   suite_.DeleteObject("/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/gone");
   suite_.time().Advance(absl::Minutes(2));
   EXPECT_EQ(suite_.JobPhase("default", "gone"), "");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(suite_.api().Get("pods", "default", fmt::format("gone-t-{}", i)), nullptr);
-  EXPECT_EQ(suite_.api().Get("services", "default", "gone"), nullptr);
+  for (const auto& [plural, name] : others) EXPECT_EQ(suite_.api().Get(plural, "default", name), nullptr) << plural;
   EXPECT_EQ(Writes("create", "pods"), 3) << "nothing is made again while the job goes";
 }
 

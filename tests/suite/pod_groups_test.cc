@@ -48,6 +48,7 @@ TEST_F(PodGroupsTest, ABarePodGetsAGroupOfItsOwnInTwoWritesAndRuns) {
   EXPECT_EQ(FindString(*FindPath(*pod, {"metadata", "annotations"}), "scheduling.k8s.io/group-name"),
             "podgroup-" + uid);
   EXPECT_EQ(PodPhase("bare"), "Running");
+  EXPECT_EQ(FindString(*FindPath(*Group(uid), {"status"}), "phase"), "Running");
   EXPECT_EQ(Writes(), 2);
 }
 

@@ -1,6 +1,7 @@
 // Whole lives of jobs: controller, store and a small API server under simulated time.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/json.h"
@@ -209,6 +210,12 @@ TEST_F(LifeCycleTest, ASuspendedJobDrainsAndResumesWithoutARetry) {
 TEST_F(LifeCycleTest, PluginObjectsAreMadeBeforePodsAndRemovedOnce) {
   Begin(WithPlugins(MakeJob("j", 1, 2), {"env", "ssh", "svc"}));
   EXPECT_EQ(kube().pods().size(), 2u);
+  const auto& log = kube().log();
+  const auto writes = [](const char* plural) { return [plural](const auto& write) { return write.plural == plural; }; };
+  const auto first_pod = std::find_if(log.begin(), log.end(), writes("pods"));
+  for (const char* plural : {"services", "configmaps", "secrets", "networkpolicies"}) {
+    EXPECT_NE(std::find_if(log.begin(), first_pod, writes(plural)), first_pod) << plural;
+  }
   EXPECT_TRUE(kube().others().contains("services/default/j"));
   EXPECT_TRUE(kube().others().contains("configmaps/default/j-svc"));
   EXPECT_TRUE(kube().others().contains("secrets/default/j-ssh"));

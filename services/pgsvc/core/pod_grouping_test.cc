@@ -234,6 +234,16 @@ TEST(PodGroupingTest, TopologyTableOfTheSpec) {
   }
 }
 
+TEST(PodGroupingTest, TheGroupOfAStatefulSetHasTheTopologyOfItsPods) {
+  kube::v1::Pod pod = OwnedPod();
+  pod.mutable_grouping()->mutable_owner_references(0)->set_kind("StatefulSet");
+  Annotate(pod, "volcano.sh/network-topology-mode", "soft");
+  // The owner's own annotation says something else.
+  const json::value body = Body(pod, {{"volcano.sh/network-topology-mode", "hard"}});
+  EXPECT_EQ(FindString(*FindPath(body, {"metadata"}), "name"), "podgroup-rs-uid");
+  EXPECT_EQ(ToText(*FindPath(body, {"spec", "networkTopology"})), R"({"mode":"soft"})");
+}
+
 TEST(PodGroupingTest, AGroupThatTheServerWouldRefuseIsRefusedHere) {
   kube::v1::Pod negative = BarePod();
   Annotate(negative, "volcano.sh/network-topology-highest-tier", "-1");

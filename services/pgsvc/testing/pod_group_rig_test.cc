@@ -356,6 +356,34 @@ TEST(PodGroupRigTest, TheGroupThatAJobWantsGoneIsGoneAndNoOtherOneIsWhateverHapp
   LoseAnyWrite(life);
 }
 
+TEST(PodGroupRigTest, ARefusedGroupIsTriedWithGrowingPausesThatASuccessBeginsAnew) {
+  PodGroupRig rig;
+  bool refuse = true;
+  std::vector<absl::Time> tries;
+  rig.server().refuse = [&](const gateway::v1::WriteRequest& request, gateway::v1::KubeError& error) {
+    if (!refuse || !request.has_create() || request.resource().plural() != "podgroups") return false;
+    tries.push_back(rig.time().Now());
+    error.set_code(403);
+    return true;
+  };
+  const auto pause = [&tries](size_t i) { return tries[i + 1] - tries[i]; };
+  rig.Start();
+  rig.MakeReplicaSet("web", 1);
+  rig.MakePod("a", "web");
+  rig.Run(absl::Minutes(2));
+  ASSERT_GT(tries.size(), 4u);
+  for (size_t i = 0; i + 2 < tries.size(); ++i) EXPECT_GE(pause(i + 1), pause(i)) << i;
+  const absl::Duration last = pause(tries.size() - 2);
+  refuse = false;
+  ASSERT_TRUE(rig.RunUntil([&] { return rig.Groups() == 1; }));
+  refuse = true;
+  tries.clear();
+  rig.server().Delete(kube::kPodGroups, "default", rig.GroupOfSet("web"));
+  rig.Run(absl::Minutes(2));
+  ASSERT_GT(tries.size(), 4u);
+  EXPECT_LT(pause(0), last / 4);
+}
+
 // The group's pod names it already.
 TEST(PodGroupRigTest, AGroupThatWentWhileNobodyRanIsMadeAgain) {
   PodGroupRig rig;

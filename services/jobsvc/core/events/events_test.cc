@@ -367,6 +367,9 @@ TEST(PoliciesTest, ExitCodesAndTheWildcardMatchInOrder) {
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodFailed, -1, 2)).action, "TerminateJob");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventTaskCompleted)).action, "TerminateJob");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventUnknown, -1)).action, "TerminateJob");
+  for (const auto event : {kEventPodEvicted, kEventTaskFailed}) {
+    EXPECT_EQ(ApplyPolicies(spec, Event(event)).action, "TerminateJob") << event;
+  }
   // PodRunning and OutOfSync are internal; PodPending needs a timeout.
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventPodRunning)).action, "");
   EXPECT_EQ(ApplyPolicies(spec, Event(kEventOutOfSync)).action, "");

@@ -23,6 +23,13 @@ TEST_F(ConformanceTest, ACommandIsCarriedOutOnceWhereverTheProcessIsKilled) {
   });
 }
 
+TEST_F(ConformanceTest, ACommandIsCarriedOutWhateverPoliciesSay) {
+  BeginRunning(WithPolicy(MakeJob("j", 1, 2), "*", "TerminateJob"));
+  Command("stop", "AbortJob");
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Phase(), kAborted);
+}
+
 TEST_F(ConformanceTest, ARestartCanBeAbortedTerminatedAndCompleted) {
   const std::pair<const char*, kube::v1::JobPhase> rows[] = {
       {"AbortJob", kAborted}, {"TerminateJob", kube::v1::JOB_PHASE_TERMINATED}, {"CompleteJob", kCompleted}};

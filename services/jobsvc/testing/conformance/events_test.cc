@@ -37,6 +37,14 @@ TEST_F(ConformanceTest, PodsThatEndWhileNobodyLooksAreAnsweredAfterwards) {
   EXPECT_EQ(Status().version(), 1);
 }
 
+TEST_F(ConformanceTest, TheFailureOfAnotherJobsPodIsNoEvent) {
+  BeginRunning(WithPolicy(MakeJob("j", 1, 2), "PodFailed", "AbortJob"));
+  kube().EditPod("default/j-t0-0", [](kube::v1::Pod& pod) { pod.set_owner_uid("another job"); });
+  kube().SetPodPhase("default/j-t0-0", kPodFailed, 1);
+  rig().Run(absl::Seconds(10));
+  EXPECT_EQ(Phase(), kRunning);
+}
+
 TEST_F(ConformanceTest, AGroupThatBecomesUnknownIsAnsweredInEveryRun) {
   BeginRunning(WithPolicy(WithPolicy(MakeJob("j", 1, 2), "Unknown", "RestartJob"), "PodFailed", "RestartJob"));
   kube().SetPodPhase("default/j-t0-1", kPodFailed, 3);

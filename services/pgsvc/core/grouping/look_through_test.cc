@@ -179,6 +179,12 @@ TEST(LookThroughTest, TheRuleIsThatOfTheKindBelow) {
   const Case cases[] = {
       {"a pod of a Workflow", PodOf("p", kArgo, "Workflow", "w") + Workflow(), "pg-p-p-uid 1", "Pod p"},
       {"a Job of a Workflow", PodOfJob() + JobOfWorkflow() + Workflow(), "pg-j-job-j 1", "Job j"},
+      {"a PyTorchJob of a Workflow",
+       PodOf("p", "kubeflow.org/v1", "PyTorchJob", "t", "  labels: {training.kubeflow.org/replica-type: worker}\n") +
+           ObjectOf("kubeflow.org/v1", "PyTorchJob", "t",
+                    OwnedByWorkflow() + "spec: {pytorchReplicaSpecs: {Worker: {replicas: 3}}}\n") +
+           Workflow(),
+       "pg-t-pytorchjob-t 3: worker{3}; in worker", "PyTorchJob t"},
       {"a Deployment of a workload",
        deployment + ObjectOf("apps/v1", "Deployment", "d", OwnedBy("run.ai/v1", "InferenceWorkload", "i")) +
            ObjectOf("run.ai/v1", "InferenceWorkload", "i"),

@@ -62,6 +62,10 @@ TEST(KubeflowTest, TheMinimumIsMinAvailableOrAllReplicas) {
       {"JAX without workers", "JAXJob", "{jaxReplicaSpecs: {Other: {replicas: 2}}}",
        "error: JAXJob default/j: spec.jaxReplicaSpecs.Worker"},
       {"MPI", "MPIJob", "{mpiReplicaSpecs: {Launcher: {replicas: 1}, Worker: {replicas: 2}}}", "3"},
+      {"MPI with minAvailable", "MPIJob",
+       "{runPolicy: {schedulingPolicy: {minAvailable: 2}}, "
+       "mpiReplicaSpecs: {Launcher: {replicas: 1}, Worker: {replicas: 2}}}",
+       "2"},
       {"MPI without a launcher", "MPIJob", "{mpiReplicaSpecs: {Worker: {replicas: 2}}}",
        "error: MPIJob default/j: spec.mpiReplicaSpecs.Launcher"},
   };
