@@ -210,7 +210,9 @@ class GroupCallsTest : public ::testing::Test {
     Start(WrapService(std::move(scripted)), client);
     return server;
   }
-  void StartReal(Loop* client = nullptr) { Start(MakePodGroupService(*server_loop_, handler_), client); }
+  void StartReal(Loop* client = nullptr) {
+    Start(MakePodGroupService(*server_loop_, handler_, std::make_shared<InflightLimiter>()), client);
+  }
   // Destroys the client before the loop that it was given.
   void StopClient() {
     peer_.reset();

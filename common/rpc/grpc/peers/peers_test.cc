@@ -4,7 +4,7 @@
 #include "common/rpc/grpc/grpc_fixture.h"
 #include "common/rpc/grpc/peers/podgroup.h"
 #include "common/rpc/grpc/peers/replica.h"
-#include "common/rpc/grpc/unary.h"
+#include "common/rpc/inflight_limiter.h"
 
 namespace basalt::rpc {
 namespace {
@@ -27,7 +27,7 @@ TEST_F(GrpcTest, PodGroupsAreAskedForAtTheirMembersAddress) {
     }
   } handler;
   std::vector<std::unique_ptr<GrpcService>> services;
-  services.push_back(MakePodGroupService(*server_loop_, handler));
+  services.push_back(MakePodGroupService(*server_loop_, handler, std::make_shared<InflightLimiter>()));
   auto server = GrpcServer::Start({}, std::move(services));
   ASSERT_TRUE(server.ok());
   auto directory = MakeGrpcPeerDirectory(*client_loop_);
@@ -76,7 +76,7 @@ TEST_F(GrpcTest, RecordsAreHandedOverBetweenReplicas) {
     }
   } handler;
   std::vector<std::unique_ptr<GrpcService>> services;
-  services.push_back(MakeReplicaService(*server_loop_, handler));
+  services.push_back(MakeReplicaService(*server_loop_, handler, std::make_shared<InflightLimiter>()));
   auto server = GrpcServer::Start({}, std::move(services));
   ASSERT_TRUE(server.ok());
   auto directory = MakeGrpcPeerDirectory(*client_loop_);
@@ -124,7 +124,8 @@ TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
     }
   } handler;
   std::vector<std::unique_ptr<GrpcService>> services;
-  services.push_back(MakePodGroupService(*server_loop_, handler));
+  const auto limiter = std::make_shared<InflightLimiter>();
+  services.push_back(MakePodGroupService(*server_loop_, handler, limiter));
   auto server = GrpcServer::Start({}, std::move(services));
   ASSERT_TRUE(server.ok());
   auto directory = MakeGrpcPeerDirectory(*client_loop_);
@@ -144,11 +145,11 @@ TEST_F(GrpcTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
   absl::Status refused;
   // A call that is over gives its place back a moment later.
   while (refused.ok()) {
-    while (InflightLimiter::Get().TryAcquire(0)) ++taken;
+    while (limiter->TryAcquire(0)) ++taken;
     refused = ask();
   }
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  for (size_t i = 0; i < taken; ++i) InflightLimiter::Get().Leave(0);
+  for (size_t i = 0; i < taken; ++i) limiter->Leave(0);
   EXPECT_TRUE(ask().ok());
   directory.reset();
   server->reset();
