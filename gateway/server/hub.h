@@ -35,13 +35,13 @@
 #include "common/rpc/peers.h"
 #include "common/rpc/protocols.h"
 #include "gateway/access/permissions.h"
+#include "gateway/interests/interests.h"
+#include "gateway/interests/owner_interests.h"
 #include "gateway/kube/kube_access.h"
 #include "gateway/lead/assignment_store.h"
+#include "gateway/ownership/ownership.h"
 #include "gateway/route/cache.h"
 #include "gateway/server/hub_metrics.h"
-#include "gateway/server/interests.h"
-#include "gateway/server/owner_interests.h"
-#include "gateway/server/ownership.h"
 #include "gateway/session/session.h"
 
 namespace basalt::gateway {

@@ -1,11 +1,12 @@
 // Tests interests of replicas in single objects, through a hub: what is watched, what is read, and which replicas are
 // notified.
-#include "gateway/server/interests.h"
+#include "gateway/interests/interests.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gateway/kube/fake_kube_access.h"
 #include "gateway/server/testing.h"
 
 namespace basalt::gateway {

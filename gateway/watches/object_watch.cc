@@ -1,4 +1,4 @@
-#include "gateway/server/object_watch.h"
+#include "gateway/watches/object_watch.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "gateway/health/readiness.h"
 #include "gateway/kube/write/kube_request.h"
 #include "gateway/route/object_ref.h"
-#include "gateway/server/watch_errors.h"
+#include "gateway/watches/watch_errors.h"
 
 namespace basalt::gateway {
 namespace {

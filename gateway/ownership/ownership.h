@@ -26,9 +26,9 @@
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/storage/v1/storage.pb.h"
 #include "common/base/slots.h"
+#include "gateway/ownership/past_members.h"
+#include "gateway/ownership/slot_state.h"
 #include "gateway/route/routes.h"
-#include "gateway/server/past_members.h"
-#include "gateway/server/slot_state.h"
 
 namespace basalt::gateway {
 

@@ -1,4 +1,4 @@
-#include "gateway/server/watch.h"
+#include "gateway/watches/watch.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@
 #include "common/obs/log.h"
 #include "gateway/kube/kind_finder.h"
 #include "gateway/route/object_ref.h"
-#include "gateway/server/watch_errors.h"
+#include "gateway/watches/watch_errors.h"
 
 namespace basalt::gateway {
 

@@ -1,4 +1,4 @@
-#include "gateway/server/watch_errors.h"
+#include "gateway/watches/watch_errors.h"
 
 #include "common/obs/log.h"
 #include "gateway/health/problem.h"

@@ -1,7 +1,7 @@
 // Decides which replicas are members: which are attached, which are waited for, and how long.
 #include <algorithm>
 
-#include "gateway/server/ownership.h"
+#include "gateway/ownership/ownership.h"
 
 namespace basalt::gateway {
 

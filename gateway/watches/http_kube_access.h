@@ -19,8 +19,8 @@
 #include "gateway/kube/kind_finder.h"
 #include "gateway/kube/kube_access.h"
 #include "gateway/kube/write/writer.h"
-#include "gateway/server/kind_watch.h"
-#include "gateway/server/object_watch.h"
+#include "gateway/watches/kind_watch.h"
+#include "gateway/watches/object_watch.h"
 
 namespace basalt::gateway {
 

@@ -1,4 +1,4 @@
-#include "gateway/server/slot_state.h"
+#include "gateway/ownership/slot_state.h"
 
 namespace basalt::gateway {
 namespace {

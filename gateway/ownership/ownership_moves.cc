@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/server/ownership.h"
+#include "gateway/ownership/ownership.h"
 
 namespace basalt::gateway {
 

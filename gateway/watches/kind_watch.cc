@@ -1,4 +1,4 @@
-#include "gateway/server/kind_watch.h"
+#include "gateway/watches/kind_watch.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "gateway/kube/refusal.h"
 #include "gateway/kube/write/kube_request.h"
 #include "gateway/route/object_ref.h"
-#include "gateway/server/watch_errors.h"
+#include "gateway/watches/watch_errors.h"
 
 namespace basalt::gateway {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/server/http_kube_access.h"
+#include "gateway/watches/http_kube_access.h"
 
 #include <utility>
 

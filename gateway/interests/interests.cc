@@ -1,4 +1,4 @@
-#include "gateway/server/interests.h"
+#include "gateway/interests/interests.h"
 
 #include <algorithm>
 #include <utility>

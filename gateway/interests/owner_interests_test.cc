@@ -1,9 +1,10 @@
 // Tests owners of pods that replicas request, over a scripted Kubernetes.
-#include "gateway/server/owner_interests.h"
+#include "gateway/interests/owner_interests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gateway/kube/fake_kube_access.h"
 #include "gateway/server/testing.h"
 
 namespace basalt::gateway {

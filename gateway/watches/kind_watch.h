@@ -13,7 +13,7 @@
 #include "common/http/http.h"
 #include "gateway/kube/kube_access.h"
 #include "gateway/kube/reflect/reflector.h"
-#include "gateway/server/object_watch.h"
+#include "gateway/watches/object_watch.h"
 
 namespace basalt::gateway {
 

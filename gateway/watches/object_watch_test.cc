@@ -1,5 +1,5 @@
 // Tests one object's list and watch, against a scripted API server.
-#include "gateway/server/object_watch.h"
+#include "gateway/watches/object_watch.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "gateway/server/ownership.h"
+#include "gateway/ownership/ownership.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

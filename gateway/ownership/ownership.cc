@@ -1,4 +1,4 @@
-#include "gateway/server/ownership.h"
+#include "gateway/ownership/ownership.h"
 
 #include <algorithm>
 #include <string_view>

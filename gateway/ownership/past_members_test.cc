@@ -1,4 +1,4 @@
-#include "gateway/server/past_members.h"
+#include "gateway/ownership/past_members.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "gateway/server/owner_interests.h"
+#include "gateway/interests/owner_interests.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/server/watch.h"
+#include "gateway/watches/watch.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 #include "common/base/slots.h"
 #include "common/exec/sim_loop.h"
 #include "common/time/sim_time.h"
+#include "gateway/kube/fake_kube_access.h"
 #include "gateway/kube/testing.h"
-#include "gateway/server/testing.h"
 
 namespace basalt::gateway {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "common/rpc/held_slots.h"
-#include "gateway/server/ownership.h"
+#include "gateway/ownership/ownership.h"
 
 namespace basalt::gateway {
 
