@@ -1,4 +1,5 @@
-// Checks who may send the writes and reads of replicas, and handles the answers.
+#include "gateway/server/calls.h"
+
 #include <type_traits>
 #include <utility>
 
@@ -6,12 +7,10 @@
 
 #include "common/base/excerpt.h"
 #include "common/base/status.h"
-#include "common/obs/log.h"
+#include "common/kube/names.h"
 #include "gateway/access/answers.h"
 #include "gateway/kube/write/writer.h"
 #include "gateway/route/object_ref.h"
-#include "gateway/server/hub.h"
-#include "gateway/server/hub_stream.h"
 
 namespace basalt::gateway {
 namespace {
@@ -39,102 +38,104 @@ absl::StatusOr<Response> Reduced(const Request& request, absl::StatusOr<Response
 
 }  // namespace
 
-bool IsSameToken(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  // The comparison takes as long wherever the texts differ.
-  unsigned difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
+Calls::Calls(Loop& loop, KubeAccess& kube, Cache& cache, const Leadership& leadership, const Replicas& replicas,
+             SlotMoves& moves, HubMetrics& metrics, Refusals& refusals, const kube::NamespaceRules& namespaces)
+    : loop_(loop),
+      kube_(kube),
+      cache_(cache),
+      leadership_(leadership),
+      replicas_(replicas),
+      moves_(moves),
+      metrics_(metrics),
+      refusals_(refusals),
+      namespaces_(namespaces) {}
+
+void Calls::OnDeparture(const Departure& departure) {
+  if (departure.service == v1::SERVICE_KIND_JOB && departure.reason == v1::Tombstone::REASON_DELETED &&
+      cache_.watches()[departure.watch].id == kube::kWatchJobs) {
+    memory_.JobGone(departure.routing_key, departure.uid, loop_.Now());
+  }
+  if (departure.reason == v1::Tombstone::REASON_LEFT) {
+    memory_.ObjectMoved(departure.uid, departure.routing_key, loop_.Now());
+  }
 }
 
-absl::StatusOr<const Hub::Replica*> Hub::FindSender(const v1::Owner& sender) const {
+absl::StatusOr<const Replica*> Calls::FindSender(const v1::Owner& sender) const {
   const v1::Member& member = sender.member();
-  const auto it = replicas_.find({member.service(), member.replica()});
-  if (it == replicas_.end() || it->second->token.empty() || it->second->member.incarnation() != member.incarnation()) {
+  const Replica* replica = replicas_.Find(member.service(), member.replica());
+  if (replica == nullptr || replica->token.empty() || replica->member.incarnation() != member.incarnation()) {
     return MakeStatus(absl::StatusCode::kUnavailable,
                       fmt::format("replica '{}' ({}) is not attached to gateway '{}'", Excerpt(member.replica()),
-                                  Excerpt(member.incarnation()), options_.replica));
+                                  Excerpt(member.incarnation()), leadership_.self()));
   }
-  if (IsSameToken(it->second->token, sender.token())) return it->second.get();
+  if (replica->HasToken(sender.token())) return replica;
   return MakeStatus(absl::StatusCode::kUnauthenticated,
                     fmt::format("the token is not that of replica '{}' ({})", Excerpt(member.replica()),
                                 Excerpt(member.incarnation())));
 }
 
 template <typename Request>
-Permission Hub::CheckRequest(const Request& request, Permission (*check)(const Request&, const Known&)) {
+Permission Calls::CheckRequest(const Request& request, Permission (*check)(const Request&, const Known&)) {
   constexpr bool kIsWrite = std::is_same_v<Request, v1::WriteRequest>;
   constexpr std::string_view kCall = kIsWrite ? "write" : "get";
   Permission permission;
-  if (!leads()) {
-    permission.status = CheckLeading();
+  if (!leadership_.leads()) {
+    permission.status = leadership_.Check();
     return permission;
   }
   const v1::Owner& sender = request.owner();
-  permission.status = ownership_->Check(sender);
+  permission.status = leadership_.ownership().Check(sender);
   if (!permission.status.ok()) {
     const bool fenced = absl::IsFailedPrecondition(permission.status);
     if (fenced && kIsWrite) metrics_.WriteFenced();
-    Refuse(kCall, sender.member(), fenced ? "not_owner" : "nobody", permission.status);
+    refusals_.Note(kCall, sender.member(), fenced ? "not_owner" : "nobody", permission.status);
     return permission;
   }
   const absl::StatusOr<const Replica*> replica = FindSender(sender);
   if (!replica.ok()) {
     permission.status = replica.status();
-    Refuse(kCall, sender.member(), absl::IsUnauthenticated(permission.status) ? "token" : "not_attached",
-           permission.status);
+    refusals_.Note(kCall, sender.member(), absl::IsUnauthenticated(permission.status) ? "token" : "not_attached",
+                   permission.status);
     return permission;
   }
   permission = check(request, known((*replica)->attached));
   if (permission.refusal != RefusalReason::kNone) {
-    Refuse(kCall, sender.member(), NameOf(permission.refusal), permission.status);
+    refusals_.Note(kCall, sender.member(), NameOf(permission.refusal), permission.status);
   }
   return permission;
 }
 
-void Hub::Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why) {
-  metrics_.CountRefusal(call, sender.service(), reason);
-  const std::optional<int64_t> others = refusals_logged_.Take(loop_.Now());
-  if (!others.has_value()) return;
-  obs::LogWarning("refused", {{"call", std::string(call)},
-                              {"service", std::string(ServiceName(sender.service()))},
-                              {"replica", Excerpt(sender.replica())},
-                              {"reason", std::string(reason)},
-                              {"why", Excerpt(ToStd(why.message()), 1000)},
-                              {"others_since_the_last", fmt::to_string(*others)}});
-}
-
-void Hub::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
+void Calls::Write(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
   Permission permission = CheckRequest(request, CheckWrite);
   if (!permission.status.ok()) {
     loop_.Post([status = std::move(permission.status), done = std::move(done)]() mutable { done(std::move(status)); });
     return;
   }
-  NoteRecordsOfWriter(request.owner());
+  moves_.NoteRecordsOfWriter(request.owner());
   if (permission.is_unseen) return LookAndWrite(std::move(request), std::move(done));
   Send(std::move(request), permission.job_uid, std::move(done));
 }
 
-void Hub::LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
+void Calls::LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done) {
   const absl::Time deadline = loop_.Now() + TimeoutOf(request);
   v1::GetRequest look;
   *look.mutable_resource() = request.resource();
   look.set_namespace_(request.namespace_());
   look.set_name(request.name());
   // The slot waits for this read, as for the write to which it leads.
-  ++slots_[request.owner().member().service() - 1][request.owner().slot()].in_flight;
+  moves_.WriteBegins(request.owner().member().service(), request.owner().slot());
   kube_.Get(std::move(look), [this, alive = alive_, request = std::move(request), deadline,
                               done = std::move(done)](absl::StatusOr<v1::GetResponse> found) mutable {
     if (!*alive) return;
     const v1::ServiceKind service = request.owner().member().service();
     const uint32_t slot = request.owner().slot();
     WriteFound(std::move(request), deadline, std::move(found), std::move(done));
-    OnWriteOver(service, slot);
+    moves_.WriteEnds(service, slot);
   });
 }
 
-void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,
-                     rpc::Done<v1::WriteResponse> done) {
+void Calls::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,
+                       rpc::Done<v1::WriteResponse> done) {
   // The slot may have moved meanwhile, and the job may have gone.
   Permission permission = CheckRequest(request, CheckWrite);
   if (!permission.status.ok()) return done(std::move(permission.status));
@@ -158,7 +159,7 @@ void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::Status
   }
   permission = CheckFound(request, found->object(), known());
   if (!permission.status.ok()) {
-    Refuse("write", request.owner().member(), NameOf(permission.refusal), permission.status);
+    refusals_.Note("write", request.owner().member(), NameOf(permission.refusal), permission.status);
     return done(std::move(permission.status));
   }
   const absl::Duration left = absl::Floor(deadline - loop_.Now(), absl::Milliseconds(1));
@@ -176,7 +177,7 @@ void Hub::WriteFound(v1::WriteRequest request, absl::Time deadline, absl::Status
   Send(std::move(request), permission.job_uid, std::move(done));
 }
 
-void Hub::Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done) {
+void Calls::Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done) {
   request.mutable_owner()->clear_token();  // Nobody needs the token from here on.
   v1::WriteRequest head;                   // The request without its body.
   *head.mutable_owner() = request.owner();
@@ -186,37 +187,31 @@ void Hub::Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v
   const bool collection = request.has_delete_collection();
   const std::string verb(VerbOf(request));
   const absl::Time over = loop_.Now() + TimeoutOf(request) + kServerSlack;
-  ++slots_[request.owner().member().service() - 1][request.owner().slot()].in_flight;
+  moves_.WriteBegins(request.owner().member().service(), request.owner().slot());
   metrics_.WriteBegins();
   auto on_answer = [this, alive = alive_, head = std::move(head), verb, collection, over, job_uid,
                     done = std::move(done)](absl::StatusOr<v1::WriteResponse> answer) mutable {
     if (!*alive) return;
     metrics_.WriteEnds(verb, head.resource().plural(), answer);
-    if (absl::IsPermissionDenied(answer.status())) Refuse("write", head.owner().member(), "body", answer.status());
+    if (absl::IsPermissionDenied(answer.status()))
+      refusals_.Note("write", head.owner().member(), "body", answer.status());
     if (!collection) OnWritten(head, job_uid, answer);
     const bool unknown = absl::IsUnknown(answer.status()) || absl::IsDeadlineExceeded(answer.status());
     done(Reduced(head, std::move(answer)));
     const v1::ServiceKind service = head.owner().member().service();
     const uint32_t slot = head.owner().slot();
-    if (!collection || !unknown) return OnWriteOver(service, slot);
+    if (!collection || !unknown) return moves_.WriteEnds(service, slot);
     // The server may still be deleting by name: the next owner of the slot must not create anything before that is
     // over.
     loop_.RunAt(over, [this, alive = alive_, service, slot] {
-      if (*alive) OnWriteOver(service, slot);
+      if (*alive) moves_.WriteEnds(service, slot);
     });
   };
   kube_.Write(std::move(request), job_uid, std::move(on_answer));
 }
 
-void Hub::OnWriteOver(v1::ServiceKind service, uint32_t slot) {
-  --slots_[service - 1][slot].in_flight;
-  if (!leads()) return;
-  Advance(service, slot);
-  DismissLeavers();
-}
-
-void Hub::OnWritten(const v1::WriteRequest& request, const std::string& job_uid,
-                    absl::StatusOr<v1::WriteResponse>& answer) {
+void Calls::OnWritten(const v1::WriteRequest& request, const std::string& job_uid,
+                      absl::StatusOr<v1::WriteResponse>& answer) {
   if (!answer.ok()) return;
   if (answer->has_object()) {
     if (answer->object().has_generic()) memory_.ObjectSeen(answer->object().generic().meta().uid(), job_uid);
@@ -231,7 +226,7 @@ void Hub::OnWritten(const v1::WriteRequest& request, const std::string& job_uid,
   }
 }
 
-void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
+void Calls::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
   Permission permission = CheckRequest(request, CheckGet);
   if (!permission.status.ok()) {
     loop_.Post([status = std::move(permission.status), done = std::move(done)]() mutable { done(std::move(status)); });
@@ -245,8 +240,8 @@ void Hub::Get(v1::GetRequest request, rpc::Done<v1::GetResponse> done) {
   });
 }
 
-absl::StatusOr<v1::GetResponse> Hub::ReduceAnswer(const v1::GetRequest& request,
-                                                  absl::StatusOr<v1::GetResponse> answer) {
+absl::StatusOr<v1::GetResponse> Calls::ReduceAnswer(const v1::GetRequest& request,
+                                                    absl::StatusOr<v1::GetResponse> answer) {
   if (request.owner().member().service() == v1::SERVICE_KIND_JOB && answer.ok() && answer->has_object()) {
     kube::v1::Object& object = *answer->mutable_object();
     const std::string job = OwningJob(request.owner(), object, known());

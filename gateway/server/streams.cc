@@ -1,21 +1,20 @@
-// Decides which replicas are attached: one stream of each, let in by name and process.
+#include "gateway/server/streams.h"
+
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include "common/base/excerpt.h"
+#include "common/base/slots.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/name_rules.h"
 #include "common/obs/log.h"
-#include "common/rpc/held_slots.h"
 #include "common/rpc/request_bounds.h"
+#include "gateway/access/permissions.h"
 #include "gateway/route/owner_watch.h"
-#include "gateway/server/hub.h"
-#include "gateway/server/hub_stream.h"
 
 namespace basalt::gateway {
 namespace {
@@ -58,24 +57,54 @@ absl::Status CheckMember(const v1::Member& self) {
   return absl::OkStatus();
 }
 
+void NotifySession(Session& session, const InterestKey& key, std::shared_ptr<const kube::v1::Object> object) {
+  session.OnInterest(key, std::move(object));
+}
+
 }  // namespace
 
-void Hub::Stream::OnRequest(v1::AttachRequest request) {
+// The transport owns the stream. The replica refers to it while it is that replica's.
+class Streams::Stream : public rpc::AttachSession, public ReplicaStream {
+ public:
+  Stream(Streams& streams, rpc::AttachSink& sink) : streams_(streams), sink_(sink), alive_(streams.alive_) {}
+  ~Stream() override { Stream::OnClosed(); }
+
+  void OnRequest(v1::AttachRequest request) override;
+  void OnSent() override;
+  void OnClosed() override;
+
+  // Requires: the replica was let in.
+  Session& session() override { return *session_; }
+  bool has_session() const { return session_ != nullptr; }
+  void SetSession(std::unique_ptr<Session> session) { session_ = std::move(session); }
+  void End(const absl::Status& status) override;
+
+ private:
+  absl::Status Handle(const v1::AttachRequest& request);
+
+  Streams& streams_;
+  rpc::AttachSink& sink_;
+  std::shared_ptr<bool> alive_;
+  std::unique_ptr<Session> session_;
+  bool ended_ = false;
+};
+
+void Streams::Stream::OnRequest(v1::AttachRequest request) {
   if (ended_) return;
   if (const absl::Status status = Handle(request); !status.ok()) End(status);
 }
 
-void Hub::Stream::OnSent() {
+void Streams::Stream::OnSent() {
   if (session_ && !ended_) session_->OnSent();
 }
 
-void Hub::Stream::OnClosed() {
+void Streams::Stream::OnClosed() {
   ended_ = true;
-  if (*alive_) hub_.Detach(*this);
+  if (*alive_) streams_.Detach(*this);
   session_.reset();
 }
 
-void Hub::Stream::End(const absl::Status& status) {
+void Streams::Stream::End(const absl::Status& status) {
   if (ended_) return;
   ended_ = true;
   if (session_) {
@@ -83,54 +112,39 @@ void Hub::Stream::End(const absl::Status& status) {
   } else {
     sink_.Close(status);
   }
-  hub_.Detach(*this);
+  streams_.Detach(*this);
 }
 
-absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
+absl::Status Streams::Stream::Handle(const v1::AttachRequest& request) {
   BASALT_RETURN_IF_ERROR(rpc::CheckRequest(request));
   if (!session_) {
-    if (request.has_hello()) return hub_.Hello(*this, sink_, request.hello());
+    if (request.has_hello()) return streams_.Hello(*this, sink_, request.hello());
     return Invalid("the first message of a stream is Hello");
   }
+  const v1::Member& self = session_->self();
   switch (request.message_case()) {
     case v1::AttachRequest::kAck: {
       const absl::Status status = session_->OnAck(request.ack().sequence());
-      hub_.Acknowledged(*session_);
+      streams_.moves_.OnAck(*session_);
       return status;
     }
-    case v1::AttachRequest::kInterest: {
-      const v1::Interest& interest = request.interest();
-      const InterestKey key{interest.watch(), interest.namespace_(), interest.name()};
-      if (!interest.withdraw()) {
-        if (const Permission may = CheckInterest(session_->self().service(), key.watch); !may.status.ok()) {
-          hub_.Refuse("interest", session_->self(), NameOf(may.refusal), may.status);
-          return may.status;
-        }
-      }
-      const auto handle = [&](auto& interests) {
-        return interest.withdraw() ? interests.Withdraw(*session_, key) : interests.Add(*session_, key);
-      };
-      IsOwnerWatch(key.watch) ? handle(hub_.owner_interests_) : handle(hub_.interests_);
-      return absl::OkStatus();
-    }
+    case v1::AttachRequest::kInterest:
+      return streams_.HandleInterest(*session_, request.interest());
     case v1::AttachRequest::kReleased:
-      hub_.ownership_->Release(session_->self(), request.released());
-      hub_.ReconcileMembership();
+      streams_.membership_.Release(self, request.released());
       return absl::OkStatus();
     case v1::AttachRequest::kRecordsImported:
-      hub_.Taken(session_->self(), request.records_imported());
+      streams_.moves_.OnImported(self, request.records_imported());
       return absl::OkStatus();
     case v1::AttachRequest::kOrphansRemoved:
-      if (request.orphans_removed().source().service() != session_->self().service()) {
+      if (request.orphans_removed().source().service() != self.service()) {
         return Invalid("OrphanedRecords.source is of another service");
       }
-      hub_.ownership_->Cleared(request.orphans_removed());
-      hub_.DismissLeavers();
+      streams_.moves_.OnOrphansRemoved(request.orphans_removed());
       return absl::OkStatus();
     case v1::AttachRequest::kLeave:
-      obs::LogInfo("replica leaves", {{"replica", session_->self().replica()}});
-      hub_.ownership_->Leave(session_->self());
-      hub_.ReconcileMembership();
+      obs::LogInfo("replica leaves", {{"replica", self.replica()}});
+      streams_.membership_.Leave(self);
       return absl::OkStatus();
     case v1::AttachRequest::kHello:
       return Invalid("Hello is said once in a stream");
@@ -140,11 +154,43 @@ absl::Status Hub::Stream::Handle(const v1::AttachRequest& request) {
   return absl::OkStatus();
 }
 
-std::unique_ptr<rpc::AttachSession> Hub::OnAttach(rpc::AttachSink& sink) {
+Streams::Streams(Loop& loop, Random& random, KubeAccess& kube, const Cache& cache, Leadership& leadership,
+                 Replicas& replicas, SlotMoves& moves, Membership& membership, Refusals& refusals,
+                 StreamOptions options, std::function<void()> on_attached)
+    : loop_(loop),
+      random_(random),
+      kube_(kube),
+      cache_(cache),
+      leadership_(leadership),
+      replicas_(replicas),
+      moves_(moves),
+      membership_(membership),
+      refusals_(refusals),
+      options_(std::move(options)),
+      on_attached_(std::move(on_attached)),
+      interests_(loop, kube, options_.interests, NotifySession),
+      owner_interests_(loop, kube, NotifySession) {}
+
+std::unique_ptr<rpc::AttachSession> Streams::Open(rpc::AttachSink& sink) {
   return std::make_unique<Stream>(*this, sink);
 }
 
-absl::Status Hub::CheckHello(const v1::Hello& hello) const {
+absl::Status Streams::HandleInterest(Session& session, const v1::Interest& interest) {
+  const InterestKey key{interest.watch(), interest.namespace_(), interest.name()};
+  if (!interest.withdraw()) {
+    if (const Permission may = CheckInterest(session.self().service(), key.watch); !may.status.ok()) {
+      refusals_.Note("interest", session.self(), NameOf(may.refusal), may.status);
+      return may.status;
+    }
+  }
+  const auto handle = [&](auto& interests) {
+    return interest.withdraw() ? interests.Withdraw(session, key) : interests.Add(session, key);
+  };
+  IsOwnerWatch(key.watch) ? handle(owner_interests_) : handle(interests_);
+  return absl::OkStatus();
+}
+
+absl::Status Streams::CheckHello(const v1::Hello& hello) const {
   if (hello.cluster() != options_.cluster) return Mismatch("cluster", options_.cluster, hello.cluster());
   if (const std::string why = rpc::WhyRefused(options_.protocols, hello.protocols()); !why.empty()) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -162,44 +208,44 @@ absl::Status Hub::CheckHello(const v1::Hello& hello) const {
   return absl::OkStatus();
 }
 
-absl::Status Hub::CheckRoom(v1::ServiceKind service) const {
-  const auto count = std::count_if(replicas_.begin(), replicas_.end(),
-                                   [service](const auto& entry) { return entry.first.first == service; });
-  if (static_cast<size_t>(count) < options_.most_replicas) return absl::OkStatus();
+absl::Status Streams::CheckRoom(v1::ServiceKind service) const {
+  const size_t count = replicas_.CountOf(service);
+  if (count < options_.most_replicas) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kResourceExhausted,
                     fmt::format("{} has {} replicas already, and may have no more", ServiceName(service), count));
 }
 
-absl::Status Hub::TakeName(const rpc::AttachSink& sink, const v1::Hello& hello) {
+absl::Status Streams::TakeName(const rpc::AttachSink& sink, const v1::Hello& hello) {
   const v1::Member& member = hello.self();
-  const auto it = replicas_.find({member.service(), member.replica()});
-  Stream* const old = it == replicas_.end() ? nullptr : it->second->stream;
-  const bool taken_for_dead = old != nullptr && old->session_->Lag() >= options_.ownership.grace;
-  const bool is_proven = sink.is_name_proven() || !ownership_->HasOtherSecret(member, DigestOf(hello.name_secret()));
+  const Replica* known = replicas_.Find(member.service(), member.replica());
+  ReplicaStream* const old = known == nullptr ? nullptr : known->stream;
+  const bool taken_for_dead = old != nullptr && old->session().Lag() >= options_.grace;
+  const bool is_proven =
+      sink.is_name_proven() || !leadership_.ownership().HasOtherSecret(member, DigestOf(hello.name_secret()));
   if (!taken_for_dead && !is_proven) {
     return MakeStatus(absl::StatusCode::kUnauthenticated,
                       fmt::format("replica '{}' has another name secret. Where its disk was lost, and the secret with "
                                   "it, the name is free once nobody has been attached by it for {}",
-                                  member.replica(), absl::FormatDuration(options_.ownership.grace)));
+                                  member.replica(), absl::FormatDuration(options_.grace)));
   }
-  if (it == replicas_.end()) return CheckRoom(member.service());
+  if (known == nullptr) return CheckRoom(member.service());
   if (old == nullptr) return absl::OkStatus();
-  if (!taken_for_dead && it->second->member.incarnation() != member.incarnation()) {
+  if (!taken_for_dead && known->member.incarnation() != member.incarnation()) {
     return MakeStatus(absl::StatusCode::kAlreadyExists,
                       fmt::format("replica '{}' is attached as incarnation '{}' and acknowledges; this one is '{}'",
-                                  member.replica(), it->second->member.incarnation(), member.incarnation()));
+                                  member.replica(), known->member.incarnation(), member.incarnation()));
   }
   old->End(MakeStatus(absl::StatusCode::kAborted,
                       fmt::format("replaced by a newer stream of incarnation '{}'", member.incarnation())));
   return absl::OkStatus();
 }
 
-absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello) {
+absl::Status Streams::LetIn(const rpc::AttachSink& sink, const v1::Hello& hello) {
   std::string_view reason = "hello";
   absl::Status status = CheckHello(hello);
-  if (status.ok() && !leads()) return CheckLeading();
+  if (status.ok() && !leadership_.leads()) return leadership_.Check();
   if (status.ok()) {
-    status = ownership_->CheckEpochs(hello);
+    status = leadership_.ownership().CheckEpochs(hello);
     if (!status.ok()) reason = "epoch";
   }
   if (status.ok()) {
@@ -210,57 +256,46 @@ absl::Status Hub::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& 
       reason = absl::IsUnauthenticated(status) ? "secret" : "name";
     }
   }
-  if (!status.ok()) {
-    Refuse("attach", hello.self(), reason, status);
-    return status;
-  }
+  if (!status.ok()) refusals_.Note("attach", hello.self(), reason, status);
+  return status;
+}
+
+absl::Status Streams::Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello) {
+  BASALT_RETURN_IF_ERROR(LetIn(sink, hello));
   const v1::Member& self = hello.self();
-  auto& replica = replicas_[{self.service(), self.replica()}];
-  if (!replica) replica = std::make_unique<Replica>(options_.tombstone_bytes);
+  Replica& replica = replicas_.FindOrMake(self.service(), self.replica());
   // Requests that this very process has sent before may still arrive, with the token that it has.
   const bool is_same_process =
-      replica->member.incarnation() == self.incarnation() && IsSameToken(replica->name_secret, hello.name_secret());
-  if (replica->token.empty() || !is_same_process) replica->token = MakeUuid(random_);
-  replica->name_secret = hello.name_secret();
-  replica->member = self;
-  replica->version = hello.version();
-  replica->protocols = hello.protocols();
-  replica->stream = &stream;
-  replica->attached = loop_.Now();
-  stream.session_ = std::make_unique<Session>(
-      loop_, cache_, self, replica->tombstones, sink, [this] { return kube_.ApiTimeMs(); }, options_.session);
-  stream.session_->SetToken(replica->token);
+      replica.member.incarnation() == self.incarnation() && replica.HasNameSecret(hello.name_secret());
+  if (replica.token.empty() || !is_same_process) replica.token = MakeUuid(random_);
+  replica.name_secret = hello.name_secret();
+  replica.member = self;
+  replica.version = hello.version();
+  replica.protocols = hello.protocols();
+  replica.stream = &stream;
+  replica.attached = loop_.Now();
+  stream.SetSession(std::make_unique<Session>(
+      loop_, cache_, self, replica.tombstones, sink, [this] { return kube_.ApiTimeMs(); }, options_.session));
+  stream.session().SetToken(replica.token);
   obs::LogInfo("replica attached", {{"service", std::string(ServiceName(self.service()))},
                                     {"replica", self.replica()},
                                     {"incarnation", self.incarnation()},
                                     {"address", self.address()}});
-  if (const size_t refused = ownership_->Attach(hello, DigestOf(hello.name_secret()), loop_.Now()); refused > 0) {
-    obs::LogWarning("records that a replica holds are not believed: their slots were not its own in that epoch",
-                    {{"replica", self.replica()}, {"slots", fmt::to_string(refused)}});
-  }
-  if (ownership_->assignment().epoch() > 0) stream.session_->SetAssignment(ownership_->assignment());
-  ReconcileMembership();
-  AdvanceAll(self.service());
-  if (hello.record_inventory_size() > 0) {
-    std::vector<uint32_t> held;
-    rpc::ForEachHeldSlot(hello.record_inventory(), [&](uint32_t slot, int64_t, bool) { held.push_back(slot); });
-    SendLeftovers(self.service(), held, self.replica());
-  }
-  if (stats_timer_ == kNoTimer) UpdateStats();
+  membership_.Attach(hello, DigestOf(hello.name_secret()), stream.session());
+  on_attached_();
   return absl::OkStatus();
 }
 
-void Hub::Detach(Stream& stream) {
-  if (!stream.session_) return;
-  interests_.Forget(*stream.session_);
-  owner_interests_.Forget(*stream.session_);
-  const v1::Member& self = stream.session_->self();
-  const auto it = replicas_.find({self.service(), self.replica()});
-  if (it == replicas_.end() || it->second->stream != &stream) return;
-  it->second->stream = nullptr;
+void Streams::Detach(Stream& stream) {
+  if (!stream.has_session()) return;
+  interests_.Forget(stream.session());
+  owner_interests_.Forget(stream.session());
+  const v1::Member& self = stream.session().self();
+  Replica* replica = replicas_.Find(self.service(), self.replica());
+  if (replica == nullptr || replica->stream != &stream) return;
+  replica->stream = nullptr;
   obs::LogInfo("replica detached", {{"replica", self.replica()}, {"incarnation", self.incarnation()}});
-  ownership_->Detach(self, loop_.Now());
-  ReconcileMembership();
+  membership_.Detach(self);
 }
 
 }  // namespace basalt::gateway
