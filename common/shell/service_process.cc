@@ -112,9 +112,11 @@ class Process final : public ServiceProcess {
               if (status_ == nullptr) return absl::OkStatus();
               return status_->SetCertificate({.certificate_pem = own.certificate_pem, .key_pem = own.key_pem});
             }));
+    const auto limiter = std::make_shared<rpc::InflightLimiter>();
     std::vector<std::unique_ptr<rpc::GrpcService>> services = parts.make_services(
-        *replica_, *api_loop_, std::make_unique<ReplicaMembers>(*replica_, options_.credentials, MakeUsers(guard)));
-    services.push_back(rpc::MakeReplicaService(*main_loop_, replica_->hand_over(), guard));
+        *replica_, *api_loop_, std::make_unique<ReplicaMembers>(*replica_, options_.credentials, MakeUsers(guard)),
+        limiter);
+    services.push_back(rpc::MakeReplicaService(*main_loop_, replica_->hand_over(), limiter, guard));
     BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options_.listen,
                                                              .bounds = options_.grpc_bounds,
                                                              .credentials = options_.credentials,

@@ -15,6 +15,7 @@
 #include "common/obs/metrics.h"
 #include "common/rpc/grpc/server.h"
 #include "common/rpc/grpc/service.h"
+#include "common/rpc/inflight_limiter.h"
 #include "common/rpc/members.h"
 #include "common/rpc/metrics_token.h"
 #include "common/runtime/replica.h"
@@ -51,9 +52,10 @@ struct ServiceParts {
   // Makes the controller of a worker.
   std::function<std::unique_ptr<runtime::Controller>(runtime::Context&)> make_controller;
   // Makes the gRPC services, whose handlers run on `api_loop`, which outlives the server. `members` are the replicas of
-  // the service, with the means to call them.
+  // the service, with the means to call them. `limiter` is that of the server.
   std::function<std::vector<std::unique_ptr<rpc::GrpcService>>(runtime::Replica& replica, Loop& api_loop,
-                                                               std::unique_ptr<rpc::Members> members)>
+                                                               std::unique_ptr<rpc::Members> members,
+                                                               std::shared_ptr<rpc::InflightLimiter> limiter)>
       make_services;
 };
 using MakeParts = std::function<ServiceParts(obs::Metrics& metrics, obs::Health& health)>;

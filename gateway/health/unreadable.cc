@@ -94,6 +94,7 @@ void Unreadable::LogWaiting() {
 }
 
 void Unreadable::Forget(const Decoded& decoded) {
+  if (waiting_.empty()) return;
   const auto found = waiting_.find(RefOf(decoded.object).uid);
   if (found != waiting_.end()) waiting_.erase(found);
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/json.h"
-#include "gateway/server/testing.h"
+#include "gateway/kube/fake_kube_access.h"
 
 namespace basalt::gateway {
 namespace {

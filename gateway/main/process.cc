@@ -89,7 +89,8 @@ class RunningProcess : public Process {
               return status_->SetCertificate({.certificate_pem = own.certificate_pem, .key_pem = own.key_pem});
             }));
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
-    services.push_back(rpc::MakeGatewayService(*loop_, *gateway_, guard));
+    const auto limiter = std::make_shared<rpc::InflightLimiter>();
+    services.push_back(rpc::MakeGatewayService(*loop_, *gateway_, limiter, guard));
     if (options.user_rate.has_value()) {
       RunOn(*loop_, [&] {
         TokenIssuerOptions issuer;
@@ -99,7 +100,7 @@ class RunningProcess : public Process {
         issuer_ = std::make_unique<TokenIssuer>(*loop_, *client_, *metrics_, KeysOf(*options.credentials, guard),
                                                 std::move(issuer));
       });
-      services.push_back(rpc::MakeUserService(*loop_, user_handler_));
+      services.push_back(rpc::MakeUserService(*loop_, user_handler_, limiter));
     }
     BASALT_ASSIGN_OR_RETURN(server_, rpc::GrpcServer::Start({.address = options.listen,
                                                              .max_request_bytes = rpc::kMostWriteBatchBytes,

@@ -163,12 +163,12 @@ std::optional<Object> Cache::WithOrderOfMarks(ObjectId id, const Object& object)
 }
 
 void Cache::Apply(WatchIndex watch, const Object& object) {
-  Upsert(watch, object);
-  Advance(watch, RefOf(object).resource_version);
+  const ObjectRef ref = RefOf(object);
+  Upsert(watch, object, ref);
+  Advance(watch, ref.resource_version);
 }
 
-bool Cache::Upsert(WatchIndex watch, const Object& received) {
-  const ObjectRef ref = RefOf(received);
+bool Cache::Upsert(WatchIndex watch, const Object& received, const ObjectRef& ref) {
   ObjectId id = Find(watch, ref.uid);
   if (id != kNoObject && entries_[id].resource_version >= ref.resource_version) return false;
   const std::string key = kube::ObjectKey(ref.ns, ref.name);
@@ -410,7 +410,7 @@ void Cache::Replace(WatchIndex watch, const std::vector<Object>& objects, int64_
     SetResourceVersion(last, resource_version);
     Depart(id, watch, last, ReasonOf(watch, last), entries_[id].resource_version);
   }
-  for (const Object& object : objects) Upsert(watch, object);
+  for (const Object& object : objects) Upsert(watch, object, RefOf(object));
   WatchInfo& info = watches_[watch];
   info.state = v1::Mark::STATE_READY;
   info.resource_version = std::max(info.resource_version, resource_version);
@@ -461,7 +461,7 @@ void Cache::MergeWritten(const Object& object) {
   }
   const ObjectId same_name = FindName(watch, kube::ObjectKey(ref.ns, ref.name));
   if (same_name != kNoObject && entries_[same_name].uid() != ref.uid) return;
-  Upsert(watch, object);
+  Upsert(watch, object, ref);
 }
 
 }  // namespace basalt::gateway

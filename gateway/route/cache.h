@@ -21,6 +21,7 @@
 #include "basalt/gateway/v1/gateway.pb.h"
 #include "basalt/kube/v1/kube.pb.h"
 #include "common/base/slots.h"
+#include "gateway/route/object_ref.h"
 #include "gateway/route/routes.h"
 
 namespace basalt::gateway {
@@ -175,8 +176,8 @@ class Cache {
   // Frees the name for an object that is new to the cache (`id` is kNoObject) or held back: an older object that has
   // the name departs, a newer one is held back.
   void TakeName(WatchIndex watch, std::string_view key, ObjectId id, int64_t resource_version);
-  // Returns false if the cached state is as new.
-  bool Upsert(WatchIndex watch, const kube::v1::Object& received);
+  // Returns false if the cached state is as new. `ref` is that of `received`.
+  bool Upsert(WatchIndex watch, const kube::v1::Object& received, const ObjectRef& ref);
   // Reports that `id` left those of its routes that are not among `routes`.
   void Leave(ObjectId id, WatchIndex watch, const std::vector<Route>& routes, int64_t resource_version);
   void Place(ObjectId id, const std::vector<Route>& routes);

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "gateway/kube/write/writer.h"
-#include "gateway/server/http_kube_access.h"
-#include "gateway/server/watch.h"
+#include "gateway/watches/http_kube_access.h"
+#include "gateway/watches/watch.h"
 
 namespace basalt::gateway {
 namespace {

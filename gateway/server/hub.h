@@ -1,48 +1,31 @@
 #pragma once
 
 // The gateway without its reflectors: sends cached objects to the replicas that own them, and sends the replicas'
-// writes to Kubernetes if they still own the objects. Everything runs on one loop.
-//
-// A second live process under the same name is refused with ALREADY_EXISTS while the attached one acknowledges. Once
-// the oldest batch of the attached one has waited for the grace period, that process is taken for dead: its stream is
-// closed with ABORTED, and the newer one is let in. A second stream of the same incarnation replaces the first at once,
-// since the client has given the first one up.
-// A name belongs to its replica for as long as it is a member's, over restarts of both sides. Names and incarnations
-// are no secret. A stream proves the name by the name secret or by a certificate, and is given a token, by which each
-// write and read proves that it is that process's. A process whose stream has broken is answered for as long as its
-// slots wait for it.
-//
-// A slot is opened for its owner when no write of an earlier owner or incarnation is under way for it (correctness 4),
-// and when the owner has its newest records (ownership.h: FindSource; Session::Grant).
+// writes to Kubernetes if they still own the objects. Everything runs on one loop. The hub holds its parts together:
+// Streams lets replicas in, Membership and SlotMoves give them their slots, Replicas passes changes of the cache on,
+// and Calls serves writes and reads.
 //
 // The hub follows at first: it refuses replicas with UNAVAILABLE until it leads.
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "basalt/storage/v1/storage.pb.h"
 #include "common/base/random.h"
 #include "common/exec/loop.h"
 #include "common/kube/namespace_rules.h"
-#include "common/obs/log_limit.h"
 #include "common/obs/metrics.h"
 #include "common/rpc/peers.h"
 #include "common/rpc/protocols.h"
-#include "gateway/access/permissions.h"
 #include "gateway/kube/kube_access.h"
 #include "gateway/lead/assignment_store.h"
 #include "gateway/route/cache.h"
+#include "gateway/server/calls.h"
 #include "gateway/server/hub_metrics.h"
-#include "gateway/server/interests.h"
-#include "gateway/server/owner_interests.h"
-#include "gateway/server/ownership.h"
-#include "gateway/session/session.h"
+#include "gateway/server/membership.h"
+#include "gateway/server/streams.h"
 
 namespace basalt::gateway {
 
@@ -74,18 +57,18 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
  public:
   // All references must outlive the hub. Every stream must end (OnClosed) before the hub.
   Hub(Loop& loop, Random& random, KubeAccess& kube, AssignmentStore& store, obs::Metrics& metrics,
-      const std::vector<std::string>& watches, HubOptions options);
+      const std::vector<std::string>& watches, const HubOptions& options);
   ~Hub() override;
 
   Cache& cache() { return cache_; }
-  const OwnerInterests& owner_interests() const { return owner_interests_; }
+  const OwnerInterests& owner_interests() const { return streams_.owner_interests(); }
 
   // Serves replicas, from the record that the last leader saved. The record is empty if there was none.
   void Lead(const storage::v1::AssignmentRecord& saved);
   // Ends all streams and drops writes that were not sent. `leader` and `leader_address` are those of the leading
   // gateway. Empty if it is not known.
   void Follow(std::string leader, std::string leader_address);
-  bool leads() const { return ownership_ != nullptr; }
+  bool leads() const { return leadership_.leads(); }
 
   // ---- rpc::GatewayHandler ----
   std::unique_ptr<rpc::AttachSession> OnAttach(rpc::AttachSink& sink) override;
@@ -96,106 +79,29 @@ class Hub : public rpc::GatewayHandler, public CacheListener {
   // ---- CacheListener ----
   void OnState(ObjectId id) override;
   void OnDeparture(ObjectId id, const Departure& departure) override;
-  void OnHeldBack(ObjectId id) override;
-  void OnWatch(WatchIndex watch) override;
+  void OnHeldBack(ObjectId id) override { replicas_.OnHeldBack(id); }
+  void OnWatch(WatchIndex watch) override { replicas_.OnWatch(watch); }
 
  private:
-  class Stream;
-  struct Replica {
-    explicit Replica(size_t tombstone_bytes) : tombstones(tombstone_bytes) {}
-    v1::Member member;
-    std::string version;
-    v1::ProtocolRange protocols;
-    std::string name_secret;  // As its process states it.
-    std::string token;        // The token of that process, drawn here. Empty if it has not attached to this leader.
-    Tombstones tombstones;
-    Stream* stream = nullptr;
-    absl::Time attached;  // When that stream, or the last one, attached.
-  };
-  struct Slot {
-    Replica* owner = nullptr;  // The replica that receives the slot's changes.
-    int in_flight = 0;         // The writes of all owners, also over changes of the lead.
-  };
-  using ReplicaKey = std::pair<int, std::string>;
-
-  absl::Status CheckLeading() const;
-  // Checks that the sender is an attached replica, owns the slot, and may ask for that object. Counts and logs
-  // refusals.
-  template <typename Request>
-  Permission CheckRequest(const Request& request, Permission (*check)(const Request&, const Known&));
-  // Returns the replica that sends, or why the sender is not the process that is known by that name.
-  absl::StatusOr<const Replica*> FindSender(const v1::Owner& sender) const;
-  void Refuse(std::string_view call, const v1::Member& sender, std::string_view reason, const absl::Status& why);
-  Known known(absl::Time stream_began = absl::InfinitePast()) const {
-    return {cache_, memory_, options_.namespaces, loop_.Now(), stream_began};
-  }
-  // Reads and compares an object that the gateway does not know, and writes with the UID and version that were read.
-  void LookAndWrite(v1::WriteRequest request, rpc::Done<v1::WriteResponse> done);
-  void WriteFound(v1::WriteRequest request, absl::Time deadline, absl::StatusOr<v1::GetResponse> found,
-                  rpc::Done<v1::WriteResponse> done);
-  void Send(v1::WriteRequest request, const std::string& job_uid, rpc::Done<v1::WriteResponse> done);
-  absl::StatusOr<v1::GetResponse> ReduceAnswer(const v1::GetRequest& request, absl::StatusOr<v1::GetResponse> answer);
-  void OnWriteOver(v1::ServiceKind service, uint32_t slot);
-  void NoteRecordsOfWriter(const v1::Owner& owner);
-  absl::Status Hello(Stream& stream, rpc::AttachSink& sink, const v1::Hello& hello);
-  absl::Status CheckHello(const v1::Hello& hello) const;
-  absl::Status TakeName(const rpc::AttachSink& sink, const v1::Hello& hello);
-  absl::Status CheckRoom(v1::ServiceKind service) const;
-  void Detach(Stream& stream);
-  void Acknowledged(Session& session);
-  void Taken(const v1::Member& member, const v1::RecordsImported& taken);
-  void CountLostRecords(v1::ServiceKind service, uint32_t slot);
-  // Sends owners which records others still have of slots that have begun. If `source` is set, sends only those that
-  // `source` has.
-  void SendLeftovers(v1::ServiceKind service, const std::vector<uint32_t>& slots, const std::string& source = "");
-
-  // Brings members and slots in line with the attached replicas.
-  void ReconcileMembership();
-  void Save(storage::v1::AssignmentRecord record);
-  void Adopt(const storage::v1::AssignmentRecord& record);
-  void MoveSlot(const Ownership::Change& change);
-  // Brings the slot as far towards its owner as it can go now: granted, or open.
-  void Advance(v1::ServiceKind service, uint32_t slot);
-  void AdvanceAll(int service);
-  bool IsWanted(const Replica& replica, uint32_t slot) const;
-  void DismissLeavers();
-  void SendMembers();
-  void OnWritten(const v1::WriteRequest& request, const std::string& job_uid,
-                 absl::StatusOr<v1::WriteResponse>& answer);
-  v1::Topology MakeTopology() const;
-  void AddMoves(v1::Topology& topology) const;
-  void AddSlots(v1::ServiceKind service, v1::Topology& topology) const;
-  bool IsOpen(v1::ServiceKind service, uint32_t slot) const;
-  void UpdateStats();
-  Session* SessionOf(Replica& replica) const;
+  // Shows the replicas in the metrics, again and again while any is attached.
+  void ShowStats();
 
   Loop& loop_;
-  Random& random_;
   KubeAccess& kube_;
-  AssignmentStore& store_;
   HubMetrics metrics_;
-  const HubOptions options_;
+  const std::string version_;
+  const absl::Duration stats_period_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-
-  std::string leader_;
-  std::string leader_address_;
-  std::unique_ptr<Ownership> ownership_;  // Null while another gateway leads.
-  std::optional<std::string> members_sent_;
-  bool saving_ = false;
-  uint64_t term_ = 0;  // Grows with each change between leading and following.
-  Cache cache_;
-  AccessMemory memory_;
-  Interests interests_;
-  OwnerInterests owner_interests_;
-  std::map<ReplicaKey, std::unique_ptr<Replica>> replicas_;
-  std::array<std::vector<Slot>, kServiceKinds> slots_;
-  // By service: the departures from slots whose last owner is gone, for the next owner.
-  std::vector<Tombstones> unowned_;
-  TimerId membership_timer_ = kNoTimer;
-  TimerId save_timer_ = kNoTimer;
   TimerId stats_timer_ = kNoTimer;
-  obs::LogLimit refusals_logged_{options_.between_warnings};
-  obs::LogLimit losses_logged_{options_.between_warnings};
+
+  Leadership leadership_;
+  Cache cache_;
+  Replicas replicas_;
+  Refusals refusals_;
+  SlotMoves moves_;
+  Membership membership_;
+  Calls calls_;
+  Streams streams_;
 };
 
 }  // namespace basalt::gateway

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/rpc/leader_hint.h"
+#include "gateway/kube/fake_kube_access.h"
 #include "gateway/route/testing.h"
 #include "gateway/server/testing.h"
 

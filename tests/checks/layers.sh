@@ -31,10 +31,13 @@ for service in jobsvc pgsvc queuesvc; do
   rule "services/$service" "services/($others)/|gateway/|kubesim/|cli/|dev/"
 done
 rule gateway/translate 'grpc|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/'
-rule gateway/route 'grpcpp|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/|gateway/(kube|session|server|main)/'
-rule gateway/access 'grpcpp|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/|gateway/(kube|session|server|main)/'
-rule gateway/session 'grpcpp|rocksdb/|common/(http|kv)/|gateway/(kube|server|main)/'
-rule gateway/health 'grpcpp|rocksdb/|common/kv/|gateway/(session|server|main)/'
+rule gateway/route 'grpcpp|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/|gateway/(kube|session|ownership|interests|watches|server|main)/'
+rule gateway/access 'grpcpp|rocksdb/|common/(time|exec|http|kv|rpc|reconcile|runtime)/|gateway/(kube|session|ownership|interests|watches|server|main)/'
+rule gateway/session 'grpcpp|rocksdb/|common/(http|kv)/|gateway/(kube|ownership|interests|watches|server|main)/'
+rule gateway/ownership 'grpcpp|rocksdb/|common/(time|exec|http|kv|obs|reconcile|runtime)/|gateway/(kube|access|session|health|interests|watches|server|main)/'
+rule gateway/interests 'grpcpp|rocksdb/|common/(http|kv)/|gateway/(access|ownership|health|watches|server|main)/'
+rule gateway/watches 'grpcpp|rocksdb/|common/kv/|gateway/(access|session|ownership|interests|server|main)/'
+rule gateway/health 'grpcpp|rocksdb/|common/kv/|gateway/(session|ownership|interests|watches|server|main)/'
 rule gateway 'services/|kubesim/|cli/|dev/'
 rule kubesim 'services/|gateway/|cli/|dev/'
 rule cli 'services/|gateway/|kubesim/|dev/' ':!cli/render_command.cc'
@@ -45,7 +48,7 @@ rule cli/view 'grpc|.*\.grpc\.pb\.h|cli/(connect|follow|preflight|completion|[a-
 rule cli/connect 'cli/(view|follow|preflight|completion|[a-z_]*\.h)'
 rule cli/follow 'cli/(preflight|completion|[a-z_]*\.h)'
 for lower in common/runtime common/reconcile common/kv common/http common/rpc/sim gateway/kube gateway/lead gateway/session \
-  gateway/server services/jobsvc/control services/pgsvc/control services/queuesvc/control kubesim; do
+  gateway/ownership gateway/interests gateway/watches gateway/server services/jobsvc/control services/pgsvc/control services/queuesvc/control kubesim; do
   rule "$lower" 'grpcpp|common/rpc/grpc/'
 done
 rule common/runtime/objects 'common/(time|exec|http|kv|obs|rpc|reconcile)/|common/runtime/(slots/|[a-z_]+\.h)'
@@ -58,12 +61,12 @@ rule common/rpc/grpc/streams 'common/rpc/grpc/(gateway|peers|forward)/'
 rule common/rpc/grpc/gateway 'common/rpc/grpc/(peers|forward)/'
 rule common/rpc/grpc/peers 'common/rpc/grpc/(gateway|forward)/'
 rule common/rpc/grpc/forward 'common/rpc/grpc/(gateway|peers)/'
-rule gateway/kube 'gateway/(session|health|server|main)/'
+rule gateway/kube 'gateway/(session|health|ownership|interests|watches|server|main)/'
 rule gateway/kube/reflect 'gateway/kube/write/'
 rule gateway/kube/write 'gateway/kube/reflect/'
-rule gateway/lead 'gateway/(session|health|server|main)/'
+rule gateway/lead 'gateway/(session|health|ownership|interests|watches|server|main)/'
 # The rules above exclude the rig of controllers, since it is above kubesim and the gateway's writer. It knows no service.
-hits=$(git grep -nE '#include "(services/|cli/|dev/|gateway/(server|session|main|lead|health)/)' -- common/testing/controller_rig || true)
+hits=$(git grep -nE '#include "(services/|cli/|dev/|gateway/(server|session|ownership|interests|watches|main|lead|health)/)' -- common/testing/controller_rig || true)
 if [[ -n $hits ]]; then
   printf 'the rig of controllers may not know a service or a program:\n%s\n' "$hits"
   bad=1

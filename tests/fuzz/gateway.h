@@ -18,6 +18,7 @@
 #include "common/kube/names.h"
 #include "common/obs/log.h"
 #include "common/rpc/request_bounds.h"
+#include "gateway/kube/fake_kube_access.h"
 #include "gateway/route/object_ref.h"
 #include "gateway/server/testing.h"
 #include "tests/fuzz/objects.h"

@@ -18,9 +18,10 @@
 #include "common/obs/log.h"
 #include "common/obs/metrics.h"
 #include "common/time/sim_time.h"
+#include "gateway/kube/fake_kube_access.h"
 #include "gateway/kube/testing.h"
-#include "gateway/server/testing.h"
-#include "gateway/server/watch.h"
+#include "gateway/route/object_ref.h"
+#include "gateway/watches/watch.h"
 #include "tests/fuzz/input.h"
 
 namespace basalt::fuzz {

@@ -13,9 +13,9 @@
 #include "common/http/target.h"
 #include "common/obs/health.h"
 #include "gateway/health/readiness.h"
-#include "gateway/server/http_kube_access.h"
-#include "gateway/server/owner_interests.h"
+#include "gateway/interests/owner_interests.h"
 #include "gateway/session/testing.h"
+#include "gateway/watches/http_kube_access.h"
 
 namespace basalt::gateway {
 namespace {

@@ -6,12 +6,12 @@
 #include "common/base/json.h"
 #include "common/base/random.h"
 #include "common/http/direct_client.h"
+#include "gateway/interests/interests.h"
 #include "gateway/kube/api_clock.h"
 #include "gateway/kube/kind_finder.h"
-#include "gateway/server/interests.h"
-#include "gateway/server/kind_watch.h"
-#include "gateway/server/object_watch.h"
 #include "gateway/session/testing.h"
+#include "gateway/watches/kind_watch.h"
+#include "gateway/watches/object_watch.h"
 #include "kubesim/server/api_server.h"
 
 namespace basalt::gateway {

@@ -1,6 +1,6 @@
 // Tests problems that a real API server reports in words of its own: an expired client certificate, a missing right and
 // a missing definition. A named target of readiness reports each problem with its cure until the problem is solved,
-// without a restart. gateway/server/watch_test and gateway/health/problem_test have the other problems.
+// without a restart. gateway/watches/watch_test and gateway/health/problem_test have the other problems.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,6 +20,7 @@
 #include "common/rpc/sim/sim_network.h"
 #include "common/runtime/replica.h"
 #include "common/runtime/slots/slot_records.h"
+#include "gateway/kube/fake_kube_access.h"
 #include "gateway/route/testing.h"
 #include "gateway/server/hub.h"
 #include "gateway/server/testing.h"

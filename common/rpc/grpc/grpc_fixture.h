@@ -177,7 +177,7 @@ class GrpcTest : public ::testing::Test {
  protected:
   GrpcTest() : server_loop_(MakeThreadLoop("server")), client_loop_(MakeThreadLoop("client")), gateway_(*server_loop_) {
     std::vector<std::unique_ptr<GrpcService>> services;
-    services.push_back(MakeGatewayService(*server_loop_, gateway_));
+    services.push_back(MakeGatewayService(*server_loop_, gateway_, std::make_shared<InflightLimiter>()));
     auto server = GrpcServer::Start({.max_request_bytes = kMostWriteBatchBytes}, std::move(services));
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);

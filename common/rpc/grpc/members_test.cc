@@ -33,9 +33,10 @@ gateway::v1::Member Jobsvc(const std::string& replica) {
 class MembersTest : public ::testing::Test {
  public:  // The test's table names these calls.
   MembersTest() {
+    const auto limiter = std::make_shared<InflightLimiter>();
     std::vector<std::unique_ptr<GrpcService>> services;
-    services.push_back(MakeGatewayService(*loop_, gateway_, guard_));
-    services.push_back(MakeReplicaService(*loop_, records_, guard_));
+    services.push_back(MakeGatewayService(*loop_, gateway_, limiter, guard_));
+    services.push_back(MakeReplicaService(*loop_, records_, limiter, guard_));
     auto server = GrpcServer::Start({.credentials = credentials_, .guard = guard_}, std::move(services));
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);

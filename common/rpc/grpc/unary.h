@@ -4,75 +4,28 @@
 //
 //   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const GetJobRequest* request,
 //                                    Job* response) override {
-//     return rpc::ServeUnary<GetJobRequest, Job>(loop_, context, request, response,
+//     return rpc::ServeUnary<GetJobRequest, Job>(loop_, limiter_, context, request, response,
 //         [this](GetJobRequest request, rpc::Done<Job> done) { … });
 //   }
 //
-// ServeUnary is called on gRPC's threads; the handler runs on the loop. The loop outlives the server.
+// ServeUnary is called on gRPC's threads; the handler runs on the loop. The loop outlives the server. `limiter` is that
+// of the server.
 //
 // Heavy (gRPC): only in .cc files of api/ and common/rpc.
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "common/exec/loop.h"
 #include "common/rpc/grpc/construction_fence.h"
 #include "common/rpc/grpc/status_bridge.h"
+#include "common/rpc/inflight_limiter.h"
 #include "common/rpc/peers.h"
 #include "common/rpc/request_bounds.h"
 
 namespace basalt::rpc {
-
-// Limits the unary calls, and writes of streams, that this process serves at a time, and the bytes of their requests. A
-// call beyond the limit is refused with RESOURCE_EXHAUSTED before anything of it is kept. Any thread.
-class InflightLimiter {
- public:
-  static constexpr size_t kMaxCalls = 20'000;
-  static constexpr size_t kMaxBytes = 256 << 20;
-
-  // A share of the process's limit, given back at the end.
-  class Place {
-   public:
-    explicit Place(size_t bytes) : bytes_(bytes) {}
-    Place(Place&& other) noexcept : bytes_(std::exchange(other.bytes_, std::nullopt)) {}
-    Place& operator=(Place&&) = delete;
-    ~Place() {
-      if (bytes_.has_value()) Get().Leave(*bytes_);
-    }
-
-   private:
-    std::optional<size_t> bytes_;
-  };
-
-  // The limiter of the process.
-  static InflightLimiter& Get() {
-    static InflightLimiter room;
-    return room;
-  }
-  explicit InflightLimiter(size_t max_calls = kMaxCalls, size_t max_bytes = kMaxBytes)
-      : max_calls_(max_calls), max_bytes_(max_bytes) {}
-  bool TryAcquire(size_t bytes) {
-    const size_t before = calls_.fetch_add(1);
-    const size_t with_it = bytes_.fetch_add(bytes) + bytes;
-    // A large call is admitted while nothing else is under way.
-    if (before == 0 || (before < max_calls_ && with_it <= max_bytes_)) return true;
-    Leave(bytes);
-    return false;
-  }
-  void Leave(size_t bytes) {
-    calls_.fetch_sub(1);
-    bytes_.fetch_sub(bytes);
-  }
-
- private:
-  const size_t max_calls_;
-  const size_t max_bytes_;
-  std::atomic<size_t> calls_ = 0;
-  std::atomic<size_t> bytes_ = 0;
-};
 
 inline constexpr char kTooManyCalls[] = "too many calls are under way here; come again later";
 
@@ -82,16 +35,15 @@ inline constexpr char kTooManyCalls[] = "too many calls are under way here; come
 template <typename Response>
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  // `bytes` were acquired from InflightLimiter, and are given back at the end.
   static std::shared_ptr<UnaryCall> Make(Loop& loop, grpc::CallbackServerContext* context, Response* response,
-                                         size_t bytes) {
-    auto call = std::make_shared<UnaryCall>(loop, context, response, bytes);
+                                         InflightLimiter::Place place) {
+    auto call = std::make_shared<UnaryCall>(loop, context, response, std::move(place));
     call->self_ = call;
     call->constructed_.Release();
     return call;
   }
-  UnaryCall(Loop& loop, grpc::CallbackServerContext* context, Response* response, size_t bytes)
-      : loop_(loop), context_(context), response_(response), place_(bytes) {}
+  UnaryCall(Loop& loop, grpc::CallbackServerContext* context, Response* response, InflightLimiter::Place place)
+      : loop_(loop), context_(context), response_(response), place_(std::move(place)) {}
 
   // Only the first answer counts. Any thread.
   void Answer(absl::StatusOr<Response> answer) {
@@ -135,8 +87,9 @@ class UnaryEnd {
 };
 
 template <typename Request, typename Response, typename Handler>
-grpc::ServerUnaryReactor* ServeUnary(Loop& loop, grpc::CallbackServerContext* context, const Request* request,
-                                     Response* response, Handler handler) {
+grpc::ServerUnaryReactor* ServeUnary(Loop& loop, const std::shared_ptr<InflightLimiter>& limiter,
+                                     grpc::CallbackServerContext* context, const Request* request, Response* response,
+                                     Handler handler) {
   const auto refuse = [context](const grpc::Status& why) {
     grpc::ServerUnaryReactor* const refused = context->DefaultReactor();
     refused->Finish(why);
@@ -144,10 +97,8 @@ grpc::ServerUnaryReactor* ServeUnary(Loop& loop, grpc::CallbackServerContext* co
   };
   if (const absl::Status wrong = CheckRequest(*request); !wrong.ok()) return refuse(ToAnswer(wrong, *context));
   const size_t bytes = request->ByteSizeLong();
-  if (!InflightLimiter::Get().TryAcquire(bytes)) {
-    return refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyCalls});
-  }
-  const auto call = UnaryCall<Response>::Make(loop, context, response, bytes);
+  if (!limiter->TryAcquire(bytes)) return refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, kTooManyCalls});
+  const auto call = UnaryCall<Response>::Make(loop, context, response, InflightLimiter::Place(limiter, bytes));
   loop.Post(
       [end = std::make_shared<UnaryEnd<Response>>(call), request = *request, handler = std::move(handler)]() mutable {
         end->SetStarted();

@@ -35,8 +35,9 @@ using job::v1::WatchPartResponse;
 // The objects that both services need. Tasks on the loop hold the core, so that nothing that they use is destroyed
 // under them.
 struct Core {
-  Core(Loop& api_loop, JobServiceParts service_parts)
+  Core(Loop& api_loop, std::shared_ptr<rpc::InflightLimiter> of_server, JobServiceParts service_parts)
       : loop(api_loop),
+        limiter(std::move(of_server)),
         parts(std::move(service_parts)),
         api(*parts.workers, parts.hub),
         jobs(std::make_shared<rpc::Forwarder<JobService>>(loop, *parts.members)),
@@ -48,6 +49,7 @@ struct Core {
   }
 
   Loop& loop;
+  const std::shared_ptr<rpc::InflightLimiter> limiter;
   const JobServiceParts parts;
   JobApi api;
   rpc::ConnectionShares watches;
@@ -83,7 +85,7 @@ class JobServiceImpl final : public JobService::CallbackService {
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context, const job::v1::SubmitJobRequest* request,
                                       job::v1::Job* response) override {
     return rpc::ServeUnary<job::v1::SubmitJobRequest, job::v1::Job>(
-        *reading_, context, request, response,
+        *reading_, core_->limiter, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context, *core_->parts.members)](job::v1::SubmitJobRequest asked,
                                                                                 rpc::Done<job::v1::Job> done) mutable {
           // A wrong manifest is refused here. If the job is another replica's, that replica reads the text, too.
@@ -203,8 +205,10 @@ class JobPartServiceImpl final : public JobPartService::CallbackService {
 
 }  // namespace
 
-std::vector<std::unique_ptr<rpc::GrpcService>> MakeJobServices(Loop& loop, JobServiceParts parts) {
-  const auto core = std::make_shared<Core>(loop, std::move(parts));
+std::vector<std::unique_ptr<rpc::GrpcService>> MakeJobServices(Loop& loop,
+                                                               std::shared_ptr<rpc::InflightLimiter> limiter,
+                                                               JobServiceParts parts) {
+  const auto core = std::make_shared<Core>(loop, std::move(limiter), std::move(parts));
   std::vector<std::unique_ptr<rpc::GrpcService>> services;
   services.push_back(rpc::WrapService(std::make_unique<JobServiceImpl>(core)));
   services.push_back(rpc::WrapService(std::make_unique<JobPartServiceImpl>(core)));

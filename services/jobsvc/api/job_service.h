@@ -8,6 +8,7 @@
 #include "common/exec/loop.h"
 #include "common/kube/namespace_rules.h"
 #include "common/rpc/grpc/service.h"
+#include "common/rpc/inflight_limiter.h"
 #include "common/rpc/members.h"
 #include "services/jobsvc/api/job_api.h"
 
@@ -22,8 +23,10 @@ struct JobServiceParts {
   kube::NamespaceRules namespaces = {};  // The namespaces into which jobs may be submitted.
 };
 
-// The loop outlives the server that the services are given to. Destroying the services ends their calls at other
-// replicas.
-std::vector<std::unique_ptr<rpc::GrpcService>> MakeJobServices(Loop& loop, JobServiceParts parts);
+// The loop outlives the server that the services are given to, whose limiter `limiter` is. Destroying the services ends
+// their calls at other replicas.
+std::vector<std::unique_ptr<rpc::GrpcService>> MakeJobServices(Loop& loop,
+                                                               std::shared_ptr<rpc::InflightLimiter> limiter,
+                                                               JobServiceParts parts);
 
 }  // namespace basalt::jobsvc

@@ -67,8 +67,8 @@ struct Served {
   Served(SteppedLoop& loop, std::unique_ptr<Workers> workers, std::unique_ptr<rpc::Members> members,
          std::shared_ptr<watch::WatchHub> hub = std::make_shared<watch::WatchHub>()) {
     auto started = rpc::GrpcServer::Start(
-        {},
-        MakeJobServices(loop, {.workers = std::move(workers), .members = std::move(members), .hub = std::move(hub)}));
+        {}, MakeJobServices(loop, std::make_shared<rpc::InflightLimiter>(),
+                            {.workers = std::move(workers), .members = std::move(members), .hub = std::move(hub)}));
     EXPECT_THAT(started, testing::IsOk());
     server = *std::move(started);
     for (int service = 0; service < 2; ++service) loop.Step();

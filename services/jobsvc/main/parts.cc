@@ -61,13 +61,15 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const JobControllerOpti
     return std::make_unique<OwningController>(context, job_metrics, options, *hub);
   };
   parts.make_services = [hub, namespaces, defaults = options.defaults](runtime::Replica& replica, Loop& api_loop,
-                                                                       std::unique_ptr<rpc::Members> members) {
+                                                                       std::unique_ptr<rpc::Members> members,
+                                                                       std::shared_ptr<rpc::InflightLimiter> limiter) {
     return MakeJobServices(
-        api_loop, {.workers = std::make_unique<runtime::TypedReplica<JobController, OwningController>>(replica),
-                   .members = std::move(members),
-                   .hub = hub,
-                   .defaults = defaults,
-                   .namespaces = namespaces});
+        api_loop, std::move(limiter),
+        {.workers = std::make_unique<runtime::TypedReplica<JobController, OwningController>>(replica),
+         .members = std::move(members),
+         .hub = hub,
+         .defaults = defaults,
+         .namespaces = namespaces});
   };
   return parts;
 }

@@ -56,9 +56,10 @@ absl::Status CheckQuestion(const Request& asked) {
 
 // The members that both services share. Tasks on the loop hold a reference, so that their members outlive them.
 struct Core {
-  Core(Loop& api_loop, std::unique_ptr<Workers> own_workers, std::unique_ptr<rpc::Members> known,
-       std::shared_ptr<watch::WatchHub> hub, RuleOptions rules)
+  Core(Loop& api_loop, std::shared_ptr<rpc::InflightLimiter> of_server, std::unique_ptr<Workers> own_workers,
+       std::unique_ptr<rpc::Members> known, std::shared_ptr<watch::WatchHub> hub, RuleOptions rules)
       : loop(api_loop),
+        limiter(std::move(of_server)),
         workers(std::move(own_workers)),
         members(std::move(known)),
         api(*workers, std::move(hub), std::move(rules)),
@@ -66,6 +67,7 @@ struct Core {
         parts(std::make_shared<rpc::Forwarder<PodGroupPartService>>(loop, *members)) {}
 
   Loop& loop;
+  const std::shared_ptr<rpc::InflightLimiter> limiter;
   const std::unique_ptr<Workers> workers;
   const std::unique_ptr<rpc::Members> members;
   PodGroupApi api;
@@ -117,7 +119,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   grpc::ServerUnaryReactor* ExplainGrouping(grpc::CallbackServerContext* context, const ExplainGroupingRequest* request,
                                             ExplainGroupingResponse* response) override {
     return rpc::ServeUnary(
-        core_->loop, context, request, response,
+        core_->loop, core_->limiter, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context, *core_->members)](ExplainGroupingRequest asked,
                                                                           rpc::Done<ExplainGroupingResponse> done) {
           if (const absl::Status wrong = CheckQuestion(asked); !wrong.ok()) return done(wrong);
@@ -146,7 +148,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
                                           Response* response, Method method,
                                           const std::shared_ptr<Loop>& beside = nullptr) {
     return rpc::ServeUnary(
-        core_->loop, context, request, response,
+        core_->loop, core_->limiter, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context, *core_->members), method, is_beside = beside != nullptr,
          weak = std::weak_ptr<Loop>(beside)](Request asked, rpc::Done<Response> done) {
           auto serve = [core, method, is_beside, weak, asked = std::move(asked)](rpc::Done<Response> answered) mutable {
@@ -177,7 +179,7 @@ class QueryService final : public PodGroupQueryService::CallbackService {
   grpc::ServerUnaryReactor* AskOwner(grpc::CallbackServerContext* context, const Request* request, Response* response,
                                      podgroup::v1::Profile first, Method method, Start start) {
     return rpc::ServeUnary(
-        core_->loop, context, request, response,
+        core_->loop, core_->limiter, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context, *core_->members), first, method, start](
             Request asked, rpc::Done<Response> done) {
           if (const absl::Status wrong = CheckQuestion(asked); !wrong.ok()) return done(wrong);
@@ -319,12 +321,11 @@ class PartService final : public PodGroupPartService::CallbackService {
 
 }  // namespace
 
-std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueryServices(Loop& loop, std::unique_ptr<Workers> workers,
-                                                                 std::unique_ptr<rpc::Members> members,
-                                                                 std::shared_ptr<watch::WatchHub> hub,
-                                                                 RuleOptions rules) {
-  const auto core =
-      std::make_shared<Core>(loop, std::move(workers), std::move(members), std::move(hub), std::move(rules));
+std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueryServices(
+    Loop& loop, std::shared_ptr<rpc::InflightLimiter> limiter, std::unique_ptr<Workers> workers,
+    std::unique_ptr<rpc::Members> members, std::shared_ptr<watch::WatchHub> hub, RuleOptions rules) {
+  const auto core = std::make_shared<Core>(loop, std::move(limiter), std::move(workers), std::move(members),
+                                           std::move(hub), std::move(rules));
   std::vector<std::unique_ptr<rpc::GrpcService>> services;
   services.push_back(rpc::WrapService(std::make_unique<QueryService>(core)));
   services.push_back(rpc::WrapService(std::make_unique<PartService>(core)));

@@ -18,8 +18,8 @@ namespace {
 // The gRPC service together with the router that it calls.
 class RoutedService final : public rpc::GrpcService {
  public:
-  RoutedService(runtime::Replica& replica, Loop& loop)
-      : router_(replica), service_(rpc::MakePodGroupService(loop, router_)) {}
+  RoutedService(runtime::Replica& replica, Loop& loop, std::shared_ptr<rpc::InflightLimiter> limiter)
+      : router_(replica), service_(rpc::MakePodGroupService(loop, router_, std::move(limiter))) {}
   void Register(grpc::ServerBuilder& builder) override { service_->Register(builder); }
   void Drain() override { service_->Drain(); }
 
@@ -44,10 +44,12 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const GroupingOptions& 
     return controller;
   };
   parts.make_services = [hub, rules = std::move(rules)](runtime::Replica& replica, Loop& api_loop,
-                                                        std::unique_ptr<rpc::Members> members) {
+                                                        std::unique_ptr<rpc::Members> members,
+                                                        std::shared_ptr<rpc::InflightLimiter> limiter) {
     std::vector<std::unique_ptr<rpc::GrpcService>> services;
-    services.push_back(std::make_unique<RoutedService>(replica, api_loop));
-    auto queries = MakeQueryServices(api_loop, std::make_unique<runtime::TypedReplica<PodGroupController>>(replica),
+    services.push_back(std::make_unique<RoutedService>(replica, api_loop, limiter));
+    auto queries = MakeQueryServices(api_loop, std::move(limiter),
+                                     std::make_unique<runtime::TypedReplica<PodGroupController>>(replica),
                                      std::move(members), hub, rules);
     std::move(queries.begin(), queries.end(), std::back_inserter(services));
     return services;

@@ -40,10 +40,12 @@ std::string GroupOf(const std::string& name) {
 
 // The members that both services share. Tasks on the loop hold a reference, so that their members outlive them.
 struct Core {
-  Core(runtime::Replica& own, Loop& api_loop, std::unique_ptr<rpc::Members> known, std::shared_ptr<watch::WatchHub> hub)
+  Core(runtime::Replica& own, Loop& api_loop, std::shared_ptr<rpc::InflightLimiter> of_server,
+       std::unique_ptr<rpc::Members> known, std::shared_ptr<watch::WatchHub> hub)
       : workers(own),
         api(workers, std::move(hub)),
         loop(api_loop),
+        limiter(std::move(of_server)),
         members(std::move(known)),
         queues(std::make_shared<rpc::Forwarder<QueueService>>(loop, *members)),
         parts(std::make_shared<rpc::Forwarder<QueuePartService>>(loop, *members)) {}
@@ -52,6 +54,7 @@ struct Core {
   QueueApi api;
   rpc::ConnectionShares watches;
   Loop& loop;
+  const std::shared_ptr<rpc::InflightLimiter> limiter;
   const std::unique_ptr<rpc::Members> members;
   const std::shared_ptr<rpc::Forwarder<QueueService>> queues;
   const std::shared_ptr<rpc::Forwarder<QueuePartService>> parts;
@@ -92,7 +95,7 @@ class Service final : public QueueService::CallbackService {
                                         const queue::v1::CreateQueueRequest* request,
                                         queue::v1::Queue* response) override {
     return rpc::ServeUnary<queue::v1::CreateQueueRequest, queue::v1::Queue>(
-        core_->loop, context, request, response,
+        core_->loop, core_->limiter, context, request, response,
         [core = core_, caller = rpc::CallerOf(*context, *core_->members)](queue::v1::CreateQueueRequest asked,
                                                                           rpc::Done<queue::v1::Queue> done) {
           const absl::StatusOr<kube::v1::Queue> queue = ReadQueueManifest(asked);
@@ -177,9 +180,10 @@ class PartService final : public QueuePartService::CallbackService {
 }  // namespace
 
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueueServices(runtime::Replica& replica, Loop& loop,
+                                                                 std::shared_ptr<rpc::InflightLimiter> limiter,
                                                                  std::unique_ptr<rpc::Members> members,
                                                                  std::shared_ptr<watch::WatchHub> hub) {
-  const auto core = std::make_shared<Core>(replica, loop, std::move(members), std::move(hub));
+  const auto core = std::make_shared<Core>(replica, loop, std::move(limiter), std::move(members), std::move(hub));
   std::vector<std::unique_ptr<rpc::GrpcService>> services;
   services.push_back(rpc::WrapService(std::make_unique<Service>(core)));
   services.push_back(rpc::WrapService(std::make_unique<PartService>(core)));

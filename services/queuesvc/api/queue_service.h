@@ -8,15 +8,17 @@
 
 #include "common/exec/loop.h"
 #include "common/rpc/grpc/service.h"
+#include "common/rpc/inflight_limiter.h"
 #include "common/rpc/members.h"
 #include "common/runtime/replica.h"
 #include "common/watch/watch_hub.h"
 
 namespace basalt::queuesvc {
 
-// `replica` runs QueueControllers, which publish to `hub`. Replica and loop outlive the server that serves the
-// services; the replica outlives the loop's last task, too.
+// `replica` runs QueueControllers, which publish to `hub`. `limiter` is that of the server. Replica and loop outlive
+// the server that serves the services; the replica outlives the loop's last task, too.
 std::vector<std::unique_ptr<rpc::GrpcService>> MakeQueueServices(runtime::Replica& replica, Loop& loop,
+                                                                 std::shared_ptr<rpc::InflightLimiter> limiter,
                                                                  std::unique_ptr<rpc::Members> members,
                                                                  std::shared_ptr<watch::WatchHub> hub);
 

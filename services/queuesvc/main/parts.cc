@@ -21,8 +21,9 @@ shell::ServiceParts MakePartsWith(obs::Metrics& metrics, const QueueControllerOp
     runtime::PublishChanges<WatchedQueues>(*controller, *hub);
     return controller;
   };
-  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop, std::unique_ptr<rpc::Members> members) {
-    return MakeQueueServices(replica, api_loop, std::move(members), hub);
+  parts.make_services = [hub](runtime::Replica& replica, Loop& api_loop, std::unique_ptr<rpc::Members> members,
+                              std::shared_ptr<rpc::InflightLimiter> limiter) {
+    return MakeQueueServices(replica, api_loop, std::move(limiter), std::move(members), hub);
   };
   return parts;
 }

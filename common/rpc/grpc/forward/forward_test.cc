@@ -73,7 +73,7 @@ class Node final : public ReplicaService::CallbackService {
   grpc::ServerUnaryReactor* ExportRecords(grpc::CallbackServerContext* context, const ExportRecordsRequest* request,
                                           ExportRecordsResponse* response) override {
     return ServeUnary<ExportRecordsRequest, ExportRecordsResponse>(
-        loop_, context, request, response,
+        loop_, limiter_, context, request, response,
         [this, caller = CallerOf(*context, assignment)](ExportRecordsRequest asked, Done<ExportRecordsResponse> done) {
           ++calls;
           last_caller = caller;
@@ -116,6 +116,7 @@ class Node final : public ReplicaService::CallbackService {
   }
 
   Loop& loop_;
+  const std::shared_ptr<InflightLimiter> limiter_ = std::make_shared<InflightLimiter>();
   const std::string name_;
 
  public:

@@ -4,8 +4,9 @@
 // members, a watch of all of them, and a call about this replica alone here.
 //
 // `Core` is shared by the services of a replica, and held by each call until it is over. It has `Loop& loop`, on which
-// calls are handled, `ConnectionShares watches` if the services have watches, and `api`, whose methods take a request
-// and a Done that they call on any thread; its WatchPart makes the feed of a part.
+// calls are handled, `limiter`, the InflightLimiter of the server, `ConnectionShares watches` if the services have
+// watches, and `api`, whose methods take a request and a Done that they call on any thread; its WatchPart makes the
+// feed of a part.
 //
 // Heavy (gRPC), as forward.h.
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ auto HandlerOf(std::shared_ptr<Core> core, Method method, std::string user_token
 template <typename Core, typename Request, typename Response, typename Method>
 grpc::ServerUnaryReactor* ServeHere(const std::shared_ptr<Core>& core, grpc::CallbackServerContext* context,
                                     const Request* request, Response* response, Method method) {
-  return ServeUnary(core->loop, context, request, response, HandlerOf<Request, Response>(core, method));
+  return ServeUnary(core->loop, core->limiter, context, request, response, HandlerOf<Request, Response>(core, method));
 }
 
 // Returns the object that the request names.
@@ -148,7 +149,7 @@ grpc::ServerUnaryReactor* ServeAtOwner(const std::shared_ptr<Core>& core,
                                        const std::shared_ptr<Forwarder<Service>>& owners,
                                        grpc::CallbackServerContext* context, const Request* request, Response* response,
                                        Subject subject, Repeat repeat, Method method, Start start) {
-  return ServeUnary(core->loop, context, request, response,
+  return ServeUnary(core->loop, core->limiter, context, request, response,
                     [core, owners, caller = CallerOf(*context, owners->members()), subject = std::move(subject), repeat,
                      method, start](Request asked, Done<Response> done) {
                       if (asked.name().empty()) return done(InvalidField("name", "is required"));
@@ -282,7 +283,7 @@ grpc::ServerUnaryReactor* ServeList(const std::shared_ptr<Core>& core,
                                     typename List::Page* response, absl::Status (*check)(const Request&) = nullptr) {
   using Page = typename List::Page;
   return ServeUnary(
-      core->loop, context, request, response,
+      core->loop, core->limiter, context, request, response,
       [core, parts, caller = CallerOf(*context, parts->members()), check](const Request& asked, Done<Page> done) {
         if (check != nullptr) {
           if (const absl::Status refused = check(asked); !refused.ok()) return done(refused);

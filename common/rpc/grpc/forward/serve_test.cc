@@ -95,6 +95,7 @@ struct Api {
 struct Core {
   Core(Loop& api_loop, const std::string& replica) : loop(api_loop), members(replica), api{replica} {}
   Loop& loop;
+  const std::shared_ptr<InflightLimiter> limiter = std::make_shared<InflightLimiter>();
   FixedMembers members;
   Api api;
   const std::shared_ptr<Forwarder<QueueService>> queues = std::make_shared<Forwarder<QueueService>>(loop, members);

@@ -42,7 +42,7 @@ class Standby {
   explicit Standby(absl::Status refusal) : loop_(MakeThreadLoop("standby")), handler_(*loop_) {
     On(*loop_, [&] { handler_.refuse = std::move(refusal); });
     std::vector<std::unique_ptr<GrpcService>> services;
-    services.push_back(MakeGatewayService(*loop_, handler_));
+    services.push_back(MakeGatewayService(*loop_, handler_, std::make_shared<InflightLimiter>()));
     auto server = GrpcServer::Start({}, std::move(services));
     EXPECT_TRUE(server.ok());
     server_ = *std::move(server);

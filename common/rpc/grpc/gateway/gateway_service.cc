@@ -171,8 +171,13 @@ using RawAttachService = GatewayService::WithRawCallbackMethod_Attach<GatewaySer
 
 class Service final : public RawAttachService {
  public:
-  Service(Loop& loop, GatewayHandler& handler, std::shared_ptr<const CallGuard> guard)
-      : loop_(loop), handler_(handler), guard_(std::move(guard)), writes_(loop, handler) {
+  Service(Loop& loop, GatewayHandler& handler, std::shared_ptr<InflightLimiter> limiter,
+          std::shared_ptr<const CallGuard> guard)
+      : loop_(loop),
+        handler_(handler),
+        limiter_(std::move(limiter)),
+        guard_(std::move(guard)),
+        writes_(loop, handler, limiter_) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop_.Post([] {});
   }
@@ -197,7 +202,7 @@ class Service final : public RawAttachService {
                                 gateway::v1::GetResponse* response) override {
     const absl::Status wrong =
         MemberCheck(guard_, *context, "/basalt.gateway.v1.GatewayService/Get")(request->owner().member());
-    return ServeUnary(loop_, context, request, response,
+    return ServeUnary(loop_, limiter_, context, request, response,
                       [this, wrong](gateway::v1::GetRequest message, Done<gateway::v1::GetResponse> done) {
                         if (!wrong.ok()) return done(wrong);
                         handler_.Get(std::move(message), std::move(done));
@@ -208,7 +213,7 @@ class Service final : public RawAttachService {
                                         const gateway::v1::GetTopologyRequest* request,
                                         gateway::v1::Topology* response) override {
     const bool is_user = guard_ != nullptr && !guard_->ClientOf(*context->auth_context()).ok();
-    return ServeUnary(loop_, context, request, response,
+    return ServeUnary(loop_, limiter_, context, request, response,
                       [this, is_user](gateway::v1::GetTopologyRequest message, Done<gateway::v1::Topology> done) {
                         if (!is_user) return handler_.GetTopology(std::move(message), std::move(done));
                         message.clear_slots_of();
@@ -224,6 +229,7 @@ class Service final : public RawAttachService {
  private:
   Loop& loop_;
   GatewayHandler& handler_;
+  const std::shared_ptr<InflightLimiter> limiter_;
   const std::shared_ptr<const CallGuard> guard_;
   CallServer<WriteProtocol> writes_;
 };
@@ -231,8 +237,9 @@ class Service final : public RawAttachService {
 }  // namespace
 
 std::unique_ptr<GrpcService> MakeGatewayService(Loop& loop, GatewayHandler& handler,
+                                                std::shared_ptr<InflightLimiter> limiter,
                                                 std::shared_ptr<const CallGuard> guard) {
-  return WrapService(std::make_unique<Service>(loop, handler, std::move(guard)));
+  return WrapService(std::make_unique<Service>(loop, handler, std::move(limiter), std::move(guard)));
 }
 
 }  // namespace basalt::rpc

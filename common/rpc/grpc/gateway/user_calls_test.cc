@@ -22,7 +22,7 @@ class UserCallsTest : public ::testing::Test {
   UserCallsTest() {
     guard_->users()->SetSuite(suite_.authorities());
     std::vector<std::unique_ptr<GrpcService>> services;
-    services.push_back(MakeGatewayService(*loop_, gateway_, guard_));
+    services.push_back(MakeGatewayService(*loop_, gateway_, std::make_shared<InflightLimiter>(), guard_));
     auto server = GrpcServer::Start({.credentials = credentials_, .guard = guard_}, std::move(services));
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);

@@ -28,14 +28,15 @@ std::string HostOf(const grpc::CallbackServerContext& context) {
 
 class UserServer final : public gateway::v1::UserService::CallbackService {
  public:
-  UserServer(Loop& loop, UserHandler& handler) : loop_(loop), handler_(handler) {
+  UserServer(Loop& loop, UserHandler& handler, std::shared_ptr<InflightLimiter> limiter)
+      : loop_(loop), handler_(handler), limiter_(std::move(limiter)) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop_.Post([] {});
   }
 
   grpc::ServerUnaryReactor* LogIn(grpc::CallbackServerContext* context, const gateway::v1::LogInRequest* request,
                                   gateway::v1::LogInResponse* response) override {
-    return ServeUnary(loop_, context, request, response,
+    return ServeUnary(loop_, limiter_, context, request, response,
                       [this, client = LogInClient{ChainOf(*context), HostOf(*context)}](
                           gateway::v1::LogInRequest message, Done<gateway::v1::LogInResponse> done) {
                         handler_.LogIn(std::move(message), client, std::move(done));
@@ -45,7 +46,7 @@ class UserServer final : public gateway::v1::UserService::CallbackService {
   grpc::ServerUnaryReactor* ReviewAccess(grpc::CallbackServerContext* context,
                                          const gateway::v1::ReviewAccessRequest* request,
                                          gateway::v1::ReviewAccessResponse* response) override {
-    return ServeUnary(loop_, context, request, response,
+    return ServeUnary(loop_, limiter_, context, request, response,
                       [this](gateway::v1::ReviewAccessRequest message, Done<gateway::v1::ReviewAccessResponse> done) {
                         handler_.ReviewAccess(std::move(message), std::move(done));
                       });
@@ -54,12 +55,14 @@ class UserServer final : public gateway::v1::UserService::CallbackService {
  private:
   Loop& loop_;
   UserHandler& handler_;
+  const std::shared_ptr<InflightLimiter> limiter_;
 };
 
 }  // namespace
 
-std::unique_ptr<GrpcService> MakeUserService(Loop& loop, UserHandler& handler) {
-  return WrapService(std::make_unique<UserServer>(loop, handler));
+std::unique_ptr<GrpcService> MakeUserService(Loop& loop, UserHandler& handler,
+                                             std::shared_ptr<InflightLimiter> limiter) {
+  return WrapService(std::make_unique<UserServer>(loop, handler, std::move(limiter)));
 }
 
 }  // namespace basalt::rpc

@@ -7,6 +7,7 @@
 #include "basalt/gateway/v1/user.pb.h"
 #include "common/exec/loop.h"
 #include "common/rpc/grpc/service.h"
+#include "common/rpc/inflight_limiter.h"
 #include "common/rpc/peers.h"
 
 namespace basalt::rpc {
@@ -28,7 +29,8 @@ class UserHandler {
   virtual void ReviewAccess(gateway::v1::ReviewAccessRequest request, Done<gateway::v1::ReviewAccessResponse> done) = 0;
 };
 
-// Loop and handler outlive the server.
-std::unique_ptr<GrpcService> MakeUserService(Loop& loop, UserHandler& handler);
+// Loop and handler outlive the server, whose limiter `limiter` is.
+std::unique_ptr<GrpcService> MakeUserService(Loop& loop, UserHandler& handler,
+                                             std::shared_ptr<InflightLimiter> limiter);
 
 }  // namespace basalt::rpc

@@ -215,7 +215,7 @@ class GroupCallsTest : public ::testing::Test {
     Start(WrapService(std::move(scripted)), client);
     return server;
   }
-  void StartReal(Loop* client = nullptr) { Start(MakePodGroupService(*server_loop_, handler_), client); }
+  void StartReal(Loop* client = nullptr) { Start(MakePodGroupService(*server_loop_, handler_, limiter_), client); }
   // Destroys the client before the loop that it was given.
   void StopClient() {
     peer_.reset();
@@ -265,6 +265,7 @@ class GroupCallsTest : public ::testing::Test {
   std::unique_ptr<Loop> server_loop_ = MakeThreadLoop("server");
   std::unique_ptr<Loop> client_loop_ = MakeThreadLoop("client");
   HoldingGroups handler_;
+  const std::shared_ptr<InflightLimiter> limiter_ = std::make_shared<InflightLimiter>();
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<PeerDirectory> directory_;
   std::shared_ptr<PodGroupPeer> peer_;

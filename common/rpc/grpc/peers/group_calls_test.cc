@@ -248,11 +248,11 @@ TEST_F(GroupCallsTest, CallsOverTheBoundAreRefusedAndTheOthersAnswered) {
   absl::Status refused;
   // A call that is over gives its place back a moment later.
   while (refused.ok()) {
-    while (InflightLimiter::Get().TryAcquire(0)) ++taken;
+    while (limiter_->TryAcquire(0)) ++taken;
     refused = AskOne();
   }
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  for (size_t i = 0; i < taken; ++i) InflightLimiter::Get().Leave(0);
+  for (size_t i = 0; i < taken; ++i) limiter_->Leave(0);
   EXPECT_TRUE(AskOne().ok());
 }
 

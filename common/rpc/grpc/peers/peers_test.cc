@@ -3,7 +3,7 @@
 
 #include "common/rpc/grpc/grpc_fixture.h"
 #include "common/rpc/grpc/peers/replica.h"
-#include "common/rpc/grpc/unary.h"
+#include "common/rpc/inflight_limiter.h"
 
 namespace basalt::rpc {
 namespace {
@@ -19,7 +19,7 @@ TEST_F(GrpcTest, RecordsAreHandedOverBetweenReplicas) {
     }
   } handler;
   std::vector<std::unique_ptr<GrpcService>> services;
-  services.push_back(MakeReplicaService(*server_loop_, handler));
+  services.push_back(MakeReplicaService(*server_loop_, handler, std::make_shared<InflightLimiter>()));
   auto server = GrpcServer::Start({}, std::move(services));
   ASSERT_TRUE(server.ok());
   auto directory = MakeGrpcPeerDirectory(*client_loop_);

@@ -10,7 +10,8 @@ namespace {
 
 class PodGroupServer final : public podgroup::v1::PodGroupService::CallbackService {
  public:
-  PodGroupServer(Loop& loop, PodGroupHandler& handler) : calls_(loop, handler) {
+  PodGroupServer(Loop& loop, PodGroupHandler& handler, std::shared_ptr<InflightLimiter> limiter)
+      : calls_(loop, handler, std::move(limiter)) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop.Post([] {});
   }
@@ -27,8 +28,9 @@ class PodGroupServer final : public podgroup::v1::PodGroupService::CallbackServi
 
 }  // namespace
 
-std::unique_ptr<GrpcService> MakePodGroupService(Loop& loop, PodGroupHandler& handler) {
-  return WrapService(std::make_unique<PodGroupServer>(loop, handler));
+std::unique_ptr<GrpcService> MakePodGroupService(Loop& loop, PodGroupHandler& handler,
+                                                 std::shared_ptr<InflightLimiter> limiter) {
+  return WrapService(std::make_unique<PodGroupServer>(loop, handler, std::move(limiter)));
 }
 
 }  // namespace basalt::rpc

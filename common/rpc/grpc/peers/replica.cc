@@ -12,8 +12,9 @@ namespace {
 
 class ReplicaServer final : public replica::v1::ReplicaService::CallbackService {
  public:
-  ReplicaServer(Loop& loop, ReplicaHandler& handler, std::shared_ptr<const CallGuard> guard)
-      : loop_(loop), handler_(handler), guard_(std::move(guard)) {
+  ReplicaServer(Loop& loop, ReplicaHandler& handler, std::shared_ptr<InflightLimiter> limiter,
+                std::shared_ptr<const CallGuard> guard)
+      : loop_(loop), handler_(handler), limiter_(std::move(limiter)), guard_(std::move(guard)) {
     // Hands this object over to the loop: gRPC's own ordering is not visible to the thread sanitizer.
     loop_.Post([] {});
   }
@@ -21,7 +22,7 @@ class ReplicaServer final : public replica::v1::ReplicaService::CallbackService 
   grpc::ServerUnaryReactor* ExportRecords(grpc::CallbackServerContext* context,
                                           const replica::v1::ExportRecordsRequest* request,
                                           replica::v1::ExportRecordsResponse* response) override {
-    return ServeUnary(loop_, context, request, response,
+    return ServeUnary(loop_, limiter_, context, request, response,
                       [this, may = MayHave(*context, *request)](replica::v1::ExportRecordsRequest message,
                                                                 Done<replica::v1::ExportRecordsResponse> done) {
                         if (!may.ok()) return done(may);
@@ -42,14 +43,16 @@ class ReplicaServer final : public replica::v1::ReplicaService::CallbackService 
 
   Loop& loop_;
   ReplicaHandler& handler_;
+  const std::shared_ptr<InflightLimiter> limiter_;
   const std::shared_ptr<const CallGuard> guard_;
 };
 
 }  // namespace
 
 std::unique_ptr<GrpcService> MakeReplicaService(Loop& loop, ReplicaHandler& handler,
+                                                std::shared_ptr<InflightLimiter> limiter,
                                                 std::shared_ptr<const CallGuard> guard) {
-  return WrapService(std::make_unique<ReplicaServer>(loop, handler, std::move(guard)));
+  return WrapService(std::make_unique<ReplicaServer>(loop, handler, std::move(limiter), std::move(guard)));
 }
 
 }  // namespace basalt::rpc

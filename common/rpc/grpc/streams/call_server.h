@@ -20,6 +20,7 @@
 #include "common/rpc/call_window.h"
 #include "common/rpc/grpc/status_bridge.h"
 #include "common/rpc/grpc/unary.h"
+#include "common/rpc/inflight_limiter.h"
 #include "common/rpc/peers.h"
 #include "common/rpc/request_bounds.h"
 
@@ -34,14 +35,15 @@ class CallServer {
   using Answers = typename Protocol::Answers;
   using Answer = typename Protocol::Answer;
 
-  CallServer(Loop& loop, typename Protocol::Handler& handler) : loop_(loop), handler_(handler) {}
+  CallServer(Loop& loop, typename Protocol::Handler& handler, std::shared_ptr<InflightLimiter> limiter)
+      : loop_(loop), handler_(handler), limiter_(std::move(limiter)) {}
 
   // Refuses a call before a handler sees the call, on gRPC's threads.
   using Check = std::function<absl::Status(const Call&)>;
 
   // Serves one stream. `check` is applied to each call of the stream; without it every call passes.
   grpc::ServerBidiReactor<Batch, Answers>* Serve(Check check = nullptr) BASALT_EXCLUDES(mutex_) {
-    const auto reactor = std::make_shared<Reactor>(*this, loop_, handler_, std::move(check));
+    const auto reactor = std::make_shared<Reactor>(*this, loop_, handler_, limiter_, std::move(check));
     MutexLock lock(mutex_);
     reactors_.insert(reactor.get());
     reactor->Begin();
@@ -61,8 +63,9 @@ class CallServer {
   // One stream. Keeps itself alive until gRPC is done with it. gRPC's callbacks post, and send the answers.
   class Reactor final : public grpc::ServerBidiReactor<Batch, Answers>, public std::enable_shared_from_this<Reactor> {
    public:
-    Reactor(CallServer& server, Loop& loop, typename Protocol::Handler& handler, Check check)
-        : server_(server), loop_(loop), handler_(handler), check_(std::move(check)) {}
+    Reactor(CallServer& server, Loop& loop, typename Protocol::Handler& handler,
+            std::shared_ptr<InflightLimiter> limiter, Check check)
+        : server_(server), loop_(loop), handler_(handler), limiter_(std::move(limiter)), check_(std::move(check)) {}
 
     void Begin() {
       self_ = this->shared_from_this();
@@ -93,7 +96,7 @@ class CallServer {
       const uint64_t id_;
       const InflightLimiter::Place place_;
     };
-    // A call that InflightLimiter has admitted.
+    // A call that the limiter has admitted.
     struct Taken {
       InflightLimiter::Place place;
       Call call;
@@ -120,8 +123,8 @@ class CallServer {
           continue;
         }
         const size_t bytes = call.ByteSizeLong();
-        if (InflightLimiter::Get().TryAcquire(bytes)) {
-          taken.push_back({InflightLimiter::Place(bytes), std::move(call)});
+        if (limiter_->TryAcquire(bytes)) {
+          taken.push_back({InflightLimiter::Place(limiter_, bytes), std::move(call)});
         } else {
           Keep(call.id(), MakeStatus(absl::StatusCode::kResourceExhausted, kTooManyCalls));
         }
@@ -257,6 +260,7 @@ class CallServer {
     CallServer& server_;
     Loop& loop_;
     typename Protocol::Handler& handler_;
+    const std::shared_ptr<InflightLimiter> limiter_;
     const Check check_;
     std::shared_ptr<Reactor> self_;
     Batch batch_;  // Belongs to gRPC while a read is under way.
@@ -283,6 +287,7 @@ class CallServer {
 
   Loop& loop_;
   typename Protocol::Handler& handler_;
+  const std::shared_ptr<InflightLimiter> limiter_;
   Mutex mutex_;
   std::set<Reactor*> reactors_ BASALT_GUARDED_BY(mutex_);
   bool draining_ BASALT_GUARDED_BY(mutex_) = false;
