@@ -1,7 +1,7 @@
 #pragma once
 
 // The setup of the tests of this folder: one job, "default/j", in a rig of its own. Each test is named after the rows
-// of the job specification that it proves (docs/conformance.md).
+// of the job specification that it proves (tests/rows/spec/job-controller.tsv).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
