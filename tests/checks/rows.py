@@ -179,10 +179,13 @@ def check_planted(planted, used, lists):
 
 def check_mission(lists):
     sources = sources_of_tests(lists)
-    for number, row in enumerate(rows.read_rows("mission"), 1):
+    number = 0
+    for row in rows.read_rows("mission"):
         where = f"{row.table}: {row.id}"
+        number += 1
         if row.id != f"M{number}":
             complain(where, f"the row stands where M{number} should")
+            number = int(row.id[1:]) if re.fullmatch(r"M\d+", row.id) else number
         if not re.fullmatch(r".+\.", row.text):
             complain(where, "the capability is no sentence")
         if row.place in ("open", "outside"):
