@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes the papers of an image: licences and bill of materials into the image, and the provenance beside the image.
 
-  image_papers.py materials   licences of everything that is linked or compiled in, and an SPDX 2.3 document
-  image_papers.py provenance  an in-toto statement with a SLSA v1 predicate, for the archive of an image; unsigned
+  image_papers.py materials        licences of everything that is linked or compiled in, and an SPDX 2.3 document
+  image_papers.py provenance       an in-toto statement with a SLSA v1 predicate, for the archive of an image; unsigned
+  image_papers.py vulnerabilities  an OpenVEX document for the archive of an image: the vulnerabilities that it does not have
 """
 import argparse
 import datetime

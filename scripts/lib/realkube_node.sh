@@ -11,36 +11,28 @@ readonly CGROUPS=/sys/fs/cgroup
 
 # ---- building ----
 
-node_programs_dir() {
-  local key
-  key=$({ go env GOVERSION; cd "$SOURCE" && cat node/go.mod node/go.sum node/*/main.go coredns/go.mod coredns/go.sum coredns/main.go \
-    network-policies/go.mod network-policies/go.sum "$ROOT/scripts/lib/program_image.sh"; } | sha256sum)
-  printf '%s/basalt-realkube/node-%s-%s\n' "${XDG_CACHE_HOME:-$HOME/.cache}" "$KUBERNETES" "${key:0:12}"
-}
-
 # build_node_programs: builds kubelet, kube-proxy, kube-scheduler, kube-router, coredns and the archives of two images,
 # of pause and of a shell with busybox's tools, and prints their folder.
 build_node_programs() {
-  local out flags
+  local out
   [[ $kubernetes == 1.36 ]] || die "--node: only Kubernetes 1.36 has a real node here"
-  out=$(node_programs_dir)
-  mkdir -p "$out"
-  exec 8>"$out/lock"
-  flock 8
-  if [[ ! -e $out/complete ]]; then
-    flags=(-p "$JOBS" -trimpath -ldflags "-s -w $(version_flags)")
-    export GOFLAGS=-mod=readonly
-    (cd "$SOURCE/node" && go build "${flags[@]}" -o "$out/" ./kubelet ./kube-proxy ./kube-scheduler)
-    (cd "$SOURCE/node" && CGO_ENABLED=0 go build "${flags[@]}" -o "$out/" ./pause)
-    (cd "$SOURCE/coredns" && go build "${flags[@]}" -o "$out/coredns" .)
-    (cd "$SOURCE/network-policies" &&
-      go build "${flags[@]}" -o "$out/kube-router" github.com/cloudnativelabs/kube-router/v2/cmd/kube-router)
-    program_image "$out/pause.tar" "$PAUSE_IMAGE" "$out/pause"
-    program_image "$out/busybox.tar" basalt.test/busybox:1 "$(command -v busybox)"
-    touch "$out/complete"
-  fi
-  exec 8>&-
+  out=$(cd "$SOURCE" && go_folder "basalt-realkube/node-$KUBERNETES-" node/go.mod node/go.sum node/*/main.go coredns/go.mod \
+    coredns/go.sum coredns/main.go network-policies/go.mod network-policies/go.sum "$ROOT/scripts/lib/program_image.sh")
+  build_once "$out/complete" go_build_node_programs "$out" || die "a real node cannot be built"
   printf '%s\n' "$out"
+}
+
+go_build_node_programs() {
+  local flags=(-p "$JOBS" -trimpath -ldflags "-s -w $(version_flags)")
+  export GOFLAGS=-mod=readonly
+  (cd "$SOURCE/node" && go build "${flags[@]}" -o "$1/" ./kubelet ./kube-proxy ./kube-scheduler) &&
+    (cd "$SOURCE/node" && CGO_ENABLED=0 go build "${flags[@]}" -o "$1/" ./pause) &&
+    (cd "$SOURCE/coredns" && go build "${flags[@]}" -o "$1/coredns" .) &&
+    (cd "$SOURCE/network-policies" &&
+      go build "${flags[@]}" -o "$1/kube-router" github.com/cloudnativelabs/kube-router/v2/cmd/kube-router) &&
+    program_image "$1/pause.tar" "$PAUSE_IMAGE" "$1/pause" &&
+    program_image "$1/busybox.tar" basalt.test/busybox:1 "$(command -v busybox)" &&
+    touch "$1/complete"
 }
 
 # ---- the namespaces ----

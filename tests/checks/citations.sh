@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that everything that sources and pages cite exists. From the specifications: sections of docs/spec and
 # docs/correctness.md, and rows by their id (W19, Q8), which belong to the specification of the folder's own service or
-# to docs/conformance.md. From the repository, in pages only: paths, headings that links lead to, and, where a page has
+# to tests/rows/spec. From the repository, in pages only: paths, headings that links lead to, and, where a page has
 # `file`: `Name`, `Name`, these names in that file, outside of its comments.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -15,11 +15,11 @@ for page in job-controller podgroup-controller pod-grouper queue-controller corr
   [[ -f $file ]] || file=docs/$page.md
   sed -nE "s/^#+ ([0-9]+(\.[0-9]+)*)\.? .*/$page \1/p; s/^\| *([A-Z][0-9]+)[a-z]? .*/$page \1/p" "$file"
 done >"$work/there"
-# docs/conformance.md numbers the rows of the job specification, too.
-sed -nE 's/^\| ([0-9.]+ )?([A-Z][0-9]+)[a-z]? .*/job-controller \2/p' docs/conformance.md >>"$work/there"
+# tests/rows/spec/job-controller.tsv numbers the rows of the job specification, too.
+sed -nE 's/^([0-9.]+ )?([A-Z][0-9]+)[a-z]?\t.*/job-controller \2/p' tests/rows/spec/job-controller.tsv >>"$work/there"
 sort -u -o "$work/there" "$work/there"
 
-sources=('*.cc' '*.h' '*.proto' '*.md' ':!docs/spec' ':!docs/conformance.md' ':!CHANGELOG.md')
+sources=('*.cc' '*.h' '*.proto' '*.md' ':!docs/spec' ':!CHANGELOG.md')
 {
   # Sections: "job spec 9.8", "podgroup spec 6.2", "pod-grouper 9.4", "correctness 3", "design rule 3".
   git grep -noiE '\b((job|podgroup|queue) spec|pod-grouper|correctness( rules?)?|design rule) \(?[0-9]+(\.[0-9]+)*' -- "${sources[@]}" |

@@ -5,15 +5,11 @@
 set -uo pipefail
 cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "vcctl is not built: there is no Go"; exit 0; }
-key=$({ go env GOVERSION; cat go.mod go.sum; } | sha256sum)
-folder=${XDG_CACHE_HOME:-$HOME/.cache}/basalt-vcctl/${key:0:12}
+source ../../../scripts/lib/go_programs.sh
+folder=$(go_folder basalt-vcctl/ go.mod go.sum)
 [[ ${1:-} != path ]] || { printf '%s\n' "$folder/vcctl"; exit 0; }
-mkdir -p "$folder"
-exec 9>"$folder/lock"
-flock 9 # One call builds at a time: a second call finds the program built.
-if [[ ! -x $folder/vcctl ]]; then
-  GOFLAGS=-mod=readonly go build -trimpath -o "$folder/part" volcano.sh/volcano/cmd/cli ||
-    { echo "vcctl cannot be built"; exit 0; }
-  mv "$folder/part" "$folder/vcctl"
-fi
+go_build_vcctl() {
+  GOFLAGS=-mod=readonly go build -trimpath -o "$folder/part" volcano.sh/volcano/cmd/cli && mv "$folder/part" "$folder/vcctl"
+}
+build_once "$folder/vcctl" go_build_vcctl || { echo "vcctl cannot be built"; exit 0; }
 printf '%s\n' "$folder/vcctl"

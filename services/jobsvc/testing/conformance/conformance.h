@@ -1,6 +1,6 @@
 #pragma once
 
-// Each test of this folder is named after the rows of the job specification that it proves (docs/conformance.md).
+// The tests of this folder show rows of the job specification (tests/rows/spec/job-controller.tsv).
 #include "services/jobsvc/testing/rig/job_test.h"
 
 namespace basalt::jobsvc::testing {
