@@ -24,6 +24,8 @@ class Progress {
   Progress(Loop& loop, Backlog& backlog, SentMarks& marks, absl::Duration interval, std::function<void()> on_taken)
       : loop_(loop), backlog_(backlog), marks_(marks), interval_(interval), on_taken_(std::move(on_taken)) {}
   ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
   // Takes the marks as soon as the interval permits it, if they have moved.
   void Arm();

@@ -38,6 +38,8 @@ class Sender {
   Sender(Loop& loop, rpc::AttachSink& sink, std::function<int64_t()> api_time_ms, const SessionOptions& options,
          BatchSource& source);
   ~Sender();
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
 
   // Something may be waiting: sends it on a later turn of the loop.
   void Schedule();
