@@ -14,6 +14,7 @@
 #include "common/exec/sim_loop.h"
 #include "common/obs/metrics.h"
 #include "common/time/sim_time.h"
+#include "gateway/kube/fake_kube_access.h"
 #include "gateway/route/object_ref.h"
 #include "gateway/server/hub.h"
 #include "gateway/session/testing.h"
