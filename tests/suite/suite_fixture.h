@@ -40,10 +40,12 @@ class SuiteTest : public ::testing::Test {
     return object == nullptr ? "" : std::string(FindString(*Find(*object, "metadata"), "uid"));
   }
   // Returns the number of the suite's writes, without those of Events. Only writes of queues count those of queues.
-  int Writes(std::string_view verb = "", std::string_view resource = "") {
+  // With `accepted` refused writes do not count.
+  int Writes(std::string_view verb = "", std::string_view resource = "", bool accepted = false) {
     int writes = 0;
     for (const kubesim::LoggedRequest& request : suite_.api().log()) {
       if (!e2e::IsByOwner(request.user_agent) || request.resource == "events") continue;
+      if (accepted && request.status >= 300) continue;
       if (resource.empty() ? request.resource == "queues" : request.resource != resource) continue;
       writes += verb.empty() || request.verb == verb ? 1 : 0;
     }
