@@ -3,10 +3,8 @@
 // The commands of basaltctl.
 #include <cstdio>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -69,35 +67,6 @@ CLI::App& AddGroup(CLI::App& app, const std::string& name, const std::string& he
 // exit code of the error, which is printed.
 CLI::App* AddCommand(CLI::App& group, const std::string& name, const std::string& help, int& exit_code,
                      std::function<absl::StatusOr<int>()> run);
-
-// The subcommands of one group, which share one `Flags` object.
-template <typename Flags>
-class Commands {
- public:
-  using Function = absl::StatusOr<int>(const GlobalOptions&, const Flags&);
-  using Run = std::function<Function>;
-
-  // `group`, `options` and `exit_code` outlive every run of a command.
-  Commands(CLI::App& group, const GlobalOptions& options, int& exit_code)
-      : group_(group), options_(options), exit_code_(exit_code) {}
-
-  // The object into which the options of the commands are parsed. The object lives as long as a command may run.
-  Flags& flags() const { return *flags_; }
-  // Adds a command that calls the function.
-  CLI::App* Add(const std::string& name, const std::string& help, Function* run) const {
-    return Add(name, help, Run(run));
-  }
-  CLI::App* Add(const std::string& name, const std::string& help, Run run) const {
-    return AddCommand(group_, name, help, exit_code_,
-                      [&options = options_, flags = flags_, run = std::move(run)] { return run(options, *flags); });
-  }
-
- private:
-  CLI::App& group_;
-  const GlobalOptions& options_;
-  int& exit_code_;
-  const std::shared_ptr<Flags> flags_ = std::make_shared<Flags>();
-};
 
 // Each function adds its commands below `app`; a command that runs sets `exit_code`.
 void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code);

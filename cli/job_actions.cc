@@ -13,9 +13,9 @@
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/follow/follow.h"
+#include "cli/verbs.h"
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
-#include "common/base/random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/text.h"
@@ -24,66 +24,37 @@ namespace basalt::cli {
 namespace {
 
 constexpr std::string_view kDeleted = "Deleted";
-constexpr absl::Duration kLook = absl::Milliseconds(200);
-constexpr char kPatience[] = "5m";  // The default of --timeout for a command.
-
-struct ActionFlags {
-  std::string name;
-  std::string uid;
-  std::string task;
-  std::string pod;
-  int partition = -1;
-  std::vector<std::string> phases;
-  std::string timeout;
-  std::vector<std::string> replicas;  // TASK=N
-  std::vector<std::string> task_min_available;
-  std::optional<int> min_available;
-  bool dry_run = false;
-  bool wait = false;
-};
-
-absl::StatusOr<absl::Time> DeadlineOf(const std::string& timeout) {
-  BASALT_ASSIGN_OR_RETURN(const absl::Duration duration, TimeoutOf(timeout));
-  return absl::Now() + duration;
-}
+constexpr std::string_view kJobsThereAre = "basaltctl job list tells the jobs that there are";
 
 // Waits for the history entry of the decision that carried out the Command, refused it, or found nothing to do.
-absl::StatusOr<job::v1::HistoryEntry> AwaitCommand(JobClient& client, const GlobalOptions& options,
-                                                   const ActionFlags& flags, const std::string& command,
-                                                   const std::string& timeout) {
-  BASALT_ASSIGN_OR_RETURN(const absl::Time deadline, DeadlineOf(timeout));
-  job::v1::GetJobHistoryRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(flags.name);
-  job::v1::GetJobRequest look;
-  look.set_namespace_(options.ns);
-  look.set_name(flags.name);
+absl::StatusOr<job::v1::HistoryEntry> AwaitEntry(JobClient& client, const GlobalOptions& options, const Flags& flags,
+                                                 const std::string& command) {
+  auto request = About<job::v1::GetJobHistoryRequest>(options, flags);
+  request.clear_uid();
   const std::string subject = fmt::format("command {}", command);
-  while (true) {
-    job::v1::JobHistory history;
-    const absl::Status fetched =
-        client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); });
+  job::v1::HistoryEntry found;
+  const auto look = [&]() -> absl::StatusOr<bool> {
+    const absl::StatusOr<job::v1::JobHistory> history = client.Ask(&JobStub::GetJobHistory, request);
     // NOT_FOUND is no end: a job that moves to another replica is there before its history is.
-    if (!fetched.ok() && fetched.code() != absl::StatusCode::kNotFound) return fetched;
-    for (const job::v1::HistoryEntry& entry : history.entries()) {
+    if (!history.ok() && history.status().code() != absl::StatusCode::kNotFound) return history.status();
+    const job::v1::JobHistory kept = history.value_or(job::v1::JobHistory());
+    for (const job::v1::HistoryEntry& entry : kept.entries()) {
       const bool is_it = entry.subject() == subject || entry.subject().starts_with(subject + " ");
-      if (is_it && entry.committed()) return entry;
+      if (!is_it || !entry.committed()) continue;
+      found = entry;
+      return true;
     }
-    job::v1::Job job;
-    BASALT_RETURN_IF_ERROR(client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, look, &job); }));
+    BASALT_ASSIGN_OR_RETURN(const job::v1::Job job,
+                            client.Ask(&JobStub::GetJob, About<job::v1::GetJobRequest>(options, flags)));
     const std::string& uid = job.object().meta().uid();
     if (request.uid().empty()) request.set_uid(uid);
-    if (request.uid() != uid) {
-      return MakeStatus(absl::StatusCode::kNotFound,
-                        fmt::format("job {}/{} with UID {} is gone; what became of command {} is in its history",
-                                    options.ns, flags.name, request.uid(), command));
-    }
-    if (absl::Now() >= deadline) {
-      return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                        fmt::format("command {} was not seen to be carried out within {}", command, timeout));
-    }
-    absl::SleepFor(std::clamp(deadline - absl::Now(), absl::ZeroDuration(), kLook));
-  }
+    if (request.uid() == uid) return false;
+    return MakeStatus(absl::StatusCode::kNotFound,
+                      fmt::format("job {}/{} with UID {} is gone; what became of command {} is in its history",
+                                  options.ns, flags.name, request.uid(), command));
+  };
+  BASALT_RETURN_IF_ERROR(AwaitCommand(command, flags.timeout, "", look));
+  return found;
 }
 
 // Prints the result of a command. A command that was refused is an error. A command that found nothing to do is
@@ -91,7 +62,7 @@ absl::StatusOr<job::v1::HistoryEntry> AwaitCommand(JobClient& client, const Glob
 absl::StatusOr<int> PrintResult(const GlobalOptions& options, const std::string& name,
                                 const job::v1::HistoryEntry& entry) {
   using job::v1::HistoryEntry;
-  const std::string job = fmt::format("job {}/{}", options.ns, name);
+  const std::string job = kJob.Named(options, name);
   if (!options.output.empty()) Print(FormatMessage(entry, options.output));
   if (entry.result() == HistoryEntry::RESULT_REFUSED) {
     const bool of_a_part = entry.action().starts_with("Restart") && entry.action() != "RestartJob";
@@ -109,39 +80,30 @@ absl::StatusOr<int> PrintResult(const GlobalOptions& options, const std::string&
   return kExitDone;
 }
 
-absl::StatusOr<int> Command(const GlobalOptions& options, const ActionFlags& flags, std::string_view action) {
-  const std::string timeout = flags.timeout.empty() ? kPatience : flags.timeout;
-  BASALT_RETURN_IF_ERROR(DeadlineOf(timeout).status());
+absl::StatusOr<int> CommandJob(const GlobalOptions& options, const Flags& flags, std::string_view action) {
   JobClient client(options.gateway);
-  SystemRandom random;
-  job::v1::CommandJobRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(flags.name);
-  request.set_uid(flags.uid);
+  auto request = About<job::v1::CommandJobRequest>(options, flags);
   request.set_action(std::string(action));
   request.set_task(flags.task);
   request.set_pod(flags.pod);
   if (flags.partition >= 0) request.set_partition(flags.partition);
-  request.set_request_id(MakeUuid(random));
-  job::v1::CommandJobResponse response;
-  const auto order = [&](auto& stub, auto* context) { return stub.CommandJob(context, request, &response); };
-  BASALT_RETURN_IF_ERROR(OrLookAt(
-      client.Order(order), "basaltctl job list tells the jobs that there are, job get NAME their tasks and pods"));
-  if (options.output.empty()) {
-    PrintLine(fmt::format("job {}/{}: {} asked for (command {})", options.ns, flags.name, action, response.command()));
-  } else if (!flags.wait) {
-    Print(FormatMessage(response, options.output));
-  }
+  BASALT_ASSIGN_OR_RETURN(const std::string command,
+                          SendCommand(kJob, client, &JobStub::CommandJob, std::move(request), options, flags,
+                                      fmt::format("{}, job get NAME their tasks and pods", kJobsThereAre)));
   if (!flags.wait) return kExitDone;
-  BASALT_ASSIGN_OR_RETURN(const job::v1::HistoryEntry entry,
-                          AwaitCommand(client, options, flags, response.command(), timeout));
+  BASALT_ASSIGN_OR_RETURN(const job::v1::HistoryEntry entry, AwaitEntry(client, options, flags, command));
   return PrintResult(options, flags.name, entry);
 }
 
-absl::StatusOr<int> Restart(const GlobalOptions& options, const ActionFlags& flags) {
-  if (!flags.pod.empty()) return Command(options, flags, "RestartPod");
-  if (flags.partition >= 0) return Command(options, flags, "RestartPartition");
-  return Command(options, flags, flags.task.empty() ? "RestartJob" : "RestartTask");
+// Returns the function of a command that carries out the action.
+Verb::Run JobCommand(std::string_view action) {
+  return [action](const GlobalOptions& options, const Flags& flags) { return CommandJob(options, flags, action); };
+}
+
+absl::StatusOr<int> Restart(const GlobalOptions& options, const Flags& flags) {
+  if (!flags.pod.empty()) return CommandJob(options, flags, "RestartPod");
+  if (flags.partition >= 0) return CommandJob(options, flags, "RestartPartition");
+  return CommandJob(options, flags, flags.task.empty() ? "RestartJob" : "RestartTask");
 }
 
 constexpr int32_t kMostCount = std::numeric_limits<int32_t>::max();
@@ -178,17 +140,14 @@ absl::Status Once(std::vector<std::string>& tasks, const std::string& task, std:
 
 // Returns the status. If it is NOT_FOUND although the job exists, a task is missing: the message gets the tasks that
 // the job has.
-absl::Status OrTasks(const absl::Status& status, JobClient& client, const GlobalOptions& options,
-                     const std::string& name) {
+absl::Status OrTasks(const absl::Status& status, JobClient& client, const GlobalOptions& options, const Flags& flags) {
   if (status.code() != absl::StatusCode::kNotFound) return status;
-  job::v1::GetJobRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(name);
-  job::v1::Job job;
-  const absl::Status there = client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); });
+  const absl::StatusOr<job::v1::Job> job = client.Ask(&JobStub::GetJob, About<job::v1::GetJobRequest>(options, flags));
   std::vector<std::string> tasks;
-  for (const kube::v1::TaskSpec& task : job.object().spec().tasks()) tasks.push_back(task.name());
-  if (!there.ok() || tasks.empty()) return OrLookAt(status, "basaltctl job list tells the jobs that there are");
+  if (job.ok()) {
+    for (const kube::v1::TaskSpec& task : job->object().spec().tasks()) tasks.push_back(task.name());
+  }
+  if (tasks.empty()) return OrLookAt(status, kJobsThereAre);
   return MakeStatus(status.code(), fmt::format("{}; it has {}", ToStd(status.message()), fmt::join(tasks, ", ")));
 }
 
@@ -201,14 +160,11 @@ job::v1::TaskScale& ScaleOf(const std::string& task, job::v1::ScaleJobRequest& r
   return scale;
 }
 
-absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags) {
+absl::StatusOr<int> Scale(const GlobalOptions& options, const Flags& flags) {
   if (flags.replicas.empty() && flags.task_min_available.empty() && !flags.min_available) {
     return Invalid("nothing is to change: give TASK=N, --min-available N or --task-min-available TASK=N");
   }
-  job::v1::ScaleJobRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(flags.name);
-  request.set_uid(flags.uid);
+  auto request = About<job::v1::ScaleJobRequest>(options, flags);
   request.set_dry_run(flags.dry_run);
   std::vector<std::string> seen;
   for (const std::string& text : flags.replicas) {
@@ -224,22 +180,21 @@ absl::StatusOr<int> Scale(const GlobalOptions& options, const ActionFlags& flags
   }
   if (flags.min_available) request.set_min_available(*flags.min_available);
   JobClient client(options.gateway);
-  job::v1::Job job;
-  const auto order = [&](auto& stub, auto* context) { return stub.ScaleJob(context, request, &job); };
-  BASALT_RETURN_IF_ERROR(OrTasks(client.Order(order), client, options, flags.name));
+  const absl::StatusOr<job::v1::Job> job = client.Order(&JobStub::ScaleJob, request);
+  BASALT_RETURN_IF_ERROR(OrTasks(job.status(), client, options, flags));
   if (!options.output.empty()) {
-    Print(FormatMessage(job, options.output));
+    Print(FormatMessage(*job, options.output));
     return kExitDone;
   }
   std::string sizes;
-  for (const kube::v1::TaskSpec& task : job.object().spec().tasks()) {
+  for (const kube::v1::TaskSpec& task : job->object().spec().tasks()) {
     sizes += fmt::format("{}{}={}", sizes.empty() ? "" : " ", task.name(), task.replicas());
   }
-  PrintLine(fmt::format("job {}/{}: {}{}", options.ns, flags.name, sizes, flags.dry_run ? " (dry run)" : ""));
+  PrintLine(fmt::format("{}: {}{}", kJob.Named(options, flags.name), sizes, flags.dry_run ? " (dry run)" : ""));
   return kExitDone;
 }
 
-absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags) {
+absl::StatusOr<int> Wait(const GlobalOptions& options, const Flags& flags) {
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "job wait"));
   BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--for", flags.phases, kDeleted));
   const bool for_deletion = std::find(flags.phases.begin(), flags.phases.end(), kDeleted) != flags.phases.end();
@@ -262,68 +217,57 @@ absl::StatusOr<int> Wait(const GlobalOptions& options, const ActionFlags& flags)
   JobClient client(options.gateway);
   const absl::StatusOr<kube::v1::JobPhase> phase =
       timeout == absl::ZeroDuration() ? LookOnce(client, follow) : Follow(client, follow);
-  const std::string job = fmt::format("job {}/{}", options.ns, flags.name);
+  const std::string job = kJob.Named(options, flags.name);
   if (phase.status().code() == absl::StatusCode::kNotFound && for_deletion) {
     PrintLine(fmt::format("{} is gone", job));
     return kExitDone;
   }
-  BASALT_RETURN_IF_ERROR(OrLookAt(phase.status(), "basaltctl job list tells the jobs that there are"));
+  BASALT_RETURN_IF_ERROR(OrLookAt(phase.status(), kJobsThereAre));
   PrintLine(fmt::format("{} is {}", job, PhaseText(*phase)));
   return reached(*phase) ? kExitDone : kExitJobNotCompleted;
 }
 
-}  // namespace
-
-void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
-  const Commands<ActionFlags> actions(job, options, exit_code);
-  ActionFlags& flags = actions.flags();
-  const auto add = [&actions, &flags](const char* name, const char* help, Commands<ActionFlags>::Run run) {
-    CLI::App* sub = actions.Add(name, help, std::move(run));
-    sub->add_option("name", flags.name, "Name of the job")->required();
-    return sub;
-  };
-  const auto with_command_flags = [&flags](CLI::App* sub) {
-    sub->add_option("--uid", flags.uid, "Only if the job has this UID");
-    CLI::Option* wait = sub->add_flag(
-        "--wait", flags.wait, "Wait until the command has been carried out; exit code 4: there was nothing to do");
-    sub->add_option("--timeout", flags.timeout, "How long to wait at most, like 90s or 10m; else 5m")->needs(wait);
-    return sub;
-  };
-  const auto command = [&](const char* name, const char* help, std::string_view action) {
-    CLI::App* sub = add(name, help, [action](const GlobalOptions& global, const ActionFlags& given) {
-      return Command(global, given, action);
-    });
-    return with_command_flags(sub);
-  };
-  command("suspend", "Abort a job: its pods go, and it can be resumed", "AbortJob");
-  command("resume", "Let an aborted job run again", "ResumeJob");
-  command("terminate", "End a job as Terminated", "TerminateJob");
-  command("complete", "End a job as Completed", "CompleteJob");
-  CLI::App* restart = with_command_flags(add("restart", "Restart a job, or a part of it", Restart));
+std::vector<Verb> Actions() {
   const CLI::Validator given([](const std::string& text) { return text.empty() ? "is empty" : std::string(); }, "NAME");
   const CLI::Validator whole(
       [](const std::string& text) {
         return ParseCount(text) ? std::string() : fmt::format("'{}' is no whole number from 0 to {}", text, kMostCount);
       },
       "");
-  CLI::Option* task = restart->add_option("--task", flags.task, "Only the pods of this task")->check(given);
-  restart->add_option("--partition", flags.partition, "Only this partition of the task, from 0")
-      ->check(whole)
-      ->needs(task);
-  restart->add_option("--pod", flags.pod, "Only this pod")->check(given)->excludes(task);
-  CLI::App* scale = add("scale", "Change how many pods the tasks of a job have", Scale);
-  scale->add_option("replicas", flags.replicas, "TASK=N, for each task that is to change");
-  scale->add_option("--min-available", flags.min_available, "The job's minAvailable from now on")->check(whole);
-  scale->add_option("--task-min-available", flags.task_min_available, "TASK=N: a task's minAvailable from now on");
-  scale->add_flag("--dry-run", flags.dry_run, "Check only; change nothing");
-  scale->add_option("--uid", flags.uid, "Only if the job has this UID");
-  CLI::App* wait = add("wait", "Wait until a job is in a phase", Wait);
-  wait->add_option("--for", flags.phases, "Phases, comma separated, any of which will do, or Deleted")
-      ->delimiter(',')
-      ->type_name(PhaseSet(kDeleted))
-      ->required();
-  wait->add_option("--timeout", flags.timeout,
-                   "How long to wait at most, like 90s or 10m; 0s looks once; else for ever");
+  const Switch name = kJob.Name();
+  const Switch uid = kJob.Uid();
+  const Switch wait("--wait", &Flags::wait,
+                    "Wait until the command has been carried out; exit code 4: there was nothing to do");
+  const Switch timeout = CommandTimeout();
+  return {
+      Verb("suspend", "Abort a job: its pods go, and it can be resumed", JobCommand("AbortJob"),
+           {name, uid, wait, timeout}),
+      Verb("resume", "Let an aborted job run again", JobCommand("ResumeJob"), {name, uid, wait, timeout}),
+      Verb("terminate", "End a job as Terminated", JobCommand("TerminateJob"), {name, uid, wait, timeout}),
+      Verb("complete", "End a job as Completed", JobCommand("CompleteJob"), {name, uid, wait, timeout}),
+      Verb("restart", "Restart a job, or a part of it", Restart,
+           {name, uid, wait, timeout, Switch("--task", &Flags::task, "Only the pods of this task", {.checks = {given}}),
+            Switch("--partition", &Flags::partition, "Only this partition of the task, from 0",
+                   {.needs = "--task", .checks = {whole}}),
+            Switch("--pod", &Flags::pod, "Only this pod", {.excludes = "--task", .checks = {given}})}),
+      Verb("scale", "Change how many pods the tasks of a job have", Scale,
+           {name, Switch("replicas", &Flags::replicas, "TASK=N, for each task that is to change"),
+            Switch("--min-available", &Flags::min_available, "The job's minAvailable from now on", {.checks = {whole}}),
+            Switch("--task-min-available", &Flags::task_min_available, "TASK=N: a task's minAvailable from now on"),
+            Switch("--dry-run", &Flags::dry_run, "Check only; change nothing"), uid}),
+      Verb("wait", "Wait until a job is in a phase", Wait,
+           {name,
+            Switch("--for", &Flags::phases, "Phases, comma separated, any of which will do, or Deleted",
+                   {.required = true, .delimiter = ',', .type = PhaseSet(kDeleted)}),
+            Switch("--timeout", &Flags::timeout,
+                   "How long to wait at most, like 90s or 10m; 0s looks once; else for ever")}),
+  };
+}
+
+}  // namespace
+
+void AddJobActions(CLI::App& job, GlobalOptions& options, int& exit_code) {
+  AddVerbs(job, options, exit_code, Actions());
 }
 
 }  // namespace basalt::cli

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
-#include <grpcpp/grpcpp.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -11,6 +9,7 @@
 #include "cli/connect/client.h"
 #include "cli/follow/follow.h"
 #include "cli/manifest.h"
+#include "cli/verbs.h"
 #include "cli/view/explain_view.h"
 #include "cli/view/job_detail.h"
 #include "cli/view/job_view.h"
@@ -21,33 +20,14 @@
 namespace basalt::cli {
 namespace {
 
-std::string JobsThereAre(const GlobalOptions& options) {
-  return fmt::format("basaltctl job list -n {} tells those that there are", options.ns);
-}
-
-struct JobFlags {
-  std::vector<std::string> files;
-  std::string name;
-  std::string uid;
-  std::vector<std::string> phases;
-  std::string queue;
-  std::string selector;
-  bool dry_run = false;
-  bool watch = false;
-};
-
 // Returns the status. The message of NOT_FOUND advises `job history` if there is a history of the job, else `job list`.
 absl::Status OrHistory(const absl::Status& status, JobClient& client, const GlobalOptions& options,
-                       const std::string& name) {
+                       const Flags& flags) {
   if (status.code() != absl::StatusCode::kNotFound) return status;
-  job::v1::GetJobHistoryRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(name);
-  job::v1::JobHistory history;
-  const absl::Status fetched =
-      client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); });
-  if (!fetched.ok() || history.entries().empty()) return OrLookAt(status, JobsThereAre(options));
-  return OrLookAt(status, fmt::format("basaltctl job history {} -n {} tells what became of it", name, options.ns));
+  const absl::StatusOr<job::v1::JobHistory> history =
+      client.Ask(&JobStub::GetJobHistory, About<job::v1::GetJobHistoryRequest>(options, flags));
+  const bool is_kept = history.ok() && !history->entries().empty();
+  return is_kept ? kJob.OrHistory(status, options, flags.name) : kJob.OrList(status, options);
 }
 
 absl::StatusOr<std::vector<JobManifest>> ReadAll(const std::vector<std::string>& files) {
@@ -62,7 +42,7 @@ absl::StatusOr<std::vector<JobManifest>> ReadAll(const std::vector<std::string>&
   return all;
 }
 
-absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) {
+absl::StatusOr<int> Submit(const GlobalOptions& options, const Flags& flags) {
   BASALT_ASSIGN_OR_RETURN(const std::vector<JobManifest> manifests, ReadAll(flags.files));
   JobClient client(options.gateway);
   const auto submit = [&](const JobManifest& manifest, bool dry_run) -> absl::StatusOr<job::v1::Job> {
@@ -71,9 +51,9 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
     // -n overrides the namespace of a manifest.
     if (options.ns_given || manifest.ns.empty()) request.set_namespace_(options.ns);
     request.set_dry_run(dry_run);
-    job::v1::Job job;
-    const auto send = [&](auto& stub, auto* context) { return stub.SubmitJob(context, request, &job); };
-    BASALT_RETURN_IF_ERROR(AnnotateLines(dry_run ? client.Ask(send) : client.Order(send), manifest.source));
+    absl::StatusOr<job::v1::Job> job =
+        dry_run ? client.Ask(&JobStub::SubmitJob, request) : client.Order(&JobStub::SubmitJob, request);
+    BASALT_RETURN_IF_ERROR(AnnotateLines(job.status(), manifest.source));
     return job;
   };
   // The server checks all jobs (dry run) before the first is submitted, so that a file is not submitted in part.
@@ -101,7 +81,7 @@ absl::StatusOr<int> Submit(const GlobalOptions& options, const JobFlags& flags) 
   return phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
-absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
+absl::StatusOr<int> ListJobs(const GlobalOptions& options, const Flags& flags) {
   JobClient client(options.gateway);
   job::v1::ListJobsRequest request;
   if (!options.all_namespaces) request.set_namespace_(options.ns);
@@ -109,99 +89,79 @@ absl::StatusOr<int> List(const GlobalOptions& options, const JobFlags& flags) {
   request.set_label_selector(flags.selector);
   BASALT_ASSIGN_OR_RETURN(const std::vector<kube::v1::JobPhase> phases, ParsePhases("--phase", flags.phases));
   request.mutable_phases()->Assign(phases.begin(), phases.end());
-  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListJobs(arguments...); };
-  BASALT_ASSIGN_OR_RETURN(const auto all, AskAllPages<job::v1::ListJobsResponse>(client, request, list));
-  if (!options.output.empty()) {
-    Print(FormatList(all, options.output));
-  } else if (all.jobs_size() == 0) {
-    std::fprintf(stderr, "No jobs found%s\n",
-                 options.all_namespaces ? "" : fmt::format(" in namespace {}; -A looks in all", options.ns).c_str());
-  } else {
-    Print(FormatJobs({all.jobs().pointer_begin(), all.jobs().pointer_end()}, options.all_namespaces,
-                     absl::ToUnixMillis(absl::Now()), StandardLook()));
-  }
-  return kExitDone;
+  BASALT_ASSIGN_OR_RETURN(const auto all, AskAllPages<job::v1::ListJobsResponse>(client, request, &JobStub::ListJobs));
+  return ShowList(options, all, all.jobs().empty(), "jobs", [&] {
+    return FormatJobs({all.jobs().pointer_begin(), all.jobs().pointer_end()}, options.all_namespaces,
+                      absl::ToUnixMillis(absl::Now()), StandardLook());
+  });
 }
 
-absl::StatusOr<int> Get(const GlobalOptions& options, const JobFlags& flags) {
+absl::StatusOr<int> GetJob(const GlobalOptions& options, const Flags& flags) {
   JobClient client(options.gateway);
-  job::v1::GetJobRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(flags.name);
-  job::v1::Job job;
-  const auto get = [&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); };
-  BASALT_RETURN_IF_ERROR(OrHistory(client.Ask(get), client, options, flags.name));
-  if (!options.output.empty()) {
-    Print(FormatMessage(job, options.output));
-    return kExitDone;
-  }
-  // The job is printed even if its history cannot be fetched.
-  job::v1::GetJobHistoryRequest of_it;
-  of_it.set_namespace_(options.ns);
-  of_it.set_name(flags.name);
-  of_it.set_uid(job.object().meta().uid());
-  job::v1::JobHistory history;
-  const absl::Status fetched =
-      client.Ask([&](auto& stub, auto* context) { return stub.GetJobHistory(context, of_it, &history); });
-  if (!fetched.ok()) history.Clear();
-  Print(FormatJob(job, history, absl::ToUnixMillis(absl::Now()), StandardLook()));
-  return kExitDone;
+  const absl::StatusOr<job::v1::Job> job = client.Ask(&JobStub::GetJob, About<job::v1::GetJobRequest>(options, flags));
+  BASALT_RETURN_IF_ERROR(OrHistory(job.status(), client, options, flags));
+  return Show(options, *job, [&] {
+    auto request = About<job::v1::GetJobHistoryRequest>(options, flags);
+    request.set_uid(job->object().meta().uid());
+    // The job is printed even if its history cannot be fetched.
+    const auto history = client.Ask(&JobStub::GetJobHistory, request).value_or(job::v1::JobHistory());
+    return FormatJob(*job, history, absl::ToUnixMillis(absl::Now()), StandardLook());
+  });
 }
 
-absl::StatusOr<int> Watch(const GlobalOptions& options, const JobFlags& flags) {
+absl::StatusOr<int> WatchJobs(const GlobalOptions& options, const Flags& flags) {
   JobClient client(options.gateway);
   const bool one = !flags.name.empty();
   FollowOptions follow{.name = flags.name, .must_exist = one, .output = options.output};
   if (one || !options.all_namespaces) follow.ns = options.ns;
   if (one) follow.until = IsFinished;
   const absl::StatusOr<kube::v1::JobPhase> phase = Follow(client, follow);
-  BASALT_RETURN_IF_ERROR(OrHistory(phase.status(), client, options, flags.name));
+  BASALT_RETURN_IF_ERROR(OrHistory(phase.status(), client, options, flags));
   return *phase == kube::v1::JOB_PHASE_COMPLETED ? kExitDone : kExitJobNotCompleted;
 }
 
-absl::StatusOr<int> Explain(const GlobalOptions& options, const JobFlags& flags) {
+absl::StatusOr<int> ExplainJob(const GlobalOptions& options, const Flags& flags) {
   JobClient client(options.gateway);
-  job::v1::ExplainJobRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(flags.name);
-  job::v1::JobExplanation explanation;
-  const auto ask = [&](auto& stub, auto* context) { return stub.ExplainJob(context, request, &explanation); };
-  BASALT_RETURN_IF_ERROR(OrHistory(client.Ask(ask), client, options, flags.name));
-  Print(options.output.empty() ? FormatExplanation(explanation, StandardLook().width)
-                               : FormatMessage(explanation, options.output));
-  return kExitDone;
+  const absl::StatusOr<job::v1::JobExplanation> explanation =
+      client.Ask(&JobStub::ExplainJob, About<job::v1::ExplainJobRequest>(options, flags));
+  BASALT_RETURN_IF_ERROR(OrHistory(explanation.status(), client, options, flags));
+  return Show(options, *explanation, [&] { return FormatExplanation(*explanation, StandardLook().width); });
 }
 
-absl::StatusOr<int> History(const GlobalOptions& options, const JobFlags& flags) {
+absl::StatusOr<int> ShowJobHistory(const GlobalOptions& options, const Flags& flags) {
   JobClient client(options.gateway);
-  job::v1::GetJobHistoryRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(flags.name);
-  request.set_uid(flags.uid);
-  job::v1::JobHistory history;
-  const auto get = [&](auto& stub, auto* context) { return stub.GetJobHistory(context, request, &history); };
-  BASALT_RETURN_IF_ERROR(OrLookAt(client.Ask(get), JobsThereAre(options)));
+  const absl::StatusOr<job::v1::JobHistory> history =
+      client.Ask(&JobStub::GetJobHistory, About<job::v1::GetJobHistoryRequest>(options, flags));
+  BASALT_RETURN_IF_ERROR(kJob.OrList(history.status(), options));
   if (!options.output.empty()) {
-    Print(FormatMessage(history, options.output));
+    Print(FormatMessage(*history, options.output));
     return kExitDone;
   }
-  if (!history.entries().empty()) Print(FormatHistory(history, StandardLook()));
-  std::fputs(FormatGap(history, fmt::format("{}/{}", options.ns, flags.name)).c_str(), stderr);
+  if (!history->entries().empty()) Print(FormatHistory(*history, StandardLook()));
+  std::fputs(FormatGap(*history, fmt::format("{}/{}", options.ns, flags.name)).c_str(), stderr);
   return kExitDone;
 }
 
-absl::StatusOr<int> Delete(const GlobalOptions& options, const JobFlags& flags) {
-  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "job delete"));
-  JobClient client(options.gateway);
-  job::v1::DeleteJobRequest request;
-  request.set_namespace_(options.ns);
-  request.set_name(flags.name);
-  request.set_uid(flags.uid);
-  job::v1::DeleteJobResponse response;
-  const auto order = [&](auto& stub, auto* context) { return stub.DeleteJob(context, request, &response); };
-  BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), JobsThereAre(options)));
-  PrintLine(fmt::format("job {}/{} deleted", options.ns, flags.name));
-  return kExitDone;
+std::vector<Verb> JobVerbs() {
+  return {
+      Verb("submit", "Submit the jobs of a manifest", Submit,
+           {Switch("-f,--filename", &Flags::files,
+                   "Manifest, YAML or JSON; may be given several times; - reads standard input",
+                   {.required = true, .one_value = true, .type = "FILE"}),
+            Switch("--dry-run", &Flags::dry_run, "Set defaults and validate only; submit nothing"),
+            Switch("-w,--watch", &Flags::watch, "Follow the (last) job until it is finished")}),
+      Verb("list", "List jobs", ListJobs,
+           {Switch("--phase", &Flags::phases, "Only jobs in one of these phases, comma separated",
+                   {.delimiter = ',', .type = PhaseSet()}),
+            Switch("--queue", &Flags::queue, "Only jobs of this queue"),
+            Switch("-l,--selector", &Flags::selector, "Only jobs with these labels: team=ml,stage in (a,b),!old")}),
+      Verb("get", "Show one job and its pods", GetJob, {kJob.Name()}),
+      Verb("watch", "Follow one job until it is finished, or all jobs", WatchJobs, {kJob.OptionalName()}),
+      Verb("explain", "Explain why a job is in its state, and what can be done", ExplainJob, {kJob.Name()}),
+      Verb("history", "Show every decision about a job", ShowJobHistory, {kJob.Name(), kJob.OlderUid()}),
+      Verb("delete", "Delete a job and what it owns", Deletes<JobClient>(kJob, &JobStub::DeleteJob),
+           {kJob.Name(), kJob.Uid()}),
+  };
 }
 
 }  // namespace
@@ -210,35 +170,7 @@ void AddJobCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App& group = AddGroup(app, "job", "Batch jobs");
   AddJobActions(group, options, exit_code);
   AddRenderCommands(group, options, exit_code);
-  const Commands<JobFlags> job(group, options, exit_code);
-  JobFlags& flags = job.flags();
-  CLI::App* submit = job.Add("submit", "Submit the jobs of a manifest", Submit);
-  submit
-      ->add_option("-f,--filename", flags.files,
-                   "Manifest, YAML or JSON; may be given several times; - reads standard input")
-      ->type_name("FILE")
-      ->allow_extra_args(false)
-      ->required();
-  submit->add_flag("--dry-run", flags.dry_run, "Set defaults and validate only; submit nothing");
-  submit->add_flag("-w,--watch", flags.watch, "Follow the (last) job until it is finished");
-  CLI::App* list = job.Add("list", "List jobs", List);
-  list->add_option("--phase", flags.phases, "Only jobs in one of these phases, comma separated")
-      ->delimiter(',')
-      ->type_name(PhaseSet());
-  list->add_option("--queue", flags.queue, "Only jobs of this queue");
-  list->add_option("-l,--selector", flags.selector, "Only jobs with these labels: team=ml,stage in (a,b),!old");
-  job.Add("get", "Show one job and its pods", Get)->add_option("name", flags.name, "Name of the job")->required();
-  job.Add("watch", "Follow one job until it is finished, or all jobs", Watch)
-      ->add_option("name", flags.name, "Name of the job");
-  job.Add("explain", "Explain why a job is in its state, and what can be done", Explain)
-      ->add_option("name", flags.name, "Name of the job")
-      ->required();
-  CLI::App* history = job.Add("history", "Show every decision about a job", History);
-  history->add_option("name", flags.name, "Name of the job")->required();
-  history->add_option("--uid", flags.uid, "UID, for an older job of the same name");
-  CLI::App* remove = job.Add("delete", "Delete a job and what it owns", Delete);
-  remove->add_option("name", flags.name, "Name of the job")->required();
-  remove->add_option("--uid", flags.uid, "Only if the job has this UID");
+  AddVerbs(group, options, exit_code, JobVerbs());
 }
 
 }  // namespace basalt::cli

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
-#include <grpcpp/grpcpp.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,12 +13,12 @@
 #include "cli/connect/watched.h"
 #include "cli/follow/watch_changes.h"
 #include "cli/manifest.h"
+#include "cli/verbs.h"
 #include "cli/view/output.h"
 #include "cli/view/queue_tree.h"
 #include "cli/view/queue_view.h"
 #include "cli/view/table.h"
 #include "common/base/json.h"
-#include "common/base/random.h"
 #include "common/base/status.h"
 #include "common/base/status_macros.h"
 #include "common/kube/names.h"
@@ -29,35 +26,14 @@
 namespace basalt::cli {
 namespace {
 
-constexpr std::string_view kQueuesThereAre = "basaltctl queue list tells those that there are";
-
-struct QueueFlags {
-  std::string name;
-  std::string uid;
-  std::string parent;
-  std::optional<int> weight;
-  std::vector<std::string> capability;  // RESOURCE=AMOUNT
-  std::vector<std::string> deserved;
-  std::string file;
-  bool dry_run = false;
-  bool force = false;
-  bool wait = false;
-  std::string timeout;
-};
-
 absl::StatusOr<queue::v1::ListQueuesResponse> FetchQueues(QueueClient& client) {
-  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListQueues(arguments...); };
-  return AskAllPages<queue::v1::ListQueuesResponse>(client, queue::v1::ListQueuesRequest(), list);
+  return AskAllPages<queue::v1::ListQueuesResponse>(client, queue::v1::ListQueuesRequest(), &QueueStub::ListQueues);
 }
 
-absl::StatusOr<int> List(const GlobalOptions& options, const QueueFlags&) {
+absl::StatusOr<int> ListQueues(const GlobalOptions& options, const Flags&) {
   QueueClient client(options.gateway);
   BASALT_ASSIGN_OR_RETURN(const queue::v1::ListQueuesResponse all, FetchQueues(client));
-  if (!options.output.empty()) {
-    Print(FormatList(all, options.output));
-    return kExitDone;
-  }
-  Print(FormatQueues(all, StandardLook()));
+  Print(options.output.empty() ? FormatQueues(all, StandardLook()) : FormatList(all, options.output));
   return kExitDone;
 }
 
@@ -66,41 +42,27 @@ absl::StatusOr<queue::v1::QueueHistory> FetchHistory(QueueClient& client, const 
   queue::v1::GetQueueHistoryRequest request;
   request.set_name(name);
   request.set_uid(uid);
-  queue::v1::QueueHistory history;
-  BASALT_RETURN_IF_ERROR(
-      client.Ask([&](auto& stub, auto* context) { return stub.GetQueueHistory(context, request, &history); }));
-  return history;
+  return client.Ask(&QueueStub::GetQueueHistory, request);
 }
 
-absl::StatusOr<int> Get(const GlobalOptions& options, const QueueFlags& flags) {
+absl::StatusOr<int> GetQueue(const GlobalOptions& options, const Flags& flags) {
   QueueClient client(options.gateway);
-  queue::v1::GetQueueRequest request;
-  request.set_name(flags.name);
-  queue::v1::Queue queue;
-  const absl::Status got =
-      client.Ask([&](auto& stub, auto* context) { return stub.GetQueue(context, request, &queue); });
-  if (got.code() == absl::StatusCode::kNotFound) {
-    const bool is_remembered = FetchHistory(client, flags.name, "").ok();
-    return OrLookAt(got, is_remembered ? fmt::format("basaltctl queue history {} tells what became of it", flags.name)
-                                       : std::string(kQueuesThereAre));
+  const absl::StatusOr<queue::v1::Queue> queue =
+      client.Ask(&QueueStub::GetQueue, About<queue::v1::GetQueueRequest>(options, flags));
+  if (queue.status().code() == absl::StatusCode::kNotFound && FetchHistory(client, flags.name, "").ok()) {
+    return kQueue.OrHistory(queue.status(), options, flags.name);
   }
-  BASALT_RETURN_IF_ERROR(got);
-  if (!options.output.empty()) {
-    Print(FormatMessage(queue, options.output));
-    return kExitDone;
-  }
-  if (queue.has_kai()) {
-    Print(FormatKaiQueue(queue.kai(), StandardLook()));
-    return kExitDone;
-  }
-  // The queue is printed even if its history cannot be fetched.
-  const absl::StatusOr<queue::v1::QueueHistory> history = FetchHistory(client, flags.name, queue.object().meta().uid());
-  Print(
-      FormatQueue(queue, history.value_or(queue::v1::QueueHistory()), absl::ToUnixMillis(absl::Now()), StandardLook()));
-  return kExitDone;
+  BASALT_RETURN_IF_ERROR(kQueue.OrList(queue.status(), options));
+  return Show(options, *queue, [&] {
+    if (queue->has_kai()) return FormatKaiQueue(queue->kai(), StandardLook());
+    // The queue is printed even if its history cannot be fetched.
+    const auto history = FetchHistory(client, flags.name, queue->object().meta().uid());
+    return FormatQueue(*queue, history.value_or(queue::v1::QueueHistory()), absl::ToUnixMillis(absl::Now()),
+                       StandardLook());
+  });
 }
 
-absl::StatusOr<int> Tree(const GlobalOptions& options, const QueueFlags& flags) {
+absl::StatusOr<int> ShowQueueTree(const GlobalOptions& options, const Flags& flags) {
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "queue tree"));
   QueueClient client(options.gateway);
   BASALT_ASSIGN_OR_RETURN(const queue::v1::ListQueuesResponse all, FetchQueues(client));
@@ -108,79 +70,54 @@ absl::StatusOr<int> Tree(const GlobalOptions& options, const QueueFlags& flags) 
     return QueueNameOf(queue) == flags.name;
   });
   if (!flags.name.empty() && !is_there) {
-    return OrLookAt(MakeStatus(absl::StatusCode::kNotFound, fmt::format("queue {} does not exist", flags.name)),
-                    kQueuesThereAre);
+    return kQueue.OrList(MakeStatus(absl::StatusCode::kNotFound, fmt::format("queue {} does not exist", flags.name)),
+                         options);
   }
   Print(FormatQueueTree(all, flags.name, StandardLook()));
   return kExitDone;
 }
 
-absl::StatusOr<int> Explain(const GlobalOptions& options, const QueueFlags& flags) {
-  QueueClient client(options.gateway);
-  queue::v1::ExplainQueueRequest request;
-  request.set_name(flags.name);
-  queue::v1::QueueExplanation explanation;
-  const absl::Status asked =
-      client.Ask([&](auto& stub, auto* context) { return stub.ExplainQueue(context, request, &explanation); });
-  BASALT_RETURN_IF_ERROR(OrLookAt(asked, kQueuesThereAre));
-  Print(options.output.empty() ? FormatQueueExplanation(explanation, TerminalWidth())
-                               : FormatMessage(explanation, options.output));
-  return kExitDone;
-}
-
 // Waits for the entry of the queue's history that states how the Command ended.
-absl::StatusOr<queue::v1::QueueHistoryEntry> AwaitCommand(QueueClient& client, const std::string& name,
-                                                          const std::string& command, const std::string& timeout) {
-  BASALT_ASSIGN_OR_RETURN(const absl::Duration patience, TimeoutOf(timeout));
-  const absl::Time deadline = absl::Now() + patience;
+absl::StatusOr<queue::v1::QueueHistoryEntry> AwaitEntry(QueueClient& client, const Flags& flags,
+                                                        const std::string& command) {
   std::string uid;
-  while (true) {
-    BASALT_ASSIGN_OR_RETURN(const queue::v1::QueueHistory history, FetchHistory(client, name, uid));
+  queue::v1::QueueHistoryEntry found;
+  const auto look = [&]() -> absl::StatusOr<bool> {
+    BASALT_ASSIGN_OR_RETURN(const queue::v1::QueueHistory history, FetchHistory(client, flags.name, uid));
     uid = history.uid();
     for (const queue::v1::QueueHistoryEntry& entry : history.entries()) {
-      if (entry.command() == command) return entry;
+      if (entry.command() != command) continue;
+      found = entry;
+      return true;
     }
-    if (history.has_gone_time()) {
-      return MakeStatus(absl::StatusCode::kNotFound,
-                        fmt::format("queue {} is gone, before command {} was carried out", name, command));
-    }
-    if (absl::Now() >= deadline) {
-      return MakeStatus(absl::StatusCode::kDeadlineExceeded,
-                        fmt::format("command {} was not seen to be carried out within {}; basaltctl queue explain {} "
-                                    "tells what the queue waits for",
-                                    command, timeout, name));
-    }
-    absl::SleepFor(std::clamp(deadline - absl::Now(), absl::ZeroDuration(), absl::Milliseconds(200)));
-  }
+    if (!history.has_gone_time()) return false;
+    return MakeStatus(absl::StatusCode::kNotFound,
+                      fmt::format("queue {} is gone, before command {} was carried out", flags.name, command));
+  };
+  const std::string advice = fmt::format("; basaltctl queue explain {} tells what the queue waits for", flags.name);
+  BASALT_RETURN_IF_ERROR(AwaitCommand(command, flags.timeout, advice, look));
+  return found;
 }
 
-absl::StatusOr<int> Command(const GlobalOptions& options, const QueueFlags& flags, std::string_view action) {
-  const std::string timeout = flags.timeout.empty() ? "5m" : flags.timeout;
-  BASALT_RETURN_IF_ERROR(TimeoutOf(timeout).status());
+absl::StatusOr<int> CommandQueue(const GlobalOptions& options, const Flags& flags, std::string_view action) {
   QueueClient client(options.gateway);
-  SystemRandom random;
-  queue::v1::CommandQueueRequest request;
-  request.set_name(flags.name);
-  request.set_uid(flags.uid);
+  auto request = About<queue::v1::CommandQueueRequest>(options, flags);
   request.set_action(std::string(action));
-  request.set_request_id(MakeUuid(random));
-  queue::v1::CommandQueueResponse response;
-  const auto order = [&](auto& stub, auto* context) { return stub.CommandQueue(context, request, &response); };
-  BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), kQueuesThereAre));
-  if (options.output.empty()) {
-    PrintLine(fmt::format("queue {}: {} asked for (command {})", flags.name, action, response.command()));
-  } else if (!flags.wait) {
-    Print(FormatMessage(response, options.output));
-  }
+  BASALT_ASSIGN_OR_RETURN(const std::string command,
+                          SendCommand(kQueue, client, &QueueStub::CommandQueue, std::move(request), options, flags));
   if (!flags.wait) return kExitDone;
-  BASALT_ASSIGN_OR_RETURN(const queue::v1::QueueHistoryEntry entry,
-                          AwaitCommand(client, flags.name, response.command(), timeout));
+  BASALT_ASSIGN_OR_RETURN(const queue::v1::QueueHistoryEntry entry, AwaitEntry(client, flags, command));
   if (!options.output.empty()) Print(FormatMessage(entry, options.output));
   if (entry.kind() == queue::v1::QueueHistoryEntry::KIND_COMMAND_REFUSED) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, fmt::format("queue {}: {}", flags.name, entry.cause()));
   }
   if (options.output.empty()) PrintLine(fmt::format("queue {} is {}", flags.name, StateText(entry.to_state())));
   return kExitDone;
+}
+
+// Returns the function of a command that carries out the action.
+Verb::Run QueueCommand(std::string_view action) {
+  return [action](const GlobalOptions& options, const Flags& flags) { return CommandQueue(options, flags, action); };
 }
 
 // Parses "cpu=4,memory=8Gi" into the members of a resource list.
@@ -196,7 +133,7 @@ absl::StatusOr<json::object> ResourcesOf(std::string_view flag, const std::vecto
   return resources;
 }
 
-absl::StatusOr<std::string> ManifestOf(const QueueFlags& flags) {
+absl::StatusOr<std::string> ManifestOf(const Flags& flags) {
   json::object spec;
   if (!flags.parent.empty()) spec["parent"] = flags.parent;
   if (flags.weight) spec["weight"] = *flags.weight;
@@ -210,7 +147,7 @@ absl::StatusOr<std::string> ManifestOf(const QueueFlags& flags) {
                              {"spec", std::move(spec)}});
 }
 
-absl::StatusOr<int> Create(const GlobalOptions& options, const QueueFlags& flags) {
+absl::StatusOr<int> CreateQueues(const GlobalOptions& options, const Flags& flags) {
   std::vector<ObjectManifest> manifests;
   if (flags.file.empty() == flags.name.empty()) return Invalid("give the name of the queue, or a manifest with -f");
   if (flags.file.empty()) {
@@ -223,28 +160,27 @@ absl::StatusOr<int> Create(const GlobalOptions& options, const QueueFlags& flags
     queue::v1::CreateQueueRequest request;
     request.set_manifest_json(manifest.json);
     request.set_dry_run(flags.dry_run);
-    queue::v1::Queue queue;
-    const auto create = [&](auto& stub, auto* context) { return stub.CreateQueue(context, request, &queue); };
-    const absl::Status created = flags.dry_run ? client.Ask(create) : client.Order(create);
+    const absl::StatusOr<queue::v1::Queue> queue =
+        flags.dry_run ? client.Ask(&QueueStub::CreateQueue, request) : client.Order(&QueueStub::CreateQueue, request);
+    const absl::Status& created = queue.status();
     BASALT_RETURN_IF_ERROR(manifest.source.empty() ? created : AnnotateLines(created, manifest.source));
     if (!options.output.empty()) {
-      Print(manifests.size() == 1 ? FormatMessage(queue, options.output) : FormatDocument(queue, options.output));
+      Print(manifests.size() == 1 ? FormatMessage(*queue, options.output) : FormatDocument(*queue, options.output));
       continue;
     }
     PrintLine(
-        fmt::format("queue {} {}", queue.object().meta().name(), flags.dry_run ? "is valid (dry run)" : "created"));
+        fmt::format("queue {} {}", queue->object().meta().name(), flags.dry_run ? "is valid (dry run)" : "created"));
   }
   return kExitDone;
 }
 
 // Returns an error if the queue is open and has pod groups. The API server would delete it all the same, and its jobs
 // would wait for a queue that does not exist.
-absl::Status CheckHoldsNothing(QueueClient& client, const std::string& name) {
-  queue::v1::GetQueueRequest request;
-  request.set_name(name);
-  queue::v1::Queue queue;
-  BASALT_RETURN_IF_ERROR(
-      client.Ask([&](auto& stub, auto* context) { return stub.GetQueue(context, request, &queue); }));
+absl::Status CheckHoldsNothing(QueueClient& client, const GlobalOptions& options, const Flags& flags) {
+  // Root and default need no check: queuesvc itself refuses to delete them.
+  if (flags.force || flags.name == kube::kRootQueue || flags.name == kube::kDefaultQueue) return absl::OkStatus();
+  BASALT_ASSIGN_OR_RETURN(const queue::v1::Queue queue,
+                          client.Ask(&QueueStub::GetQueue, About<queue::v1::GetQueueRequest>(options, flags)));
   const queue::v1::PodGroupCounts& counts = queue.pod_groups();
   const int64_t groups =
       int64_t{counts.pending()} + counts.inqueue() + counts.running() + counts.unknown() + counts.completed();
@@ -253,48 +189,21 @@ absl::Status CheckHoldsNothing(QueueClient& client, const std::string& name) {
       absl::StatusCode::kFailedPrecondition,
       fmt::format("queue {} is Open, and {} pod groups name it ({}): their jobs would wait for a queue that "
                   "does not exist; close the queue and delete or move the jobs first, or give --force",
-                  name, groups, CountsText(counts)));
+                  flags.name, groups, CountsText(counts)));
 }
 
-absl::StatusOr<int> Delete(const GlobalOptions& options, const QueueFlags& flags) {
-  BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "queue delete"));
+absl::StatusOr<int> WatchQueues(const GlobalOptions& options, const Flags& flags) {
   QueueClient client(options.gateway);
-  // Root and default need no check: queuesvc itself refuses to delete them.
-  const bool is_deletable = flags.name != kube::kRootQueue && flags.name != kube::kDefaultQueue;
-  if (!flags.force && is_deletable) {
-    BASALT_RETURN_IF_ERROR(OrLookAt(CheckHoldsNothing(client, flags.name), kQueuesThereAre));
-  }
-  queue::v1::DeleteQueueRequest request;
-  request.set_name(flags.name);
-  request.set_uid(flags.uid);
-  queue::v1::DeleteQueueResponse response;
-  const auto order = [&](auto& stub, auto* context) { return stub.DeleteQueue(context, request, &response); };
-  BASALT_RETURN_IF_ERROR(OrLookAt(client.Order(order), kQueuesThereAre));
-  PrintLine(fmt::format("queue {} deleted", flags.name));
-  return kExitDone;
+  const absl::Status ended =
+      WatchChanges<WatchedQueues>(client, About<queue::v1::WatchQueuesRequest>(options, flags),
+                                  kQueue.Named(options, flags.name), options.output, FormatQueueChange);
+  return kQueue.OrList(ended, options);
 }
 
-absl::StatusOr<int> Open(const GlobalOptions& options, const QueueFlags& flags) {
-  return Command(options, flags, "OpenQueue");
-}
-
-absl::StatusOr<int> Close(const GlobalOptions& options, const QueueFlags& flags) {
-  return Command(options, flags, "CloseQueue");
-}
-
-absl::StatusOr<int> Watch(const GlobalOptions& options, const QueueFlags& flags) {
-  QueueClient client(options.gateway);
-  queue::v1::WatchQueuesRequest request;
-  request.set_name(flags.name);
-  const std::string what = fmt::format("queue {}", flags.name);
-  return OrLookAt(WatchChanges<WatchedQueues>(client, request, what, options.output, FormatQueueChange),
-                  kQueuesThereAre);
-}
-
-absl::StatusOr<int> History(const GlobalOptions& options, const QueueFlags& flags) {
+absl::StatusOr<int> ShowQueueHistory(const GlobalOptions& options, const Flags& flags) {
   QueueClient client(options.gateway);
   const absl::StatusOr<queue::v1::QueueHistory> history = FetchHistory(client, flags.name, flags.uid);
-  BASALT_RETURN_IF_ERROR(OrLookAt(history.status(), kQueuesThereAre));
+  BASALT_RETURN_IF_ERROR(kQueue.OrList(history.status(), options));
   if (!options.output.empty()) {
     Print(FormatMessage(*history, options.output));
     return kExitDone;
@@ -308,55 +217,51 @@ absl::StatusOr<int> History(const GlobalOptions& options, const QueueFlags& flag
   return kExitDone;
 }
 
+std::vector<Verb> QueueVerbs() {
+  const auto explain =
+      Asks<QueueClient>(kQueue, &QueueStub::ExplainQueue, [](const queue::v1::QueueExplanation& explanation) {
+        return FormatQueueExplanation(explanation, TerminalWidth());
+      });
+  const Switch name = kQueue.Name();
+  const Switch uid = kQueue.Uid();
+  const Switch wait("--wait", &Flags::wait, "Wait until the command has been carried out");
+  const Switch timeout = CommandTimeout();
+  return {
+      Verb("list", "List queues with the pod groups they hold, by phase", ListQueues),
+      Verb("get", "Show one queue and what was last decided of it", GetQueue, {name}),
+      Verb("tree", "Show queues below their parents, with state and pod groups", ShowQueueTree,
+           {Switch("name", &Flags::name, "Name of the queue to begin with; else all are shown")}),
+      Verb("explain", "Explain why a queue is in its state, and what can be done", explain, {name}),
+      Verb("create", "Make a queue, or those of a manifest", CreateQueues,
+           {kQueue.OptionalName(),
+            Switch("-f,--filename", &Flags::file, "Manifest, YAML or JSON; - reads standard input", {.type = "FILE"}),
+            Switch("--parent", &Flags::parent, "The queue above; else root", {.excludes = "--filename"}),
+            Switch("--weight", &Flags::weight, "Share where resources are divided by weight, from 1",
+                   {.excludes = "--filename"}),
+            Switch("--capability", &Flags::capability,
+                   "The most that the queue may take: RESOURCE=AMOUNT, comma separated",
+                   {.delimiter = ',', .excludes = "--filename"}),
+            Switch("--deserved", &Flags::deserved,
+                   "The amounts that the queue deserves: RESOURCE=AMOUNT, comma separated",
+                   {.delimiter = ',', .excludes = "--filename"}),
+            Switch("--dry-run", &Flags::dry_run, "Check only; change nothing")}),
+      Verb("delete", "Delete a queue that no other queue is below",
+           Deletes<QueueClient>(kQueue, &QueueStub::DeleteQueue, CheckHoldsNothing),
+           {name, uid, Switch("--force", &Flags::force, "Delete the queue even if it is open and holds pod groups")}),
+      Verb("open", "Open a queue, and those that were closed with it", QueueCommand("OpenQueue"),
+           {name, uid, wait, timeout}),
+      Verb("close", "Close a queue and those below it: no job is admitted any more", QueueCommand("CloseQueue"),
+           {name, uid, wait, timeout}),
+      Verb("watch", "Follow one queue, or all", WatchQueues, {kQueue.OptionalName()}),
+      Verb("history", "Show every decision about a queue, and each state that others wrote", ShowQueueHistory,
+           {name, kQueue.OlderUid()}),
+  };
+}
+
 }  // namespace
 
 void AddQueueCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
-  const Commands<QueueFlags> queue(AddGroup(app, "queue", "Queues"), options, exit_code);
-  QueueFlags& flags = queue.flags();
-  queue.Add("list", "List queues with the pod groups they hold, by phase", List);
-  queue.Add("get", "Show one queue and what was last decided of it", Get)
-      ->add_option("name", flags.name, "Name of the queue")
-      ->required();
-  queue.Add("tree", "Show queues below their parents, with state and pod groups", Tree)
-      ->add_option("name", flags.name, "Name of the queue to begin with; else all are shown");
-  queue.Add("explain", "Explain why a queue is in its state, and what can be done", Explain)
-      ->add_option("name", flags.name, "Name of the queue")
-      ->required();
-  const auto with_command_flags = [&flags](CLI::App* sub) {
-    sub->add_option("name", flags.name, "Name of the queue")->required();
-    sub->add_option("--uid", flags.uid, "Only if the queue has this UID");
-    CLI::Option* wait = sub->add_flag("--wait", flags.wait, "Wait until the command has been carried out");
-    sub->add_option("--timeout", flags.timeout, "How long to wait at most, like 90s or 10m; else 5m")->needs(wait);
-  };
-  CLI::App* create = queue.Add("create", "Make a queue, or those of a manifest", Create);
-  create->add_option("name", flags.name, "Name of the queue");
-  CLI::Option* const file =
-      create->add_option("-f,--filename", flags.file, "Manifest, YAML or JSON; - reads standard input")
-          ->type_name("FILE");
-  create->add_option("--parent", flags.parent, "The queue above; else root")->excludes(file);
-  create->add_option("--weight", flags.weight, "Share where resources are divided by weight, from 1")->excludes(file);
-  create
-      ->add_option("--capability", flags.capability,
-                   "The most that the queue may take: RESOURCE=AMOUNT, comma separated")
-      ->delimiter(',')
-      ->excludes(file);
-  create
-      ->add_option("--deserved", flags.deserved,
-                   "The amounts that the queue deserves: RESOURCE=AMOUNT, comma separated")
-      ->delimiter(',')
-      ->excludes(file);
-  create->add_flag("--dry-run", flags.dry_run, "Check only; change nothing");
-  CLI::App* remove = queue.Add("delete", "Delete a queue that no other queue is below", Delete);
-  remove->add_option("name", flags.name, "Name of the queue")->required();
-  remove->add_option("--uid", flags.uid, "Only if the queue has this UID");
-  remove->add_flag("--force", flags.force, "Delete the queue even if it is open and holds pod groups");
-  with_command_flags(queue.Add("open", "Open a queue, and those that were closed with it", Open));
-  with_command_flags(queue.Add("close", "Close a queue and those below it: no job is admitted any more", Close));
-  queue.Add("watch", "Follow one queue, or all", Watch)->add_option("name", flags.name, "Name of the queue");
-  CLI::App* history =
-      queue.Add("history", "Show every decision about a queue, and each state that others wrote", History);
-  history->add_option("name", flags.name, "Name of the queue")->required();
-  history->add_option("--uid", flags.uid, "UID, for an older queue of the same name");
+  AddVerbs(AddGroup(app, "queue", "Queues"), options, exit_code, QueueVerbs());
 }
 
 }  // namespace basalt::cli

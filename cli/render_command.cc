@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/manifest.h"
+#include "cli/verbs.h"
 #include "cli/view/job_view.h"
 #include "cli/view/output.h"
 #include "cli/view/plugin_view.h"
@@ -22,13 +23,6 @@
 
 namespace basalt::cli {
 namespace {
-
-struct RenderFlags {
-  std::string file;
-  std::string task;
-  int32_t index = -1;
-  std::string plugin;
-};
 
 // Prints the objects of many jobs, as a YAML stream or as one List in JSON.
 class ObjectPrinter {
@@ -57,7 +51,7 @@ class ObjectPrinter {
 
 // Makes every object before the first is printed, so that an error is printed alone. Pods are many: they are not kept,
 // but made anew one by one when they are printed.
-absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flags) {
+absl::StatusOr<int> Render(const GlobalOptions& options, const Flags& flags) {
   if (flags.index >= 0 && flags.task.empty())
     return Invalid("--index names a pod of one task: name the task with --task");
   BASALT_ASSIGN_OR_RETURN(const std::vector<JobManifest> manifests, ReadJobManifests(flags.file));
@@ -103,11 +97,11 @@ absl::StatusOr<int> Render(const GlobalOptions& options, const RenderFlags& flag
   return kExitDone;
 }
 
-absl::StatusOr<int> Plugins(const GlobalOptions& options, const RenderFlags& flags) {
+absl::StatusOr<int> Plugins(const GlobalOptions& options, const Flags& flags) {
   BASALT_RETURN_IF_ERROR(PrintsNoObject(options, "job plugins"));
   std::vector<PluginDescription> all;
   for (const std::string_view name : jobsvc::KnownPlugins()) {
-    if (!flags.plugin.empty() && name != flags.plugin) continue;
+    if (!flags.name.empty() && name != flags.name) continue;
     const std::unique_ptr<jobsvc::Plugin> plugin = jobsvc::MakePlugin(name);
     PluginDescription& description = all.emplace_back();
     description.name = std::string(name);
@@ -117,26 +111,26 @@ absl::StatusOr<int> Plugins(const GlobalOptions& options, const RenderFlags& fla
     }
   }
   if (all.empty()) {
-    return Invalid(
-        fmt::format("'{}' is no plugin; there are {}", flags.plugin, fmt::join(jobsvc::KnownPlugins(), ", ")));
+    return Invalid(fmt::format("'{}' is no plugin; there are {}", flags.name, fmt::join(jobsvc::KnownPlugins(), ", ")));
   }
-  Print(flags.plugin.empty() ? FormatPlugins(all, StandardLook()) : FormatPlugin(all.front(), StandardLook()));
+  Print(flags.name.empty() ? FormatPlugins(all, StandardLook()) : FormatPlugin(all.front(), StandardLook()));
   return kExitDone;
 }
 
 }  // namespace
 
-void AddRenderCommands(CLI::App& group, GlobalOptions& options, int& exit_code) {
-  const Commands<RenderFlags> job(group, options, exit_code);
-  RenderFlags& flags = job.flags();
-  CLI::App* render = job.Add("render", "Print the objects and pods that a job would have, without a cluster", Render);
-  render->add_option("-f,--filename", flags.file, "Manifest, YAML or JSON; - reads standard input")
-      ->type_name("FILE")
-      ->required();
-  render->add_option("--task", flags.task, "Only pods of this task");
-  render->add_option("--index", flags.index, "Only the pod with this index in the task")->check(CLI::NonNegativeNumber);
-  job.Add("plugins", "The plugins of jobs, or one with its arguments", Plugins)
-      ->add_option("name", flags.plugin, "Name of the plugin");
+void AddRenderCommands(CLI::App& job, GlobalOptions& options, int& exit_code) {
+  const std::vector<Verb> verbs = {
+      Verb("render", "Print the objects and pods that a job would have, without a cluster", Render,
+           {Switch("-f,--filename", &Flags::file, "Manifest, YAML or JSON; - reads standard input",
+                   {.required = true, .type = "FILE"}),
+            Switch("--task", &Flags::task, "Only pods of this task"),
+            Switch("--index", &Flags::index, "Only the pod with this index in the task",
+                   {.checks = {CLI::NonNegativeNumber}})}),
+      Verb("plugins", "The plugins of jobs, or one with its arguments", Plugins,
+           {Switch("name", &Flags::name, "Name of the plugin")}),
+  };
+  AddVerbs(job, options, exit_code, verbs);
 }
 
 }  // namespace basalt::cli

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 
 #include "absl/time/clock.h"
 #include "cli/commands.h"
@@ -115,18 +116,18 @@ absl::StatusOr<int> Show(const GlobalOptions& options, const TopologyFlags& flag
 }  // namespace
 
 void AddTopologyCommand(CLI::App& app, GlobalOptions& options, int& exit_code) {
-  const Commands<TopologyFlags> commands(app, options, exit_code);
-  TopologyFlags& flags = commands.flags();
-  CLI::App* topology = commands.Add(
-      "topology", "Show gateways and replicas, the slots that they own, and how far behind they are", Show);
-  topology->add_option("--slots", flags.slots, "Show which replica of this service owns which slot")
+  const auto flags = std::make_shared<TopologyFlags>();
+  CLI::App* topology =
+      AddCommand(app, "topology", "Show gateways and replicas, the slots that they own, and how far behind they are",
+                 exit_code, [&options, flags] { return Show(options, *flags); });
+  topology->add_option("--slots", flags->slots, "Show which replica of this service owns which slot")
       ->check(CLI::IsMember({"jobsvc", "pgsvc", "queuesvc"}));
   topology->add_option(
-      "--key", flags.key,
+      "--key", flags->key,
       "Show which replica owns the slot of this key: NAMESPACE/NAME, or a queue's name with --slots queuesvc");
-  topology->add_flag("-w,--watch", flags.watch,
+  topology->add_flag("-w,--watch", flags->watch,
                      "Draw the topology anew every second; in a pipe, print a line of JSON every second");
-  topology->add_flag("--no-follow", flags.no_follow, "Show what this gateway knows, even if another gateway leads");
+  topology->add_flag("--no-follow", flags->no_follow, "Show what this gateway knows, even if another gateway leads");
 }
 
 }  // namespace basalt::cli

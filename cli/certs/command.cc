@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -135,43 +136,43 @@ void AddAuthorityDays(CLI::App& command, CertsFlags& flags) {
 
 void AddCertsCommands(CLI::App& app, GlobalOptions& options, int& exit_code) {
   CLI::App& group = AddGroup(app, "certs", "Certificates of the suite in a folder, where no cert-manager issues them");
-  const Commands<CertsFlags> commands(group, options, exit_code);
-  CertsFlags& flags = commands.flags();
-  const auto with_dir = [&flags](CLI::App* command) {
-    command->add_option("DIR", flags.dir, "Folder of the authority and the certificates")->required();
+  const auto flags = std::make_shared<CertsFlags>();
+  using Run = absl::StatusOr<int>(const GlobalOptions&, const CertsFlags&);
+  const auto add = [&](const char* name, const char* help, Run* run) {
+    CLI::App* const command =
+        AddCommand(group, name, help, exit_code, [&options, flags, run] { return run(options, *flags); });
+    command->add_option("DIR", flags->dir, "Folder of the authority and the certificates")->required();
     return command;
   };
-  CLI::App* const init =
-      with_dir(commands.Add("init", "Make an authority, and a certificate for each process of a suite", Init));
-  init->add_option("--replicas", flags.replicas, "How many replicas each service has")
+  CLI::App* const init = add("init", "Make an authority, and a certificate for each process of a suite", Init);
+  init->add_option("--replicas", flags->replicas, "How many replicas each service has")
       ->capture_default_str()
       ->check(CLI::Range(1, kMostReplicas));
-  init->add_option("--gateways", flags.gateways, "How many gateways there are")
+  init->add_option("--gateways", flags->gateways, "How many gateways there are")
       ->capture_default_str()
       ->check(CLI::Range(1, kMostReplicas));
-  AddAuthorityDays(*init, flags);
-  AddDays(*init, flags);
-  CLI::App* const issue = with_dir(commands.Add("issue", "Make one more certificate", IssueOne));
+  AddAuthorityDays(*init, *flags);
+  AddDays(*init, *flags);
+  CLI::App* const issue = add("issue", "Make one more certificate", IssueOne);
   std::vector<std::string> roles;
   for (const Role role : identity::kRoles) roles.emplace_back(identity::NameOf(role));
-  issue->add_option("ROLE", flags.role, "The role, which decides what the identity may do (docs/security.md)")
+  issue->add_option("ROLE", flags->role, "The role, which decides what the identity may do (docs/security.md)")
       ->required()
       ->check(CLI::IsMember(roles));
-  issue->add_option("NAME", flags.name, "Name of the replica, the person or the tool")->required();
-  AddDays(*issue, flags);
-  CLI::App* const rotate = with_dir(commands.Add(
-      "rotate", "Make new certificates for all identities in the folder, or exchange the authority", Rotate));
-  rotate->add_option("--authority", flags.authority_step, "Exchange the authority, in three steps (docs/security.md)")
+  issue->add_option("NAME", flags->name, "Name of the replica, the person or the tool")->required();
+  AddDays(*issue, *flags);
+  CLI::App* const rotate =
+      add("rotate", "Make new certificates for all identities in the folder, or exchange the authority", Rotate);
+  rotate->add_option("--authority", flags->authority_step, "Exchange the authority, in three steps (docs/security.md)")
       ->check(CLI::IsMember({"believe-both", "issue-by-next", "forget-old"}));
-  AddDays(*rotate, flags);
-  AddAuthorityDays(*rotate, flags);
-  CLI::App* const secrets = with_dir(commands.Add(
-      "secrets", "Print Secrets for a suite in pods, with a new certificate for the gateways and for each service",
-      Secrets));
-  AddAuthorityDays(*secrets, flags);
-  AddDays(*secrets, flags);
-  with_dir(
-      commands.Add("show", "List certificates with their ends; exit code 1: one has ended or cannot be used", Show));
+  AddDays(*rotate, *flags);
+  AddAuthorityDays(*rotate, *flags);
+  CLI::App* const secrets =
+      add("secrets", "Print Secrets for a suite in pods, with a new certificate for the gateways and for each service",
+          Secrets);
+  AddAuthorityDays(*secrets, *flags);
+  AddDays(*secrets, *flags);
+  add("show", "List certificates with their ends; exit code 1: one has ended or cannot be used", Show);
 }
 
 }  // namespace basalt::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "cli/connect/channel.h"
@@ -66,7 +67,7 @@ absl::StatusOr<bool> Client<Service>::Next() {
 }
 
 template <typename Service>
-absl::StatusOr<typename Service::Stub*> Client<Service>::Connect(absl::Time deadline) {
+absl::StatusOr<typename Client<Service>::Stub*> Client<Service>::Connect(absl::Time deadline) {
   const absl::Time end = std::min(absl::Now() + patience_, deadline);
   BASALT_RETURN_IF_ERROR(LogInUser(gateway_));
   while (stub_ == nullptr) {

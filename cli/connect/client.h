@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -19,6 +19,10 @@
 
 namespace basalt::cli {
 
+// A method of a service, such as &job::v1::JobService::Stub::GetJob.
+template <typename Stub, typename Request, typename Response>
+using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
 // The replicas of one service. A call goes to one of them. While the answer is UNAVAILABLE, the topology is fetched
 // again and the call goes to the next replica, for a few seconds: a replica that has just started answers UNAVAILABLE
 // until it has observed its objects, and so does one that does not own the key. The final UNAVAILABLE names the replica
@@ -27,7 +31,8 @@ namespace basalt::cli {
 template <typename Service>
 class Client {
  public:
-  using Call = std::function<grpc::Status(typename Service::Stub&, grpc::ClientContext*)>;
+  using Stub = typename Service::Stub;
+  using Call = std::function<grpc::Status(Stub&, grpc::ClientContext*)>;
 
   // `patience` is how long a call waits for an answer other than UNAVAILABLE. `gateway` is written as for --gateway.
   explicit Client(std::string gateway, absl::Duration patience = absl::Seconds(5))
@@ -40,9 +45,26 @@ class Client {
   // Makes a call that must not be handled twice: it is repeated only if it surely was not handled. Returns UNKNOWN if
   // it may have been handled.
   absl::Status Order(const Call& call);
+  // The same calls, by method and request.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Ask(Method<Stub, Request, Response> method, const Request& request) {
+    Response response;
+    const absl::Status status =
+        Ask([&](Stub& stub, grpc::ClientContext* context) { return (stub.*method)(context, request, &response); });
+    if (!status.ok()) return status;
+    return response;
+  }
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Order(Method<Stub, Request, Response> method, const Request& request) {
+    Response response;
+    const absl::Status status =
+        Order([&](Stub& stub, grpc::ClientContext* context) { return (stub.*method)(context, request, &response); });
+    if (!status.ok()) return status;
+    return response;
+  }
   // Returns a stub for a stream, whose end the caller handles. Looks for an attached replica within the patience and
   // until the deadline. The stub lives until the next call of this client.
-  absl::StatusOr<typename Service::Stub*> Connect(absl::Time deadline = absl::InfiniteFuture());
+  absl::StatusOr<Stub*> Connect(absl::Time deadline = absl::InfiniteFuture());
   // Makes the next call go to another replica if there is one: the last one has not answered.
   void TryAnother() { stub_.reset(); }
 
@@ -54,19 +76,20 @@ class Client {
 
   const std::string gateway_;
   const absl::Duration patience_;
-  std::unique_ptr<typename Service::Stub> stub_;
+  std::unique_ptr<Stub> stub_;
   size_t turn_ = 0;
   std::string asked_;  // "jobsvc-0 at 127.0.0.1:7701"
 };
 
-// Returns all pages of a list as one. `list(stub, context, request, page)` requests one page.
+// Returns all pages of a list as one. `list` is a method of the service, or a function (stub, context, request, page),
+// that requests one page.
 template <typename Page, typename Service, typename Request, typename List>
 absl::StatusOr<Page> AskAllPages(Client<Service>& client, Request request, List list) {
   Page all;
   do {
     Page page;
     const absl::Status status =
-        client.Ask([&](auto& stub, auto* context) { return list(stub, context, request, &page); });
+        client.Ask([&](auto& stub, auto* context) { return std::invoke(list, stub, context, request, &page); });
     if (!status.ok()) return status;
     request.set_page_token(page.next_page_token());
     page.clear_next_page_token();
@@ -75,6 +98,9 @@ absl::StatusOr<Page> AskAllPages(Client<Service>& client, Request request, List 
   return all;
 }
 
+using JobStub = job::v1::JobService::Stub;
+using PodGroupStub = podgroup::v1::PodGroupQueryService::Stub;
+using QueueStub = queue::v1::QueueService::Stub;
 using JobClient = Client<job::v1::JobService>;
 using PodGroupClient = Client<podgroup::v1::PodGroupQueryService>;
 using QueueClient = Client<queue::v1::QueueService>;

@@ -62,10 +62,10 @@ class ClientTest : public ServedTest {
   // Returns the name of the replica that answered, or the error. Call it after all replicas have been added.
   std::string Get(bool order) {
     JobClient client(Serve(std::make_unique<FixedTopologyGateway>(topology_)), kPatience);
-    job::v1::Job job;
-    const auto call = [&](auto& stub, auto* context) { return stub.GetJob(context, job::v1::GetJobRequest(), &job); };
-    const absl::Status status = order ? client.Order(call) : client.Ask(call);
-    return status.ok() ? job.waiting_for() : status.ToString();
+    const job::v1::GetJobRequest request;
+    const absl::StatusOr<job::v1::Job> job =
+        order ? client.Order(&JobStub::GetJob, request) : client.Ask(&JobStub::GetJob, request);
+    return job.ok() ? job->waiting_for() : job.status().ToString();
   }
 
   gateway::v1::Topology topology_;
@@ -118,8 +118,8 @@ TEST_F(ClientTest, AListIsAskedForUntilItsLastPage) {
   JobClient client(Serve(std::make_unique<FixedTopologyGateway>(topology_)), kPatience);
   job::v1::ListJobsRequest request;
   request.set_queue("q");
-  const auto list = [](auto& stub, const auto&... arguments) { return stub.ListJobs(arguments...); };
-  const absl::StatusOr<job::v1::ListJobsResponse> all = AskAllPages<job::v1::ListJobsResponse>(client, request, list);
+  const absl::StatusOr<job::v1::ListJobsResponse> all =
+      AskAllPages<job::v1::ListJobsResponse>(client, request, &JobStub::ListJobs);
   ASSERT_TRUE(all.ok()) << all.status();
   ASSERT_EQ(all->jobs_size(), 3);
   EXPECT_EQ(all->jobs(0).waiting_for(), "q of page ");

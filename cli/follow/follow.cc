@@ -32,9 +32,7 @@ absl::StatusOr<job::v1::Job> GetJob(JobClient& client, const FollowOptions& foll
   job::v1::GetJobRequest request;
   request.set_namespace_(follow.ns);
   request.set_name(follow.name);
-  job::v1::Job job;
-  BASALT_RETURN_IF_ERROR(client.Ask([&](auto& stub, auto* context) { return stub.GetJob(context, request, &job); }));
-  return job;
+  return client.Ask(&JobStub::GetJob, request);
 }
 
 // Returns the error for a job that has not reached an awaited phase. `after` is empty or a text like " after 10m".
