@@ -59,7 +59,7 @@ void Session::OnInterest(const InterestKey& key, std::shared_ptr<const kube::v1:
 }
 
 absl::Status Session::OnAck(int64_t sequence) {
-  const absl::Status status = sender_.OnAck(sequence);
+  absl::Status status = sender_.OnAck(sequence);
   if (status.ok()) slots_.OnAck(sequence);
   return status;
 }
